@@ -31,7 +31,7 @@ TEST_P(ConnectTest, errors_of_a_layer_survive) {
                   connection.close();
                 }});
   const std::string address = server.listen("127.0.0.1:0").value().to_string();
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     says = "in the clear";
     EXPECT_EQ(error_of(co_await connect(address, over)), test::no_seal_hello());
     EXPECT_EQ(error_of(co_await connect(address, over)), test::no_seal_hello()) << "again";
@@ -48,8 +48,7 @@ TEST_P(ConnectTest, errors_of_a_layer_survive) {
     EXPECT_EQ(error_of(co_await stream->read()), make_error_code(Trouble::kTruncated));
     EXPECT_EQ(stream->close_reason(), CloseReason::kTruncated);
     EXPECT_EQ(error_of(co_await stream->write("more")), make_error_code(Trouble::kTruncated));
-  };
-  run(test());
+  });
 }
 
 // More kinds of layers than a process is taken to have: an error of one too many is at least an error. In a process of
@@ -74,15 +73,12 @@ TEST(WhyTest, categories_without_a_place_become_eproto) {
 }
 
 TEST_P(ConnectTest, what_cannot_be_connected_is_an_error) {
-  auto test = [&]() -> Task<> {
-    EXPECT_EQ(error_of(co_await connect("no address")), std::error_code(Trouble::kNoPort));
-  };
-  run(test());
+  run([&]() -> Task<> { EXPECT_EQ(error_of(co_await connect("no address")), std::error_code(Trouble::kNoPort)); });
 }
 
 TEST_P(ConnectTest, connecting_is_cancelled_and_leaves_nothing_behind) {
   Server server(loop(), {});
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     const auto bound = server.listen("127.0.0.1:0");
     Scope scope(loop());
     auto client = [&]() -> Task<> { EXPECT_EQ(error_of(co_await connect(bound->to_string())), errno_code(ECANCELED)); };
@@ -93,13 +89,12 @@ TEST_P(ConnectTest, connecting_is_cancelled_and_leaves_nothing_behind) {
     scope.spawn(client());
     scope.spawn(canceller());
     co_await scope.join();
-  };
-  run(test());
+  });
 }
 
 TEST_P(ConnectTest, addresses_are_resolved_and_lookups_cancelled) {
   Resolver resolver(loop());
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     auto found = co_await resolve(resolver, "127.0.0.1", 80);
     EXPECT_EQ(found.value().front().to_string(), "127.0.0.1:80");
     EXPECT_EQ(error_of(co_await resolve(resolver, "not a name", 80)), std::error_code(Trouble::kBadAddress));
@@ -111,8 +106,7 @@ TEST_P(ConnectTest, addresses_are_resolved_and_lookups_cancelled) {
     scope.spawn(lookup());
     co_await scope.join();
     EXPECT_EQ(resolver.pending(), 0u);
-  };
-  run(test());
+  });
 }
 
 PEAL_TEST_ON_EVERY_PORT_AND_SIM(ConnectTest);

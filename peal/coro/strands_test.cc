@@ -44,21 +44,20 @@ class StrandsTest : public test::TaskTest {
 };
 
 TEST_P(StrandsTest, children_run_side_by_side_and_are_joined) {
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     Scope scope(loop());
     scope.spawn(note("b", milliseconds(4)));
     scope.spawn(note("a"));
     EXPECT_EQ(scope.size(), 2u);
     EXPECT_TRUE(co_await scope.join());
     notes.push_back("joined");
-  };
-  run(test());
+  });
   // Four milliseconds are no time on a machine that is busy.
   EXPECT_THAT(notes, testing::AnyOf(ElementsAre("a", "b", "joined"), ElementsAre("b", "a", "joined")));
 }
 
 TEST_P(StrandsTest, a_cancelled_scope_ends_its_children_once) {
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     Scope scope(loop());
     scope.spawn(note_sleep());
     scope.spawn(note_sleep());
@@ -68,13 +67,12 @@ TEST_P(StrandsTest, a_cancelled_scope_ends_its_children_once) {
     EXPECT_TRUE(co_await scope.join());
     scope.spawn(note_sleep());
     EXPECT_TRUE(co_await scope.join());
-  };
-  run(test());
+  });
   EXPECT_THAT(notes, ElementsAre(kCancelled.message(), kCancelled.message(), kCancelled.message()));
 }
 
 TEST_P(StrandsTest, a_childs_exception_cancels_the_others_and_is_thrown_by_join) {
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     Scope scope(loop());
     scope.spawn(note_sleep());
     scope.spawn(throws("boom"));
@@ -83,8 +81,7 @@ TEST_P(StrandsTest, a_childs_exception_cancels_the_others_and_is_thrown_by_join)
     } catch (const std::runtime_error& error) {
       notes.emplace_back(error.what());
     }
-  };
-  run(test());
+  });
   EXPECT_THAT(notes, ElementsAre(kCancelled.message(), "boom"));
 }
 
@@ -94,39 +91,33 @@ TEST_P(StrandsTest, cancelling_who_joins_cancels_the_children) {
     inner.spawn(note_sleep());
     notes.push_back(error_of(co_await inner.join()).message());
   };
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     Scope scope(loop());
     scope.spawn(nested());
     co_await sleep({});
     scope.cancel();
     co_await scope.join();
-  };
-  run(test());
+  });
   EXPECT_THAT(notes, ElementsAre(kCancelled.message(), kCancelled.message()));
 }
 
 TEST_P(StrandsTest, a_join_that_takes_too_long_cancels) {
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     Scope scope(loop());
     scope.spawn(note_sleep());
     EXPECT_EQ(error_of(co_await scope.join().within(milliseconds(2))), kTooLate);
     EXPECT_EQ(scope.size(), 0u);
-  };
-  run(test());
+  });
   EXPECT_THAT(notes, ElementsAre(kTooLate.message()));
 }
 
 TEST_P(StrandsTest, a_deadline_ends_a_task_and_not_who_awaits_it) {
-  auto test = [&]() -> Task<> {
+  auto outer = [&]() -> Task<std::error_code> { co_return co_await sleeper().within(hours(1)); };
+  run([&]() -> Task<> {
     EXPECT_EQ(co_await sleeper().within(milliseconds(2)), kTooLate);
     EXPECT_TRUE(co_await sleep(milliseconds(1)));
-  };
-  auto outer = [&]() -> Task<std::error_code> { co_return co_await sleeper().within(hours(1)); };
-  auto both = [&]() -> Task<> {
-    co_await test();
     EXPECT_EQ(co_await outer().within(milliseconds(2)), kTooLate);
-  };
-  run(both());
+  });
 }
 
 TEST_P(StrandsTest, when_all_answers_all) {
@@ -134,23 +125,21 @@ TEST_P(StrandsTest, when_all_answers_all) {
     co_await sleep(milliseconds(value));
     co_return value;
   };
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     auto [three, text, one] = co_await when_all(number(3), note("void"), number(1));
     EXPECT_EQ(three, 3);
     EXPECT_EQ(one, 1);
-  };
-  run(test());
+  });
 }
 
 TEST_P(StrandsTest, when_all_cancels_the_others_of_one_that_throws) {
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     try {
       co_await when_all(note_sleep(), throws("first", milliseconds(1)), note_sleep());
     } catch (const std::runtime_error& error) {
       notes.emplace_back(error.what());
     }
-  };
-  run(test());
+  });
   EXPECT_THAT(notes, ElementsAre(kCancelled.message(), kCancelled.message(), "first"));
 }
 
@@ -163,20 +152,18 @@ TEST_P(StrandsTest, when_any_cancels_and_joins_the_losers) {
     co_await note_sleep();
     co_return kTooLate;
   };
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     auto first = co_await when_any(loser(), quick(), loser());
     EXPECT_EQ(first.index, 1u);
     EXPECT_FALSE(first.value);
     notes.push_back("went on");
-  };
-  run(test());
+  });
   EXPECT_THAT(notes, ElementsAre(kCancelled.message(), kCancelled.message(), "went on"));
 }
 
 TEST_P(StrandsTest, cancelling_when_any_cancels_all_of_it) {
   auto race = [&]() -> Task<std::error_code> { co_return (co_await when_any(sleeper(), sleeper())).value; };
-  auto test = [&]() -> Task<> { EXPECT_EQ(co_await race().within(milliseconds(2)), kTooLate); };
-  run(test());
+  run([&]() -> Task<> { EXPECT_EQ(co_await race().within(milliseconds(2)), kTooLate); });
 }
 
 TEST_P(StrandsTest, vectors_of_tasks_answer_in_their_order) {
@@ -184,7 +171,7 @@ TEST_P(StrandsTest, vectors_of_tasks_answer_in_their_order) {
     co_await sleep(milliseconds(5 - value));
     co_return value;
   };
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     std::vector<Task<int>> numbers;
     for (int i = 0; i < 5; ++i) numbers.push_back(number(i));
     EXPECT_THAT(co_await when_all(std::move(numbers)), ElementsAre(0, 1, 2, 3, 4));
@@ -200,21 +187,19 @@ TEST_P(StrandsTest, vectors_of_tasks_answer_in_their_order) {
     quick.push_back(note_sleep());
     quick.push_back(note("quick"));
     EXPECT_EQ((co_await when_any(std::move(quick))).index, 1u);
-  };
-  run(test());
+  });
   EXPECT_THAT(notes, ElementsAre("b", "a", "quick", kCancelled.message()));
 }
 
 TEST_P(StrandsTest, vectors_of_no_tasks_wait_for_nothing) {
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     EXPECT_TRUE((co_await when_all(std::vector<Task<int>>())).empty());
     EXPECT_THROW(co_await when_any(std::vector<Task<int>>()), std::invalid_argument);
-  };
-  run(test());
+  });
 }
 
 TEST_P(StrandsTest, a_vectors_first_exception_cancels_the_others_and_is_thrown) {
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     std::vector<Task<>> tasks;
     tasks.push_back(note_sleep());
     tasks.push_back(throws("later", milliseconds(2)));
@@ -224,8 +209,7 @@ TEST_P(StrandsTest, a_vectors_first_exception_cancels_the_others_and_is_thrown) 
     } catch (const std::runtime_error& error) {
       notes.emplace_back(error.what());
     }
-  };
-  run(test());
+  });
   EXPECT_THAT(notes, ElementsAre(kCancelled.message(), "first"));
 }
 
@@ -261,12 +245,11 @@ TEST_P(StrandsOfThreadsTest, a_stop_requested_on_another_thread_cancels_the_scop
     waiting.notify_all();
     co_await note_sleep();
   };
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     Scope scope(loop(), source.get_token());
     scope.spawn(child());
     EXPECT_TRUE(co_await scope.join());
-  };
-  run(test());
+  });
   EXPECT_THAT(notes, ElementsAre(kCancelled.message()));
 }
 
@@ -276,7 +259,7 @@ TEST_P(StrandsOfThreadsTest, a_task_goes_on_in_another_loop_and_comes_back) {
     co_await sleep(milliseconds(1));
     co_return away.in_loop() && &co_await this_loop() == &away;
   };
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     EXPECT_EQ(co_await run_on(other.loop(), where(other.loop())), true);
     EXPECT_TRUE(loop().in_loop());
     EXPECT_EQ(&co_await this_loop(), &loop());
@@ -288,8 +271,7 @@ TEST_P(StrandsOfThreadsTest, a_task_goes_on_in_another_loop_and_comes_back) {
     EXPECT_EQ(error_of(co_await run_on(other.loop(), where(loop())).within(hours(1))), std::error_code{});
     other.finish();
     EXPECT_EQ(error_of(co_await run_on(other.loop(), where(loop()))), std::error_code(Trouble::kLoopStopped));
-  };
-  run(test());
+  });
   EXPECT_THAT(notes, ElementsAre("abroad"));
 }
 
@@ -300,13 +282,12 @@ TEST_P(StrandsOfThreadsTest, cancelling_reaches_a_task_on_another_loop) {
     if (!slept) co_return std::unexpected(slept.error());
     co_return 1;
   };
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     for (int i = 0; i < 100; ++i) {
       EXPECT_EQ(error_of(co_await run_on(other.loop(), away(hours(1))).within(Duration(i * 20'000))), kTooLate);
     }
     EXPECT_EQ(co_await run_on(other.loop(), away({})), 1);
-  };
-  run(test());
+  });
 }
 
 TEST_P(StrandsOfThreadsTest, the_home_loop_stops_while_its_task_is_away) {

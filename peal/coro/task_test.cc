@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -40,15 +41,15 @@ namespace {
 
 size_t allocations() { return allocations_made.load(std::memory_order_relaxed); }
 
-// Runs `task` on a loop until it has ended.
-void run(Task<> task) {
+// Runs the coroutine `body` on a loop until it has ended.
+void run(const std::function<Task<>()>& body) {
   Loop loop;
-  Scope scope(loop);
-  auto all = [](Loop& its_loop, Task<> first) -> Task<> {
-    co_await std::move(first);
-    its_loop.stop();
+  auto all = [&]() -> Task<> {
+    co_await body();
+    loop.stop();
   };
-  scope.spawn(all(loop, std::move(task)));
+  Scope scope(loop);
+  scope.spawn(all());
   EXPECT_TRUE(loop.run());
 }
 
@@ -61,26 +62,24 @@ Task<int> thrower() {
 }
 
 TEST(TaskTest, answers_values_references_and_nothing) {
-  auto test = []() -> Task<> {
+  run([]() -> Task<> {
     EXPECT_EQ(co_await twice(21), 42);
     EXPECT_EQ(*co_await boxed(7), 7);
     int number = 1;
     int& alias = co_await same(number);
     EXPECT_EQ(&alias, &number);
-  };
-  run(test());
+  });
 }
 
 TEST(TaskTest, an_exception_is_thrown_where_the_task_is_awaited) {
   bool caught = false;
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     try {
       co_await thrower();
     } catch (const std::runtime_error& error) {
       caught = std::string(error.what()) == "no answer";
     }
-  };
-  run(test());
+  });
   EXPECT_TRUE(caught);
 }
 
@@ -90,15 +89,14 @@ TEST(TaskTest, nothing_runs_before_it_is_awaited) {
     begun = true;
     co_return;
   };
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     Task<> later = task();
     EXPECT_FALSE(begun);
     Task<> moved = std::move(later);
     co_await std::move(moved);
     EXPECT_TRUE(begun);
     Task<> never = task();
-  };
-  run(test());
+  });
 }
 
 Task<int> chain(int depth) {
@@ -118,32 +116,29 @@ bool spends_stack() {
 TEST(TaskTest, two_million_awaits_in_a_loop_spend_no_stack) {
   if (spends_stack()) GTEST_SKIP() << "g++ -O0 does not optimise sibling calls";
   int64_t sum = 0;
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     for (int i = 0; i < 2'000'000; ++i) sum += co_await twice(1);
     for (int i = 0; i < 500'000; ++i) sum += co_await chain(4);
-  };
-  run(test());
+  });
   EXPECT_EQ(sum, 6'000'000);
 }
 
 TEST(TaskTest, a_chain_of_a_hundred_thousand_tasks_spends_no_stack) {
   if (spends_stack()) GTEST_SKIP() << "g++ -O0 does not optimise sibling calls";
   int depth = 0;
-  auto test = [&]() -> Task<> { depth = co_await chain(100'000); };
-  run(test());
+  run([&]() -> Task<> { depth = co_await chain(100'000); });
   EXPECT_EQ(depth, 100'000);
 }
 
 TEST(TaskTest, its_frame_is_its_only_allocation) {
   if (allocations() == 0) GTEST_SKIP() << "the thread sanitizer keeps operator new to itself";
-  auto test = []() -> Task<> {
+  run([]() -> Task<> {
     const size_t before = allocations();
     EXPECT_EQ(co_await twice(2), 4);
     EXPECT_EQ(allocations(), before + 1);
     EXPECT_EQ(co_await chain(9), 9);
     EXPECT_EQ(allocations(), before + 11);
-  };
-  run(test());
+  });
   // The strand, the continuation, the exception and the answer: what every frame carries beside its own variables.
   EXPECT_LE(sizeof(Task<>::promise_type), 3 * sizeof(void*));
   EXPECT_LE(sizeof(Task<int>::promise_type), 4 * sizeof(void*));

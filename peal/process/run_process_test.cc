@@ -20,42 +20,39 @@ using test::error_of;
 using RunProcess = test::ProcessTest;
 
 TEST_P(RunProcess, answers_with_code_output_and_errors) {
-  auto test = []() -> Task<> {
+  run([]() -> Task<> {
     const Result<ProcessAnswer> done = co_await run_process({"sh", "-c", "echo one; echo two >&2; cat; exit 3"});
     EXPECT_TRUE(done.has_value());
     EXPECT_EQ(done->status, ExitStatus{.code = 3});
     EXPECT_EQ(done->output, "one\n");
     EXPECT_EQ(done->errors, "two\n");
     EXPECT_EQ(error_of(co_await run_process({"no-such-program-of-peal"})), std::errc::no_such_file_or_directory);
-  };
-  run(test());
+  });
 }
 
 TEST_P(RunProcess, much_input_goes_in_while_as_much_comes_out) {
-  auto test = []() -> Task<> {
+  run([]() -> Task<> {
     std::string much(20'000'000, 'x');
     for (size_t i = 0; i < much.size(); i += 1000) much[i] = static_cast<char>('a' + i / 1000 % 26);
     const Result<ProcessAnswer> done =
         co_await run_process({"cat"}, {.input = much, .output_limit_bytes = much.size()});
     EXPECT_TRUE(done.has_value());
     EXPECT_TRUE(done->output == much);
-  };
-  run(test());
+  });
 }
 
 TEST_P(RunProcess, input_that_is_not_read_is_no_error) {
-  auto test = []() -> Task<> {
+  run([]() -> Task<> {
     const std::string much(5'000'000, 'x');
     const Result<ProcessAnswer> done = co_await run_process({"head", "-c", "3"}, {.input = much});
     EXPECT_TRUE(done.has_value());
     EXPECT_EQ(done->output, "xxx");
     EXPECT_TRUE(done->status.success());
-  };
-  run(test());
+  });
 }
 
 TEST_P(RunProcess, little_input_that_is_not_read_is_no_error) {
-  auto test = []() -> Task<> {
+  run([]() -> Task<> {
     // The kernel takes a part, the connection the rest.
     const std::string much(400'000, 'x');
     RunOptions options = {.input = much};
@@ -64,34 +61,31 @@ TEST_P(RunProcess, little_input_that_is_not_read_is_no_error) {
     EXPECT_EQ(error_of(done), std::error_code());
     EXPECT_EQ(done->output, "xxx");
     EXPECT_EQ(error_of(co_await run_process({"true"}, options)), std::error_code());
-  };
-  run(test());
+  });
 }
 
 TEST_P(RunProcess, input_that_a_limit_of_ours_cuts_off_is_an_error) {
-  auto test = []() -> Task<> {
+  run([]() -> Task<> {
     const std::string much(2'000'000, 'x');
     RunOptions options = {.input = much};
     options.process.stream = {.high_water_bytes = 1 << 20, .output_limit_bytes = 100'000};
     EXPECT_EQ(error_of(co_await run_process({"sleep", "1000"}, options)), std::errc::connection_aborted);
-  };
-  run(test());
+  });
 }
 
 TEST_P(RunProcess, who_writes_more_than_the_limit_is_killed) {
-  auto test = []() -> Task<> {
+  run([]() -> Task<> {
     EXPECT_EQ(error_of(co_await run_process({"yes"})), std::errc::message_size);
     EXPECT_EQ(error_of(co_await run_process({"sh", "-c", "yes >&2"}, {.input = "never read"})),
               std::errc::message_size);
     const Result<ProcessAnswer> exactly = co_await run_process({"printf", "1234"}, {.output_limit_bytes = 4});
     EXPECT_TRUE(exactly.has_value());
     EXPECT_EQ(error_of(co_await run_process({"printf", "12345"}, {.output_limit_bytes = 4})), std::errc::message_size);
-  };
-  run(test());
+  });
 }
 
 TEST_P(RunProcess, who_takes_too_long_is_killed_with_all_its_group) {
-  auto test = []() -> Task<> {
+  run([]() -> Task<> {
     const Fd file(::memfd_create("pid", MFD_CLOEXEC));
     const int further[] = {file.get()};
     std::array<char, 16> pid{};
@@ -105,12 +99,11 @@ TEST_P(RunProcess, who_takes_too_long_is_killed_with_all_its_group) {
     co_await until_gone(std::stoi(pid.data()));
     // Its own deadline is the awaiting task's affair as well.
     EXPECT_EQ(error_of(co_await run_process({"sleep", "1000"}).within(milliseconds(20))), std::errc::timed_out);
-  };
-  run(test());
+  });
 }
 
 TEST_P(RunProcess, cancelled_it_leaves_nothing) {
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     Scope scope(loop());
     auto runs = []() -> Task<> {
       EXPECT_EQ(error_of(co_await run_process({"sleep", "1000"})), std::errc::operation_canceled);
@@ -119,13 +112,12 @@ TEST_P(RunProcess, cancelled_it_leaves_nothing) {
     co_await settle();
     scope.cancel();
     co_await scope.join();
-  };
-  run(test());
+  });
 }
 
 TEST_P(RunProcess, the_loops_end_kills_it) {
-  auto test = []() -> Task<> { EXPECT_EQ(error_of(co_await run_process({"sleep", "1000"})), Trouble::kLoopStopped); };
-  run_into_the_end(test());
+  run_into_the_end(
+      []() -> Task<> { EXPECT_EQ(error_of(co_await run_process({"sleep", "1000"})), Trouble::kLoopStopped); });
 }
 
 PEAL_TEST_ON_EVERY_ENGINE(RunProcess);

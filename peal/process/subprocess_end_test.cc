@@ -27,51 +27,47 @@ using test::error_of;
 using SubprocessEnd = test::ProcessTest;
 
 TEST_P(SubprocessEnd, tells_codes_and_signals_apart) {
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     Subprocess exits = start(shell("exit 3"));
     EXPECT_EQ(co_await exits.wait(), ExitStatus{.code = 3});
     Subprocess dies = start(shell("kill -USR1 $$"));
     const Result<ExitStatus> died = co_await dies.wait();
     EXPECT_EQ(died, ExitStatus{.signal = SIGUSR1});
     EXPECT_FALSE(died->success());
-  };
-  run(test());
+  });
 }
 
 TEST_P(SubprocessEnd, a_late_signal_reaches_nobody) {
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     Subprocess child = start(sleeper());
     EXPECT_EQ(error_of(child.signal(1000)), std::errc::invalid_argument);
     EXPECT_TRUE(child.signal(SIGINT));
     EXPECT_EQ(co_await child.wait(), ExitStatus{.signal = SIGINT});
     EXPECT_TRUE(child.signal(SIGKILL));
-  };
-  run(test());
+  });
 }
 
 TEST_P(SubprocessEnd, who_ignores_the_request_to_end_is_killed_after_the_grace) {
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     Subprocess child = start(shell("trap '' TERM; echo ready; while :; do sleep 1000; done"));
     Result<Buffer> ready = co_await child.output().read_until("\n");
     EXPECT_EQ(text_of(ready), "ready\n");
     EXPECT_EQ(co_await child.stop(milliseconds(20)), ExitStatus{.signal = SIGKILL});
-  };
-  run(test());
+  });
 }
 
 TEST_P(SubprocessEnd, who_is_left_in_the_childs_group_ends_with_it) {
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     Subprocess child = start(shell("sleep 1000 & echo $!"));
     const pid_t grandchild = co_await read_pid(child.output());
     EXPECT_EQ(co_await read_all(child.output()), "") << "the grandchild has the output, too";
     EXPECT_EQ(co_await child.wait(), ExitStatus{});
     co_await until_gone(grandchild);
-  };
-  run(test());
+  });
 }
 
 TEST_P(SubprocessEnd, a_grandchild_outside_the_group_holds_the_output_of_a_child_that_has_ended) {
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     Subprocess child = start(shell("sleep 1000 & echo $!"), {.own_group = false});
     const pid_t grandchild = co_await read_pid(child.output());
     EXPECT_EQ(co_await child.wait(), ExitStatus{});
@@ -80,32 +76,29 @@ TEST_P(SubprocessEnd, a_grandchild_outside_the_group_holds_the_output_of_a_child
     EXPECT_EQ(::kill(grandchild, SIGKILL), 0);
     EXPECT_EQ(co_await read_all(child.output()), "");
     co_await until_gone(grandchild);
-  };
-  run(test());
+  });
 }
 
 TEST_P(SubprocessEnd, signals_reach_the_grandchildren) {
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     Subprocess child = start(shell("sleep 1000 & echo $!; wait"));
     const pid_t grandchild = co_await read_pid(child.output());
     EXPECT_EQ(co_await child.stop(hours(1)), ExitStatus{.signal = SIGTERM});
     co_await until_gone(grandchild);
-  };
-  run(test());
+  });
 }
 
 TEST_P(SubprocessEnd, who_is_stopped_is_asked_to_end_as_well) {
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     Subprocess child = start(sleeper());
     EXPECT_TRUE(child.signal(SIGSTOP));
     while (!is_in_state(child.pid(), 'T')) co_await sleep(milliseconds(1));
     EXPECT_EQ(co_await child.stop(hours(1)), ExitStatus{.signal = SIGTERM});
-  };
-  run(test());
+  });
 }
 
 TEST_P(SubprocessEnd, signals_reach_a_child_that_has_left_its_group) {
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     Subprocess child = start(
         shell("sleep 1000 & echo $!; exec perl -e 'setpgrp(0, getpgrp(getppid)); $| = 1; print qq(left\\n); sleep'"));
     const pid_t grandchild = co_await read_pid(child.output());
@@ -113,12 +106,11 @@ TEST_P(SubprocessEnd, signals_reach_a_child_that_has_left_its_group) {
     EXPECT_EQ(text_of(left), "left\n");
     EXPECT_EQ(co_await child.stop(hours(1)), ExitStatus{.signal = SIGTERM});
     co_await until_gone(grandchild);
-  };
-  run(test());
+  });
 }
 
 TEST_P(SubprocessEnd, the_first_of_those_that_wait_may_destroy_it) {
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     std::optional<Subprocess> child(start(shell("read line; exit 7")));
     auto owner = [&]() -> Task<> {
       EXPECT_EQ(co_await child->wait(), ExitStatus{.code = 7});
@@ -131,12 +123,11 @@ TEST_P(SubprocessEnd, the_first_of_those_that_wait_may_destroy_it) {
     };
     co_await when_all(owner(), watcher(), ends_it());
     EXPECT_EQ(co_await child->wait(), ExitStatus{});
-  };
-  run(test());
+  });
 }
 
 TEST_P(SubprocessEnd, many_in_a_row_leave_nothing) {
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     size_t fds = 0;
     for (int i = 0; i < 200; ++i) {
       {
@@ -147,12 +138,11 @@ TEST_P(SubprocessEnd, many_in_a_row_leave_nothing) {
       if (i == 0) fds = count_open_fds();
     }
     EXPECT_EQ(count_open_fds(), fds);
-  };
-  run(test());
+  });
 }
 
 TEST_P(SubprocessEnd, destroyed_while_it_runs_it_is_killed_and_reaped_by_the_loop) {
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     std::vector<pid_t> pids;
     for (int i = 0; i < 10; ++i) {
       Subprocess child = start(shell("trap '' TERM; while :; do sleep 1000; done"));
@@ -161,20 +151,18 @@ TEST_P(SubprocessEnd, destroyed_while_it_runs_it_is_killed_and_reaped_by_the_loo
     for (const pid_t pid : pids) {
       while (::kill(pid, 0) == 0) co_await sleep(milliseconds(1));  // a zombie still has its number
     }
-  };
-  run(test());
+  });
 }
 
 TEST_P(SubprocessEnd, the_loops_end_kills_and_reaps_what_was_left) {
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     for (int i = 0; i < 3; ++i) start(sleeper());
     co_return;
-  };
-  run(test());
+  });
 }
 
 TEST_P(SubprocessEnd, the_loop_ends_while_somebody_talks_and_waits) {
-  auto test = [this]() -> Task<> {
+  run_into_the_end([this]() -> Task<> {
     Subprocess child = start(cat());
     auto read = [&]() -> Task<> { EXPECT_EQ(error_of(co_await child.output().read()), Trouble::kLoopStopped); };
     auto wait = [&]() -> Task<> {
@@ -182,17 +170,15 @@ TEST_P(SubprocessEnd, the_loop_ends_while_somebody_talks_and_waits) {
       EXPECT_EQ(error_of(Subprocess::start(loop(), cat())), Trouble::kLoopStopped);
     };
     co_await when_all(read(), wait());
-  };
-  run_into_the_end(test());
+  });
 }
 
 TEST_P(SubprocessEnd, outlives_its_loop) {
   std::optional<Subprocess> child;
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     child.emplace(start(cat()));
     co_return;
-  };
-  run(test());
+  });
   EXPECT_EQ(::kill(child->pid(), 0), 0);
   EXPECT_FALSE(child->output().is_open());
   EXPECT_TRUE(child->signal(SIGUSR1));
@@ -200,7 +186,7 @@ TEST_P(SubprocessEnd, outlives_its_loop) {
 }
 
 TEST_P(SubprocessEnd, waiting_can_be_cancelled_and_chosen) {
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     Subprocess child = start(cat());
     Scope scope(loop());
     auto waits = [&]() -> Task<> { EXPECT_EQ(error_of(co_await child.wait()), std::errc::operation_canceled); };
@@ -229,19 +215,17 @@ TEST_P(SubprocessEnd, waiting_can_be_cancelled_and_chosen) {
     co_await settle();
     second.cancel();
     co_await second.join();
-  };
-  run(test());
+  });
 }
 
 TEST_P(SubprocessEnd, somebody_else_reaps_it) {
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     Subprocess child = start(sleeper());
     EXPECT_TRUE(child.signal(SIGKILL));
     EXPECT_EQ(::waitpid(child.pid(), nullptr, 0), child.pid());
     EXPECT_TRUE(child.signal(SIGTERM));
     EXPECT_EQ(error_of(co_await child.wait()), std::errc::no_child_process);
-  };
-  run(test());
+  });
 }
 
 TEST_P(SubprocessEnd, another_child_of_the_process_is_not_touched) {
@@ -250,14 +234,13 @@ TEST_P(SubprocessEnd, another_child_of_the_process_is_not_touched) {
     ::pause();
     ::_exit(0);
   }
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     Subprocess child = start({"true"});
     EXPECT_EQ(co_await child.wait(), ExitStatus{});
     Subprocess killed = start(sleeper());
     ::kill(other, SIGKILL);
     EXPECT_EQ(co_await killed.stop(), ExitStatus{.signal = SIGTERM});
-  };
-  run(test());
+  });
   EXPECT_EQ(::waitpid(other, nullptr, 0), other);
 }
 
@@ -273,7 +256,7 @@ TEST_P(SubprocessEnd, too_few_fds_are_an_error_and_no_process) {
     EXPECT_EQ(error_of(child), child ? std::error_code() : errno_code(EMFILE));
     return child.has_value();
   };
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     const auto fails_until = [&](SubprocessOptions options) -> Task<size_t> {
       const auto used = static_cast<rlim_t>(Fd(::fcntl(0, F_DUPFD_CLOEXEC, 0)).get());
       size_t failures = 0;
@@ -286,14 +269,13 @@ TEST_P(SubprocessEnd, too_few_fds_are_an_error_and_no_process) {
     EXPECT_GE(co_await fails_until(nothing), 4U);
     const SubprocessOptions streams = {.errors = Stdio::stream()};
     EXPECT_GE(co_await fails_until(streams), 7U);
-  };
-  run(test());
+  });
 }
 
 TEST_P(SubprocessEnd, an_engine_that_cannot_watch_it_says_so) {
   test::ManyFds many;
   if (!many.enough) GTEST_SKIP() << "this process may not have " << test::ManyFds::kFds << " fds";
-  auto test = [&, this]() -> Task<> {
+  run([&, this]() -> Task<> {
     many.take_low_ones();
     Subprocess child = start({"sleep", "1000"}, {.input = Stdio::null(), .output = Stdio::null()});
     const bool says_so = GetParam() == "select";
@@ -301,8 +283,7 @@ TEST_P(SubprocessEnd, an_engine_that_cannot_watch_it_says_so) {
     EXPECT_EQ(error_of(ended), says_so ? std::errc::too_many_files_open : std::errc::timed_out);
     many.give_back();
     EXPECT_TRUE(child.signal(SIGTERM));
-  };
-  run(test());
+  });
 }
 
 PEAL_TEST_ON_EVERY_ENGINE(SubprocessEnd);

@@ -27,7 +27,7 @@ using test::error_of;
 using SubprocessTest = test::ProcessTest;
 
 TEST_P(SubprocessTest, talks_to_a_program_and_waits_for_its_end) {
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     Subprocess sort = start({"sort", "-n"});
     EXPECT_TRUE(co_await sort.input().write("3\n1\n2\n"));
     sort.input().shutdown_send();
@@ -36,12 +36,11 @@ TEST_P(SubprocessTest, talks_to_a_program_and_waits_for_its_end) {
     EXPECT_EQ(co_await read_all(sort.output()), "2\n3\n");
     EXPECT_EQ(co_await sort.wait(), ExitStatus{});
     EXPECT_EQ(co_await sort.wait(), ExitStatus{}) << "asked again";
-  };
-  run(test());
+  });
 }
 
 TEST_P(SubprocessTest, what_cannot_start_is_an_error_and_no_process) {
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     const auto error = [this](const Command& command, const SubprocessOptions& options = {}) {
       return error_of(Subprocess::start(loop(), command, options));
     };
@@ -55,34 +54,31 @@ TEST_P(SubprocessTest, what_cannot_start_is_an_error_and_no_process) {
     EXPECT_EQ(error(cat(), {.input = Stdio::output()}), std::errc::invalid_argument);
     EXPECT_EQ(error(cat(), {.input = Stdio::of(-1)}), std::errc::bad_file_descriptor);
     co_return;
-  };
-  run(test());
+  });
 }
 
 TEST_P(SubprocessTest, who_never_reads_stops_the_writer_until_its_deadline) {
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     Subprocess child = start(sleeper());
     const std::string much(1 << 20, 'x');
     Result<void> written;
     while (written) written = co_await child.input().write(much).within(milliseconds(20));
     EXPECT_EQ(error_of(written), std::errc::timed_out);
     EXPECT_EQ(co_await child.stop(), ExitStatus{.signal = SIGTERM});
-  };
-  run(test());
+  });
 }
 
 TEST_P(SubprocessTest, who_never_reads_is_not_cut_off_whatever_the_options_of_streams) {
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     Subprocess child = start(sleeper(), {.stream = {.high_water_bytes = 64 * 1024, .write_window = milliseconds(10)}});
     const std::string much(1 << 20, 'x');
     EXPECT_EQ(error_of(co_await child.input().write(much).within(milliseconds(100))), std::errc::timed_out);
     EXPECT_TRUE(child.input().is_open());
-  };
-  run(test());
+  });
 }
 
 TEST_P(SubprocessTest, streams_that_are_moved_out_outlive_it) {
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     std::optional<Subprocess> child(start(shell("echo ready; cat")));
     Stream input = std::move(child->input());
     Stream output = std::move(child->output());
@@ -93,12 +89,11 @@ TEST_P(SubprocessTest, streams_that_are_moved_out_outlive_it) {
     EXPECT_EQ(text_of(more), "more\n");
     child.reset();
     EXPECT_EQ(co_await read_all(output), "");
-  };
-  run(test());
+  });
 }
 
 TEST_P(SubprocessTest, output_beyond_the_marks_waits_in_the_child) {
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     // 10 MB into a stream that nobody reads at first.
     Subprocess child = start(shell("head -c 10000000 /dev/zero; echo done >&2"), {.errors = Stdio::stream()});
     auto early = co_await child.errors().read().within(milliseconds(50));
@@ -108,31 +103,28 @@ TEST_P(SubprocessTest, output_beyond_the_marks_waits_in_the_child) {
     Result<Buffer> done = co_await child.errors().read();
     EXPECT_EQ(text_of(done), "done\n");
     EXPECT_EQ(co_await child.wait(), ExitStatus{});
-  };
-  run(test());
+  });
 }
 
 TEST_P(SubprocessTest, output_may_end_long_before_the_child) {
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     Subprocess child = start(shell("echo all; exec >&-; read line; exit 7"));
     EXPECT_EQ(co_await read_all(child.output()), "all\n");
     auto early = co_await child.wait().within(milliseconds(10));
     EXPECT_EQ(error_of(early), std::errc::timed_out);
     EXPECT_TRUE(co_await child.input().write("go\n"));
     EXPECT_EQ(co_await child.wait(), ExitStatus{.code = 7});
-  };
-  run(test());
+  });
 }
 
 TEST_P(SubprocessTest, input_that_the_child_has_closed_fails_the_writer) {
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     Subprocess child = start(shell("exec <&-; echo closed; exec sleep 1000"));
     Result<Buffer> closed = co_await child.output().read_until("\n");
     EXPECT_EQ(text_of(closed), "closed\n");
     const std::string much(1 << 20, 'x');
     EXPECT_FALSE(co_await child.input().write(much));
-  };
-  run(test());
+  });
 }
 
 TEST_P(SubprocessTest, a_child_has_the_fds_it_is_given_and_no_others) {
@@ -141,7 +133,7 @@ TEST_P(SubprocessTest, a_child_has_the_fds_it_is_given_and_no_others) {
   ASSERT_EQ(::pipe(ends), 0);  // nor are these
   const Fd out(ends[0]);
   Fd in(ends[1]);
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     const auto listed = [&](const SubprocessOptions& options) -> Task<std::string> {
       // The shell lists its own: globbing takes one, which is gone when it prints.
       Subprocess child = start(shell("for fd in /proc/$$/fd/*; do echo -n \"${fd##*/} \"; done"), options);
@@ -155,8 +147,7 @@ TEST_P(SubprocessTest, a_child_has_the_fds_it_is_given_and_no_others) {
     EXPECT_EQ(co_await listed(more), "0 1 2 3 4 5 ");
     Subprocess writer = start(shell("echo hello >&3"), more);
     EXPECT_EQ(co_await writer.wait(), ExitStatus{});
-  };
-  run(test());
+  });
   char text[16];
   EXPECT_EQ(::read(out.get(), text, sizeof text), 6);
 }
@@ -166,7 +157,7 @@ TEST_P(SubprocessTest, standard_fds_lead_where_they_are_to) {
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   const Fd out(ends[0]);
   Fd in(ends[1]);
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     Subprocess joined = start(shell("echo one; echo two >&2; echo three"), {.errors = Stdio::output()});
     EXPECT_EQ(co_await read_all(joined.output()), "one\ntwo\nthree\n");
     Subprocess silent = start(shell("cat; echo lost; echo heard >&2"),
@@ -175,14 +166,13 @@ TEST_P(SubprocessTest, standard_fds_lead_where_they_are_to) {
     Subprocess to_fd = start(shell("echo here"), {.input = Stdio::inherited(), .output = Stdio::of(in.get())});
     EXPECT_EQ(co_await to_fd.wait(), ExitStatus{});
     EXPECT_EQ(co_await silent.wait(), ExitStatus{});
-  };
-  run(test());
+  });
   char text[16];
   EXPECT_EQ(::read(out.get(), text, sizeof text), 5);
 }
 
 TEST_P(SubprocessTest, a_process_without_standard_input_starts_others) {
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     // What is opened next gets its number.
     const Fd saved(::fcntl(0, F_DUPFD_CLOEXEC, 10));
     ::close(0);
@@ -196,23 +186,21 @@ TEST_P(SubprocessTest, a_process_without_standard_input_starts_others) {
     }
     while (::fcntl(0, F_GETFD) >= 0) co_await settle();
     EXPECT_EQ(::dup2(saved.get(), 0), 0);
-  };
-  run(test());
+  });
 }
 
 TEST_P(SubprocessTest, environment_and_directory_are_as_asked) {
   ::setenv("PEAL_KEPT", "kept", 1);
   ::setenv("PEAL_CHANGED", "before", 1);
   ::setenv("PEAL_GONE", "there", 1);
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     const std::vector<std::string> changes = {"PEAL_CHANGED=after", "PEAL_GONE", "PEAL_NEW=a=b"};
     const Command show = shell("echo $PEAL_KEPT $PEAL_CHANGED ${PEAL_GONE-none} $PEAL_NEW; pwd");
     Subprocess changed = start(show, {.environment = changes, .directory = "/usr"});
     EXPECT_EQ(co_await read_all(changed.output()), "kept after none a=b\n/usr\n");
     Subprocess clean = start({"env"}, {.environment = changes, .clean_environment = true});
     EXPECT_EQ(co_await read_all(clean.output()), "PEAL_CHANGED=after\nPEAL_NEW=a=b\n");
-  };
-  run(test());
+  });
   for (const char* name : {"PEAL_KEPT", "PEAL_CHANGED", "PEAL_GONE"}) ::unsetenv(name);
 }
 
@@ -223,27 +211,25 @@ TEST_P(SubprocessTest, signals_of_this_process_mean_nothing_to_the_child) {
   ::sigaddset(&blocked, SIGTERM);
   ::pthread_sigmask(SIG_BLOCK, &blocked, &before);
   const auto handler = ::signal(SIGPIPE, SIG_IGN);
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     Subprocess child = start({"grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"});
     // glibc itself ignores 32 and 33 for it, its own.
     EXPECT_THAT(co_await read_all(child.output()),
                 testing::AnyOf("SigBlk:\t0000000000000000\nSigIgn:\t0000000180000000\n",
                                "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n"));
-  };
-  run(test());
+  });
   ::signal(SIGPIPE, handler);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 TEST_P(SubprocessTest, its_streams_are_piped_like_others) {
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     Subprocess first = start(shell("seq 100000"));
     Subprocess second = start({"wc", "-l"});
     auto moved = co_await pipe(first.output(), second.input());
     EXPECT_TRUE(moved);
     EXPECT_EQ(co_await read_all(second.output()), "100000\n");
-  };
-  run(test());
+  });
 }
 
 PEAL_TEST_ON_EVERY_ENGINE(SubprocessTest);

@@ -91,15 +91,14 @@ class OnLoopTest : public test::TaskTest {
 };
 
 TEST_P(OnLoopTest, is_made_called_and_destroyed_on_its_loop_and_answers_travel_back) {
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     const auto here = std::this_thread::get_id();
     const OnLoop<Counter> counter = this->counter(away());
     EXPECT_EQ((co_await counter.ask([](Counter& c) { return c.add(2); })).value(), 2);
     EXPECT_TRUE((co_await counter.ask([&](Counter&) { return std::this_thread::get_id() != here; })).value());
     EXPECT_EQ(std::this_thread::get_id(), here);
     EXPECT_EQ(counter.here(), nullptr);
-  };
-  run(test());
+  });
   test::ask(away(), [] {});
   EXPECT_TRUE(died_there);
 }
@@ -109,7 +108,7 @@ TEST_P(OnLoopTest, answers_may_be_of_any_type_that_moves) {
     explicit Bare(int its_number) : number(its_number) {}
     int number;
   };
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     const OnLoop<Counter> counter(away());
     EXPECT_EQ((co_await counter.ask([](Counter& c) { return Bare(c.add(3)); })).value().number, 3);
     EXPECT_EQ(*(co_await counter.ask([](Counter& c) { return std::make_unique<int>(c.count); })).value(), 3);
@@ -120,13 +119,12 @@ TEST_P(OnLoopTest, answers_may_be_of_any_type_that_moves) {
     const std::string owns = "a text that is too long to lie in the string itself";
     auto named = [owns](Counter&) { return owns; };
     EXPECT_EQ(co_await counter.ask(named), owns);
-  };
-  run(test());
+  });
 }
 
 TEST_P(OnLoopTest, on_its_own_loop_it_is_called_at_once_without_a_post) {
   const OnLoop<Counter> counter(loop());
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     const uint64_t tasks = loop().stats().tasks;
     EXPECT_TRUE(counter.tell([](Counter& c) { c.add(1); }));
     EXPECT_EQ(counter.here()->count, 1);
@@ -137,19 +135,17 @@ TEST_P(OnLoopTest, on_its_own_loop_it_is_called_at_once_without_a_post) {
     EXPECT_THROW(counter.tell([](Counter&) { throw std::runtime_error("no"); }), std::runtime_error);
     EXPECT_EQ(loop().stats().tasks, tasks);
     co_return;
-  };
-  run(test());
+  });
 }
 
 TEST_P(OnLoopTest, what_one_thread_tells_is_called_in_its_order) {
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     const OnLoop<Counter> counter(away());
     for (int i = 0; i < 1000; ++i) EXPECT_TRUE(counter.tell([i](Counter& c) { c.heard.push_back(i); }));
     const auto heard = co_await counter.ask([](Counter& c) { return c.heard; });
     EXPECT_EQ(heard.value().size(), 1000U);
     EXPECT_TRUE(std::ranges::is_sorted(heard.value()));
-  };
-  run(test());
+  });
 }
 
 TEST_P(OnLoopTest, callbacks_are_answered_on_the_loop_they_name) {
@@ -169,15 +165,14 @@ TEST_P(OnLoopTest, callbacks_are_answered_on_the_loop_they_name) {
 }
 
 TEST_P(OnLoopTest, a_question_that_is_too_late_is_never_called) {
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     const OnLoop<Counter> counter(away());
     hold_away();
     EXPECT_EQ(error_of(co_await counter.ask([](Counter& c) { return c.add(1); }).within(milliseconds(5))),
               errno_code(ETIMEDOUT));
     gate.release();
     EXPECT_EQ(co_await counter.ask([](Counter& c) { return c.count; }), 0);
-  };
-  run(test());
+  });
 }
 
 TEST_P(OnLoopTest, a_cancelled_asker_does_not_wait_and_leaves_nothing_behind) {
@@ -187,7 +182,7 @@ TEST_P(OnLoopTest, a_cancelled_asker_does_not_wait_and_leaves_nothing_behind) {
     const auto answer = co_await counter.ask([&](Counter& c) { return c.add(local); });
     notes.push_back(error_of(answer).message());
   };
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     hold_away();
     Scope scope(loop());
     scope.spawn(asks());
@@ -197,8 +192,7 @@ TEST_P(OnLoopTest, a_cancelled_asker_does_not_wait_and_leaves_nothing_behind) {
     EXPECT_EQ(notes.size(), 1U);
     gate.release();
     EXPECT_EQ(co_await counter.ask([](Counter& c) { return c.count; }), 0);
-  };
-  run(test());
+  });
   EXPECT_THAT(notes, ElementsAre(errno_code(ECANCELED).message()));
 }
 
@@ -213,7 +207,7 @@ TEST_P(OnLoopTest, a_question_that_is_being_called_is_waited_for_and_its_answer_
     EXPECT_EQ(answer, 4);
     notes.emplace_back("answered");
   };
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     Scope scope(loop());
     scope.spawn(asks());
     co_await sleep({});
@@ -222,14 +216,13 @@ TEST_P(OnLoopTest, a_question_that_is_being_called_is_waited_for_and_its_answer_
     EXPECT_TRUE(notes.empty());
     gate.release();
     co_await scope.join();
-  };
-  run(test());
+  });
   EXPECT_THAT(notes, ElementsAre("answered"));
 }
 
 TEST_P(OnLoopTest, what_was_told_and_asked_before_the_last_handle_went_is_still_called) {
   std::atomic<int> told = 0;
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     auto counter = std::make_unique<OnLoop<Counter>>(this->counter(away()));
     const OnLoop<Counter> other = *counter;
     hold_away();
@@ -244,15 +237,14 @@ TEST_P(OnLoopTest, what_was_told_and_asked_before_the_last_handle_went_is_still_
     EXPECT_TRUE(other.tell([&](Counter& c) { told = c.add(1); })) << "a copy still names it";
     gate.release();
     co_await scope.join();
-  };
-  run(test());
+  });
   test::ask(away(), [] {});
   EXPECT_EQ(told, 3);
   EXPECT_TRUE(died_there);
 }
 
 TEST_P(OnLoopTest, dies_with_its_loop_and_whoever_asks_then_is_refused) {
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     const OnLoop<Counter> counter = this->counter(away());
     EXPECT_TRUE(co_await counter.ask([](Counter&) {}));
     end_away();
@@ -262,12 +254,11 @@ TEST_P(OnLoopTest, dies_with_its_loop_and_whoever_asks_then_is_refused) {
     EXPECT_FALSE(counter.ask(loop(), [](Counter&) {}, [](const Result<void>&) {}));
     const OnLoop<Counter> late = this->counter(away());
     EXPECT_EQ(error_of(co_await late.ask([](Counter&) {})), kStopped);
-  };
-  run(test());
+  });
 }
 
 TEST_P(OnLoopTest, what_it_was_asked_before_its_loop_ended_is_answered) {
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     const OnLoop<Counter> counter = this->counter(away());
     hold_away();
     away().stop();
@@ -278,8 +269,7 @@ TEST_P(OnLoopTest, what_it_was_asked_before_its_loop_ended_is_answered) {
     };
     const auto [answer, opened] = co_await when_all(asks(), opens());
     EXPECT_EQ(answer, 1);
-  };
-  run(test());
+  });
   end_away();
   EXPECT_TRUE(died_there);
 }
@@ -288,7 +278,7 @@ TEST_P(OnLoopTest, a_mailbox_that_is_full_refuses) {
   auto narrow_options = options();
   narrow_options.post_limit = 1;
   test::LoopThread narrow(narrow_options);
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     const OnLoop<Counter> counter(narrow.loop());
     test::ask(narrow.loop(), [] {});
     narrow.loop().post([this] {
@@ -302,19 +292,17 @@ TEST_P(OnLoopTest, a_mailbox_that_is_full_refuses) {
     gate.release();
     test::ask(narrow.loop(), [] {});
     EXPECT_EQ(co_await counter.ask([](Counter& c) { return c.count; }), 1);
-  };
-  run(test());
+  });
 }
 
 TEST_P(OnLoopTest, the_end_of_the_askers_loop_ends_the_wait) {
   const OnLoop<Counter> counter(away());
   hold_away();
-  auto asks = [&]() -> Task<> {
+  run_into_the_end([&]() -> Task<> {
     int local = 1;
     const auto answer = co_await counter.ask([&](Counter& c) { return c.add(local); });
     notes.push_back(error_of(answer).message());
-  };
-  run_into_the_end(asks());
+  });
   gate.release();
   EXPECT_THAT(notes, ElementsAre(kStopped.message()));
   EXPECT_EQ(test::ask(away(), [&] { return counter.here()->count; }), 0);
@@ -350,7 +338,7 @@ TEST_P(OnLoopTest, the_end_of_the_askers_loop_waits_for_what_uses_the_askers_fra
 
 TEST_P(OnLoopTest, a_loop_that_never_runs_answers_when_it_is_destroyed) {
   auto idle = test::make_loop(options()).value();
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     const OnLoop<Counter> counter(*idle);
     Scope scope(loop());
     auto asks = [&]() -> Task<> { EXPECT_EQ(error_of(co_await counter.ask([](Counter&) {})), kStopped); };
@@ -358,27 +346,25 @@ TEST_P(OnLoopTest, a_loop_that_never_runs_answers_when_it_is_destroyed) {
     co_await sleep({});
     idle.reset();
     co_await scope.join();
-  };
-  run(test());
+  });
 }
 
 TEST_P(OnLoopTest, what_its_making_throws_is_thrown_where_it_is_asked) {
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     const OnLoop<Counter> counter(away(), [](Loop& own) -> Counter {
       if (own.in_loop()) throw std::runtime_error("no counter");
       return Counter(own);
     });
     EXPECT_TRUE(counter.tell([](Counter&) { ADD_FAILURE() << "there is none"; }));
     EXPECT_THROW(co_await counter.ask([](Counter&) {}), std::runtime_error);
-  };
-  run(test());
+  });
   end_away();
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_THAT(lines[0], testing::HasSubstr("no counter"));
 }
 
 TEST_P(OnLoopTest, on_its_own_loop_too_it_dies_after_the_last_handle) {
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     {
       const OnLoop<Counter> counter = this->counter(loop());
       EXPECT_TRUE(co_await counter.ask([](Counter&) {}));
@@ -386,8 +372,7 @@ TEST_P(OnLoopTest, on_its_own_loop_too_it_dies_after_the_last_handle) {
     EXPECT_FALSE(died_there);
     co_await settle();
     EXPECT_TRUE(died_there);
-  };
-  run(test());
+  });
 }
 
 PEAL_TEST_ON_EVERY_ENGINE(OnLoopTest);

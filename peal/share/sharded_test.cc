@@ -4,6 +4,7 @@
 #include <peal/share/sharded.h>
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -62,13 +63,13 @@ class ShardedTest : public test::LoopEngineTest {
   void make_stores() {
     stores = std::make_unique<Sharded<Store>>(*group, [](Loop& loop, size_t i) { return Store(loop, i); });
   }
-  // Runs `task` on the group's loop `index`, to its end.
-  void run(size_t index, Task<> task) {
+  // Runs the coroutine `body` on the group's loop `index`, to its end.
+  void run(size_t index, const std::function<Task<>()>& body) {
     std::promise<void> over;
     Loop& loop = (*group)[index];
     std::unique_ptr<Scope> scope;
     auto whole = [&]() -> Task<> {
-      co_await std::move(task);
+      co_await body();
       over.set_value();
     };
     test::ask(loop, [&] {
@@ -84,7 +85,7 @@ class ShardedTest : public test::LoopEngineTest {
 };
 
 TEST_P(ShardedTest, a_key_is_asked_where_it_lives) {
-  auto test = [&]() -> Task<> {
+  run(2, [&]() -> Task<> {
     for (int i = 0; i < 100; ++i) {
       const std::string key = std::to_string(i);
       const size_t home = stores->index_of(key);
@@ -99,13 +100,12 @@ TEST_P(ShardedTest, a_key_is_asked_where_it_lives) {
       EXPECT_EQ(co_await (*stores)[home].ask([&](Store& store) { return store.numbers.at(key); }), i);
     }
     EXPECT_EQ(stores->here()->index, 2U);
-  };
-  run(2, test());
+  });
   EXPECT_EQ(stores->here(), nullptr);
 }
 
 TEST_P(ShardedTest, all_answer_in_the_order_of_the_loops) {
-  auto test = [&]() -> Task<> {
+  run(1, [&]() -> Task<> {
     EXPECT_EQ(stores->tell_all([](Store& store) { store.numbers["told"] = static_cast<int>(store.index); }), 4U);
     std::vector<int> told;
     for (const Result<int>& each :
@@ -120,8 +120,7 @@ TEST_P(ShardedTest, all_answer_in_the_order_of_the_loops) {
       if (store.index == 3) throw std::runtime_error("no");
     };
     EXPECT_THROW(co_await stores->ask_all(throws), std::runtime_error);
-  };
-  run(1, test());
+  });
 }
 
 TEST_P(ShardedTest, a_callback_is_answered_on_its_own_loop) {
@@ -142,7 +141,7 @@ TEST_P(ShardedTest, a_callback_is_answered_on_its_own_loop) {
 
 TEST_P(ShardedTest, may_die_while_questions_are_on_their_way) {
   std::atomic<int> answered = 0;
-  auto test = [&]() -> Task<> {
+  run(0, [&]() -> Task<> {
     auto one = [&]() -> Task<> {
       for (const Result<size_t>& each : co_await stores->ask_all([](const Store& store) { return store.index; })) {
         answered += each ? 1 : 0;
@@ -153,8 +152,7 @@ TEST_P(ShardedTest, may_die_while_questions_are_on_their_way) {
     co_await sleep({});
     stores.reset();
     co_await scope.join();
-  };
-  run(0, test());
+  });
   EXPECT_EQ(answered, 40);
 }
 
@@ -194,15 +192,14 @@ TEST_P(ShardedTest, every_loop_asks_every_loop_under_deadlines_and_nothing_is_lo
   }
   EXPECT_EQ(done, 4 * kTasks * kQuestions);
   int sum = 0;
-  auto count = [&]() -> Task<> {
+  run(3, [&]() -> Task<> {
     auto all = [](const Store& store) {
       int own = 0;
       for (const auto& [key, number] : store.numbers) own += number;
       return own;
     };
     for (const Result<int>& each : co_await stores->ask_all(all)) sum += each.value();
-  };
-  run(3, count());
+  });
   EXPECT_EQ(sum, done);
 }
 

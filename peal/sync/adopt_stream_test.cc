@@ -45,7 +45,7 @@ class AdoptStream : public test::TaskTest {
 };
 
 TEST_P(AdoptStream, both_ends_of_a_socketpair_talk) {
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     Stream a = adopt_stream(loop(), std::move(near)).value();
     Stream b = adopt_stream(loop(), std::move(far)).value();
     auto asks = [&]() -> Task<> {
@@ -62,42 +62,38 @@ TEST_P(AdoptStream, both_ends_of_a_socketpair_talk) {
       EXPECT_TRUE(co_await b.write("pong\n"));
     };
     co_await when_all(asks(), answers());
-  };
-  run(test());
+  });
 }
 
 TEST_P(AdoptStream, what_came_before_is_read_and_the_socket_is_made_fit) {
   ASSERT_EQ(::write(far.get(), "early", 5), 5);
   const int fd = near.get();
-  auto test = [&, this]() -> Task<> {
+  run([&, this]() -> Task<> {
     Stream stream = adopt_stream(loop(), std::move(near)).value();
     EXPECT_NE(::fcntl(fd, F_GETFL) & O_NONBLOCK, 0);
     EXPECT_EQ(::fcntl(fd, F_GETFD), FD_CLOEXEC);
     Result<Buffer> early = co_await stream.read();
     EXPECT_EQ(early->view(), "early");
-  };
-  run(test());
+  });
 }
 
 TEST_P(AdoptStream, what_is_no_connected_stream_is_an_error_and_closed) {
-  auto test = [this]() -> Task<> {
+  run([this]() -> Task<> {
     const auto error = [this](int fd) { return error_of(adopt_stream(loop(), Fd(fd))); };
     EXPECT_EQ(error(-1), std::errc::bad_file_descriptor);
     EXPECT_EQ(error(::open("/dev/null", O_RDWR | O_CLOEXEC)), std::errc::not_a_socket);
     EXPECT_EQ(error(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), std::errc::not_connected);
     EXPECT_EQ(error(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)), std::errc::wrong_protocol_type);
     co_return;
-  };
-  run(test());
+  });
 }
 
 TEST_P(AdoptStream, the_loops_end_is_the_streams) {
-  auto test = [&, this]() -> Task<> {
+  run_into_the_end([&, this]() -> Task<> {
     Stream stream = adopt_stream(loop(), std::move(near)).value();
     EXPECT_EQ(error_of(co_await stream.read()), Trouble::kLoopStopped);
     EXPECT_EQ(error_of(adopt_stream(loop(), std::move(far))), Trouble::kLoopStopped);
-  };
-  run_into_the_end(test());
+  });
 }
 
 TEST_P(AdoptStream, a_server_takes_it_as_one_that_it_accepted) {
@@ -111,7 +107,7 @@ TEST_P(AdoptStream, a_server_takes_it_as_one_that_it_accepted) {
     closed.set();
   };
   Server server(loop(), std::move(callbacks));
-  auto test = [&, this]() -> Task<> {
+  run([&, this]() -> Task<> {
     EXPECT_TRUE(server.adopt(connected_stream(std::move(near)).value()));
     EXPECT_EQ(events, "open ");
     EXPECT_EQ(server.connections(), 1U);
@@ -125,8 +121,7 @@ TEST_P(AdoptStream, a_server_takes_it_as_one_that_it_accepted) {
     far.reset();
     EXPECT_TRUE(co_await closed.wait());
     EXPECT_EQ(events, "open closed");
-  };
-  run(test());
+  });
 }
 
 TEST_P(AdoptStream, a_server_takes_it_before_its_loop_runs_and_not_once_that_has_ended) {
@@ -135,8 +130,7 @@ TEST_P(AdoptStream, a_server_takes_it_before_its_loop_runs_and_not_once_that_has
   callbacks.on_open = [&](Connection&) { open.set(); };
   Server server(loop(), std::move(callbacks));
   EXPECT_TRUE(server.adopt(connected_stream(std::move(near)).value()));
-  auto test = [&]() -> Task<> { EXPECT_TRUE(co_await open.wait()); };
-  run(test());
+  run([&]() -> Task<> { EXPECT_TRUE(co_await open.wait()); });
   EXPECT_EQ(error_of(server.adopt(LooseStream(std::move(far)))), Trouble::kLoopStopped);
 }
 

@@ -18,7 +18,7 @@ using test::error_of;
 class AsyncDatagramsTest : public test::TaskTest {};
 
 TEST_P(AsyncDatagramsTest, one_answers_another_until_it_is_closed) {
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     AsyncDatagrams server(loop());
     AsyncDatagrams client(loop());
     const SocketAddress there = server.open("127.0.0.1:0").value();
@@ -42,12 +42,11 @@ TEST_P(AsyncDatagramsTest, one_answers_another_until_it_is_closed) {
       EXPECT_EQ(error_of(co_await server.receive()), errno_code(EPIPE));
     };
     co_await when_all(serves(), asks());
-  };
-  run(test());
+  });
 }
 
 TEST_P(AsyncDatagramsTest, more_than_may_wait_are_dropped_and_counted) {
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     AsyncDatagrams slow(loop(), 2);
     AsyncDatagrams sender(loop());
     const SocketAddress there = slow.open("127.0.0.1:0").value();
@@ -59,8 +58,7 @@ TEST_P(AsyncDatagramsTest, more_than_may_wait_are_dropped_and_counted) {
     slow.close();
     EXPECT_EQ((co_await slow.receive()).value().bytes.to_string(), "b");
     EXPECT_EQ(error_of(co_await slow.receive()), errno_code(EPIPE));
-  };
-  run(test());
+  });
 }
 
 PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(AsyncDatagramsTest);

@@ -74,13 +74,12 @@ TEST_P(AsyncFdTest, waits_until_there_is_something_to_read) {
     co_await settle();
     far.reset();
   };
-  auto test = [&]() -> Task<> { co_await when_all(reads(), writes()); };
-  run(test());
+  run([&]() -> Task<> { co_await when_all(reads(), writes()); });
 }
 
 TEST_P(AsyncFdTest, ready_once_it_need_not_wait_and_always_ready_it_does) {
   AsyncFd fd(loop(), near.get());
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     write(far.get(), "x");
     const uint64_t turn = loop().stats().turns;
     EXPECT_TRUE(co_await fd.readable());
@@ -88,8 +87,7 @@ TEST_P(AsyncFdTest, ready_once_it_need_not_wait_and_always_ready_it_does) {
     // Nothing is ever read, so it stays ready; yet others have their turns.
     for (int i = 0; i < 5; ++i) EXPECT_TRUE(co_await fd.readable());
     EXPECT_GE(loop().stats().turns, turn + 5);
-  };
-  run(test());
+  });
 }
 
 TEST_P(AsyncFdTest, waits_until_there_is_room_to_write) {
@@ -105,8 +103,7 @@ TEST_P(AsyncFdTest, waits_until_there_is_room_to_write) {
     notes.emplace_back("reads");
     while (!read(far.get()).empty()) continue;
   };
-  auto test = [&]() -> Task<> { co_await when_all(writes(), reads()); };
-  run(test());
+  run([&]() -> Task<> { co_await when_all(writes(), reads()); });
   EXPECT_THAT(notes, ElementsAre("reads", "room"));
 }
 
@@ -125,11 +122,10 @@ TEST_P(AsyncFdTest, several_wait_for_both_directions_and_all_go_on) {
     EXPECT_THAT(notes, ElementsAre("r", "r"));
     while (!read(far.get()).empty()) continue;
   };
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     fill(near.get());
     co_await when_all(waits(false), waits(true), waits(false), waits(true), frees());
-  };
-  run(test());
+  });
   EXPECT_THAT(notes, ElementsAre("r", "r", "w", "w"));
 }
 
@@ -137,7 +133,7 @@ TEST_P(AsyncFdTest, too_late_cancelled_or_not_chosen_it_waits_no_more) {
   AsyncFd fd(loop(), near.get());
   AsyncEvent event;
   auto waits = [&]() -> Task<> { notes.push_back(error_of(co_await fd.readable()).message()); };
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     EXPECT_EQ(error_of(co_await fd.readable().within(milliseconds(1))), errno_code(ETIMEDOUT));
     Scope scope(loop());
     scope.spawn(waits());
@@ -151,20 +147,18 @@ TEST_P(AsyncFdTest, too_late_cancelled_or_not_chosen_it_waits_no_more) {
     event.reset();
     EXPECT_EQ((co_await select(event.wait(), fd.readable(), sleep(hours(1)))).value().index(), 1U);
     EXPECT_EQ(read(fd.fd()), "late");
-  };
-  run(test());
+  });
   EXPECT_THAT(notes, ElementsAre(errno_code(ECANCELED).message()));
 }
 
 TEST_P(AsyncFdTest, its_lender_may_close_what_was_lent) {
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     AsyncFd fd(loop(), near.get());
     EXPECT_EQ(error_of(co_await fd.readable().within(milliseconds(1))), errno_code(ETIMEDOUT));
     near.reset();
     far.reset();
     EXPECT_TRUE(co_await fd.readable());
-  };
-  run(test());
+  });
 }
 
 TEST_P(AsyncFdTest, whoever_is_resumed_may_destroy_it) {
@@ -177,26 +171,23 @@ TEST_P(AsyncFdTest, whoever_is_resumed_may_destroy_it) {
     co_await settle();
     write(far.get(), "x");
   };
-  auto test = [&]() -> Task<> { co_await when_all(waits(), writes()); };
-  run(test());
+  run([&]() -> Task<> { co_await when_all(waits(), writes()); });
 }
 
 TEST_P(AsyncFdTest, what_cannot_be_waited_for_is_an_error_each_time) {
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     AsyncFd none(loop(), -1);
     EXPECT_EQ(error_of(co_await none.readable()), errno_code(EBADF));
     EXPECT_EQ(error_of(co_await none.writable()), errno_code(EBADF));
     AsyncFd folder(loop(), Fd(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
     EXPECT_EQ(error_of(co_await folder.readable()), errno_code(EPERM));
     EXPECT_EQ(error_of(co_await folder.writable()), errno_code(EPERM));
-  };
-  run(test());
+  });
 }
 
 TEST_P(AsyncFdTest, a_loop_that_stops_ends_the_wait) {
   AsyncFd fd(loop(), near.get());
-  auto waits = [&]() -> Task<> { notes.push_back(error_of(co_await fd.readable()).message()); };
-  run_into_the_end(waits());
+  run_into_the_end([&]() -> Task<> { notes.push_back(error_of(co_await fd.readable()).message()); });
   EXPECT_THAT(notes, ElementsAre(std::error_code(Trouble::kLoopStopped).message()));
 }
 

@@ -48,7 +48,7 @@ class AsyncPoolTest : public test::TaskTest {
 };
 
 TEST_P(AsyncPoolTest, answers_travel_back_and_exceptions_too) {
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     const auto here = std::this_thread::get_id();
     EXPECT_TRUE((co_await narrow->run([&] { return std::this_thread::get_id() != here; })).value());
     EXPECT_EQ(std::this_thread::get_id(), here);
@@ -61,8 +61,7 @@ TEST_P(AsyncPoolTest, answers_travel_back_and_exceptions_too) {
     auto throws = []() -> int { throw std::runtime_error("no"); };
     EXPECT_THROW(co_await narrow->run(throws), std::runtime_error);
     EXPECT_EQ(narrow->stats().refused, 0U);
-  };
-  run(test());
+  });
 }
 
 TEST_P(AsyncPoolTest, what_finds_no_room_is_refused_and_what_is_queued_can_be_cancelled) {
@@ -82,8 +81,7 @@ TEST_P(AsyncPoolTest, what_finds_no_room_is_refused_and_what_is_queued_can_be_ca
     begun.acquire();
     co_await when_all(late(), refused());
   };
-  auto test = [&]() -> Task<> { co_await when_all(holds(), rest()); };
-  run(test());
+  run([&]() -> Task<> { co_await when_all(holds(), rest()); });
   EXPECT_THAT(notes, ElementsAre("held"));
 }
 
@@ -95,14 +93,13 @@ TEST_P(AsyncPoolTest, a_job_that_runs_is_waited_for_and_its_answer_counts) {
     gate.release();
     co_return;
   };
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     Scope scope(loop());
     scope.spawn(holds());
     co_await sleep({});
     co_await cancels(scope);
     co_await scope.join();
-  };
-  run(test());
+  });
   EXPECT_THAT(notes, ElementsAre("held"));
 }
 
@@ -113,15 +110,14 @@ TEST_P(AsyncPoolTest, a_job_that_takes_a_stop_token_is_asked_to_stop) {
     return 7;
   };
   auto works = [&]() -> Task<> { EXPECT_EQ(co_await narrow->run(job), 7); };
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     Scope scope(loop());
     scope.spawn(works());
     co_await sleep({});
     begun.acquire();
     scope.cancel();
     co_await scope.join();
-  };
-  run(test());
+  });
 }
 
 TEST_P(AsyncPoolTest, the_end_of_the_pool_drops_what_is_queued_and_waits_for_what_runs) {
@@ -141,8 +137,7 @@ TEST_P(AsyncPoolTest, the_end_of_the_pool_drops_what_is_queued_and_waits_for_wha
     begun.acquire();
     co_await when_all(queued(), ends());
   };
-  auto test = [&]() -> Task<> { co_await when_all(holds(), rest()); };
-  run(test());
+  run([&]() -> Task<> { co_await when_all(holds(), rest()); });
   EXPECT_THAT(notes, testing::UnorderedElementsAre("held", errno_code(ESHUTDOWN).message()));
 }
 
@@ -182,15 +177,14 @@ TEST_P(AsyncPoolTest, many_jobs_race_their_deadlines) {
     EXPECT_EQ(*answer, i);
     ++answered;
   };
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     Scope scope(loop());
     for (int i = 0; i < 500; ++i) {
       scope.spawn(works(i));
       if (i % 50 == 0) co_await sleep(milliseconds(1));
     }
     co_await scope.join();
-  };
-  run(test());
+  });
   EXPECT_EQ(ran, answered);
 }
 

@@ -24,7 +24,7 @@ using testing::ElementsAre;
 class CallbackAwaitTest : public test::TaskTest {};
 
 TEST_P(CallbackAwaitTest, answered_later_or_before_the_start_returns) {
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     auto later = [&](Completion<std::string> done) {
       loop().post([done = std::move(done)]() mutable { done("later"); });
     };
@@ -38,13 +38,12 @@ TEST_P(CallbackAwaitTest, answered_later_or_before_the_start_returns) {
       done.fail(errno_code(EIO));
     });
     EXPECT_EQ(error_of(fails), errno_code(EIO));
-  };
-  run(test());
+  });
   EXPECT_THAT(notes, ElementsAre("called"));
 }
 
 TEST_P(CallbackAwaitTest, the_first_answer_counts_and_none_at_all_is_an_error) {
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     auto twice = [](Completion<int> done) {
       done(1);
       done(2);
@@ -58,8 +57,7 @@ TEST_P(CallbackAwaitTest, the_first_answer_counts_and_none_at_all_is_an_error) {
     auto throws = [](const Completion<int>&) { throw std::runtime_error("no"); };
     EXPECT_THROW(co_await callback_await<int>(throws), std::runtime_error);
     EXPECT_TRUE(co_await sleep({}));
-  };
-  run(test());
+  });
 }
 
 TEST_P(CallbackAwaitTest, cancelled_it_tells_the_api_and_hears_no_more) {
@@ -70,7 +68,7 @@ TEST_P(CallbackAwaitTest, cancelled_it_tells_the_api_and_hears_no_more) {
     (*kept)(7);
   };
   auto waits = [&]() -> Task<> { notes.push_back(error_of(co_await callback_await<int>(start, gives_up)).message()); };
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     EXPECT_EQ(error_of(co_await callback_await<int>(start).within(milliseconds(1))), errno_code(ETIMEDOUT));
     (*kept)(1);
     kept.reset();
@@ -84,14 +82,13 @@ TEST_P(CallbackAwaitTest, cancelled_it_tells_the_api_and_hears_no_more) {
     scope.spawn(waits());
     co_await scope.join();
     EXPECT_FALSE(kept);
-  };
-  run(test());
+  });
   const std::string cancelled = errno_code(ECANCELED).message();
   EXPECT_THAT(notes, ElementsAre("gives up", cancelled, cancelled));
 }
 
 TEST_P(CallbackAwaitTest, answered_and_cancelled_by_its_own_start_it_ends_once) {
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     Scope scope(loop());
     auto answers = [&](Completion<int> done) {
       done(1);
@@ -113,19 +110,17 @@ TEST_P(CallbackAwaitTest, answered_and_cancelled_by_its_own_start_it_ends_once) 
     };
     other.spawn(waits_there());
     co_await other.join();
-  };
-  run(test());
+  });
   const std::string cancelled = errno_code(ECANCELED).message();
   EXPECT_THAT(notes, ElementsAre(cancelled, cancelled));
 }
 
 TEST_P(CallbackAwaitTest, a_loop_that_stops_ends_it_and_a_late_answer_goes_nowhere) {
   std::optional<Completion<int>> kept;
-  auto waits = [&]() -> Task<> {
+  run_into_the_end([&]() -> Task<> {
     auto start = [&](Completion<int> done) { kept.emplace(std::move(done)); };
     notes.push_back(error_of(co_await callback_await<int>(start)).message());
-  };
-  run_into_the_end(waits());
+  });
   EXPECT_THAT(notes, ElementsAre(std::error_code(Trouble::kLoopStopped).message()));
   (*kept)(1);
 }
@@ -133,7 +128,7 @@ TEST_P(CallbackAwaitTest, a_loop_that_stops_ends_it_and_a_late_answer_goes_nowhe
 class CallbackThreadsTest : public test::TaskTest {};
 
 TEST_P(CallbackThreadsTest, answered_or_dropped_on_another_thread) {
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     std::jthread thread;
     auto start = [&](Completion<int> done) { thread = std::jthread([done = std::move(done)]() mutable { done(3); }); };
     for (int i = 0; i < 50; ++i) EXPECT_EQ(co_await callback_await<int>(start), 3);
@@ -143,8 +138,7 @@ TEST_P(CallbackThreadsTest, answered_or_dropped_on_another_thread) {
       auto raced = co_await callback_await<int>(start).within(Duration(1000));
       EXPECT_TRUE(raced || raced.error() == std::errc::timed_out);
     }
-  };
-  run(test());
+  });
 }
 
 PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(CallbackAwaitTest);

@@ -42,8 +42,7 @@ TEST_P(EventAndSemaphoreTest, all_who_wait_go_on_and_later_ones_need_not_wait) {
     event.reset();
     EXPECT_EQ(error_of(co_await event.wait().within(milliseconds(1))), errno_code(ETIMEDOUT));
   };
-  auto test = [&]() -> Task<> { co_await when_all(waits("a"), waits("b"), sets()); };
-  run(test());
+  run([&]() -> Task<> { co_await when_all(waits("a"), waits("b"), sets()); });
   EXPECT_THAT(notes, ElementsAre("a", "b"));
 }
 
@@ -55,25 +54,23 @@ TEST_P(EventAndSemaphoreTest, set_and_reset_at_once_still_lets_those_go_who_wait
     event.set();
     event.reset();
   };
-  auto test = [&]() -> Task<> { co_await when_all(waits(), waits(), pulses()); };
-  run(test());
+  run([&]() -> Task<> { co_await when_all(waits(), waits(), pulses()); });
 }
 
 TEST_P(EventAndSemaphoreTest, a_loop_that_stops_ends_both) {
   AsyncEvent event;
   AsyncSemaphore semaphore(0);
-  auto waits = [&]() -> Task<> {
+  run_into_the_end([&]() -> Task<> {
     EXPECT_EQ(error_of(co_await event.wait()), Trouble::kLoopStopped);
     EXPECT_EQ(error_of(co_await semaphore.acquire()), Trouble::kLoopStopped);
     notes.emplace_back("ended");
-  };
-  run_into_the_end(waits());
+  });
   EXPECT_THAT(notes, ElementsAre("ended"));
 }
 
 TEST_P(EventAndSemaphoreTest, permits_are_given_in_the_order_they_were_asked_for) {
   AsyncSemaphore semaphore(3);
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     auto all = co_await semaphore.acquire(3);
     auto give = [&]() -> Task<> {
       co_await settle();
@@ -85,8 +82,7 @@ TEST_P(EventAndSemaphoreTest, permits_are_given_in_the_order_they_were_asked_for
       semaphore.release(2);
     };
     co_await when_all(holds(semaphore, "much", 3), holds(semaphore, "little", 1), holds(semaphore, "less", 0), give());
-  };
-  run(test());
+  });
   EXPECT_THAT(notes, ElementsAre("much in", "little in", "less in"));
   EXPECT_EQ(semaphore.available(), 3U);
 }
@@ -96,12 +92,11 @@ TEST_P(EventAndSemaphoreTest, one_that_gives_up_lets_those_behind_it_go) {
   auto late = [&]() -> Task<> {
     EXPECT_EQ(error_of(co_await semaphore.acquire(2).within(milliseconds(1))), errno_code(ETIMEDOUT));
   };
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     auto one = co_await semaphore.acquire();
     co_await when_all(late(), holds(semaphore, "behind", 1));
     EXPECT_EQ(semaphore.available(), 1U);
-  };
-  run(test());
+  });
   EXPECT_THAT(notes, ElementsAre("behind in"));
   EXPECT_EQ(semaphore.available(), 2U);
 }
@@ -116,12 +111,11 @@ TEST_P(EventAndSemaphoreTest, no_more_than_its_permits_are_at_it_at_once) {
     co_await sleep(milliseconds(1));
     --at_once;
   };
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     Scope scope(loop());
     for (int i = 0; i < 20; ++i) scope.spawn(works());
     co_await scope.join();
-  };
-  run(test());
+  });
   EXPECT_EQ(most, 3);
 }
 

@@ -38,7 +38,7 @@ TEST_P(ListenerTest, a_client_talks_to_a_listener) {
     auto answer = co_await stream->read_until("\n");
     EXPECT_EQ(answer.value().to_string(), "hello\n");
   };
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     const auto bound = listener.listen("127.0.0.1:0");
     EXPECT_TRUE(bound);
     for (int i = 0; i < 3; ++i) co_await when_all(server(), client(bound->to_string()));
@@ -52,8 +52,7 @@ TEST_P(ListenerTest, a_client_talks_to_a_listener) {
       co_await sleep(milliseconds(1));
     }
     EXPECT_EQ(refused, errno_code(ECONNREFUSED));
-  };
-  run(test());
+  });
 }
 
 PEAL_TEST_ON_EVERY_PORT_AND_SIM(ListenerTest);

@@ -40,14 +40,13 @@ class PipeStreamsTest : public test::TaskTest {
     const std::string upstream = server.listen("127.0.0.1:0").value().to_string();
     CoServer relays(loop(), [&](Stream stream) -> Task<> { return relays_to(upstream, std::move(stream)); });
     const std::string address = relays.listen("127.0.0.1:0").value().to_string();
-    auto test = [&]() -> Task<> {
+    run([&]() -> Task<> {
       auto stream = co_await connect(address);
       EXPECT_TRUE(stream);
       co_await call(*stream);
       stream->close();
       while (server.tasks() + relays.tasks() > 0) co_await sleep(milliseconds(1));
-    };
-    run(test());
+    });
   }
   Task<> relays_to(std::string upstream, Stream stream) {
     const auto ahead = co_await stream.read_exactly(reads_ahead);
@@ -139,7 +138,7 @@ TEST_P(PipeStreamsTest, the_reset_of_one_side_resets_the_other) {
 }
 
 TEST_P(PipeStreamsTest, cancelled_it_ends_at_once_and_both_streams_with_it) {
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     CoServer server(loop(), [](Stream stream) -> Task<> { co_await read_all(stream); });
     const std::string address = server.listen("127.0.0.1:0").value().to_string();
     auto a = co_await connect(address);
@@ -152,8 +151,7 @@ TEST_P(PipeStreamsTest, cancelled_it_ends_at_once_and_both_streams_with_it) {
     co_await scope.join();
     EXPECT_EQ(error_of(report), errno_code(ECANCELED));
     EXPECT_FALSE(a->is_open() || b->is_open());
-  };
-  run(test());
+  });
 }
 
 TEST_P(PipeStreamsTest, files_go_out_in_order_with_what_is_written) {

@@ -36,17 +36,16 @@ TEST_P(QueueAndMutexTest, a_queue_is_bounded_and_first_come_first_served) {
     while (auto item = co_await queue.pop()) EXPECT_EQ(*item, count++);
     co_return count;
   };
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     auto [nothing, count] = co_await when_all(produce(), consume());
     EXPECT_EQ(count, 1000);
-  };
-  run(test());
+  });
 }
 
 TEST_P(QueueAndMutexTest, waits_of_queue_and_mutex_end_in_time_and_leave_nothing_behind) {
   AsyncQueue<std::string> queue(1);
   AsyncMutex mutex;
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     EXPECT_EQ(error_of(co_await queue.pop().within(milliseconds(1))), kTooLate);
     EXPECT_TRUE(co_await queue.push("one"));
     EXPECT_EQ(error_of(co_await queue.push("two").within(milliseconds(1))), kTooLate);
@@ -55,8 +54,7 @@ TEST_P(QueueAndMutexTest, waits_of_queue_and_mutex_end_in_time_and_leave_nothing
     auto lock = co_await mutex.lock();
     EXPECT_TRUE(lock);
     EXPECT_EQ(error_of(co_await mutex.lock().within(milliseconds(1))), kTooLate);
-  };
-  run(test());
+  });
   EXPECT_FALSE(mutex.locked());
 }
 
@@ -68,21 +66,19 @@ TEST_P(QueueAndMutexTest, a_mutex_is_passed_on_in_order) {
     co_await sleep({});
     notes.push_back(name + " out");
   };
-  auto test = [&]() -> Task<> { co_await when_all(holder("a"), holder("b"), holder("c")); };
-  run(test());
+  run([&]() -> Task<> { co_await when_all(holder("a"), holder("b"), holder("c")); });
   EXPECT_THAT(notes, ElementsAre("a in", "a out", "b in", "b out", "c in", "c out"));
 }
 
 TEST_P(QueueAndMutexTest, a_loop_that_stops_ends_what_waits) {
   AsyncQueue<int> queue(1);
   AsyncMutex mutex;
-  auto waits = [&]() -> Task<> {
+  run_into_the_end([&]() -> Task<> {
     auto held = co_await mutex.lock();
     EXPECT_EQ(error_of(co_await queue.pop()), Trouble::kLoopStopped);
     EXPECT_EQ(error_of(co_await mutex.lock()), Trouble::kLoopStopped);
     notes.emplace_back("ended");
-  };
-  run_into_the_end(waits());
+  });
   EXPECT_THAT(notes, ElementsAre("ended"));
 }
 

@@ -52,8 +52,7 @@ TEST_P(SelectTest, the_first_that_is_complete_is_taken_and_the_others_are_left_a
     EXPECT_EQ(loop().timers_pending(), 1U);
     EXPECT_TRUE(co_await queue.push("item"));
   };
-  auto test = [&]() -> Task<> { co_await when_all(takes(), gives()); };
-  run(test());
+  run([&]() -> Task<> { co_await when_all(takes(), gives()); });
 }
 
 TEST_P(SelectTest, what_completes_before_the_task_is_resumed_takes_nothing) {
@@ -76,15 +75,14 @@ TEST_P(SelectTest, what_completes_before_the_task_is_resumed_takes_nothing) {
     EXPECT_EQ(second.size(), 0U);
     EXPECT_EQ(permits.available(), 1U);
   };
-  auto test = [&]() -> Task<> { co_await when_all(takes(), gives()); };
-  run(test());
+  run([&]() -> Task<> { co_await when_all(takes(), gives()); });
 }
 
 TEST_P(SelectTest, of_several_that_are_ready_the_first_argument_is_taken) {
   AsyncQueue<int> first(1);
   AsyncQueue<int> second(1);
   AsyncMutex mutex;
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     EXPECT_TRUE(co_await first.push(1));
     EXPECT_TRUE(co_await second.push(2));
     auto chosen = co_await select(sleep(hours(1)), second.pop(), first.pop());
@@ -96,8 +94,7 @@ TEST_P(SelectTest, of_several_that_are_ready_the_first_argument_is_taken) {
     auto locked = co_await select(first.pop(), mutex.lock());
     EXPECT_EQ(locked.value().index(), 1U);
     EXPECT_TRUE(mutex.locked());
-  };
-  run(test());
+  });
   EXPECT_FALSE(mutex.locked());
 }
 
@@ -109,7 +106,7 @@ TEST_P(SelectTest, cancelled_or_too_late_it_withdraws_all) {
     auto chosen = co_await select(queue.pop(), event.wait(), permits.acquire(2), sleep(hours(1)));
     notes.push_back(error_of(chosen).message());
   };
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     constexpr auto kSoon = milliseconds(2);
     EXPECT_EQ(error_of(co_await select(queue.pop(), sleep(hours(1))).within(kSoon)), errno_code(ETIMEDOUT));
     // Its own error, and not the deadline's of one of them.
@@ -123,8 +120,7 @@ TEST_P(SelectTest, cancelled_or_too_late_it_withdraws_all) {
     EXPECT_EQ(loop().timers_pending(), 0U);
     EXPECT_TRUE(permits.try_acquire());
     EXPECT_TRUE(queue.try_pop() == std::nullopt);
-  };
-  run(test());
+  });
   const std::string cancelled = errno_code(ECANCELED).message();
   EXPECT_THAT(notes, ElementsAre(cancelled, cancelled));
 }
@@ -136,19 +132,18 @@ TEST_P(SelectTest, a_cancelled_task_still_gets_what_is_there) {
     auto chosen = co_await select(sleep(hours(1)), queue.pop());
     EXPECT_EQ(std::get<1>(chosen.value()).value(), 5);
   };
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     EXPECT_TRUE(co_await queue.push(5));
     Scope scope(loop());
     scope.spawn(takes());
     scope.cancel();
     co_await scope.join();
-  };
-  run(test());
+  });
 }
 
 TEST_P(SelectTest, an_item_is_pushed_or_dies_once) {
   AsyncQueue<std::shared_ptr<int>> queue(1);
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     const auto item = std::make_shared<int>(1);
     auto chosen = co_await select(queue.push(item), sleep(milliseconds(1)));
     EXPECT_EQ(chosen.value().index(), 0U);
@@ -157,18 +152,16 @@ TEST_P(SelectTest, an_item_is_pushed_or_dies_once) {
     EXPECT_EQ(item.use_count(), 2);
     EXPECT_EQ(std::get<0>((co_await select(queue.pop(), queue.pop())).value()).value().use_count(), 2);
     EXPECT_EQ(item.use_count(), 1);
-  };
-  run(test());
+  });
 }
 
 TEST_P(SelectTest, a_loop_that_stops_ends_it) {
   AsyncQueue<int> queue(1);
-  auto waits = [&]() -> Task<> {
+  run_into_the_end([&]() -> Task<> {
     notes.push_back(error_of(co_await select(queue.pop(), queue.pop())).message());
     // What would need the loop fails at once.
     notes.push_back(error_of(co_await select(queue.pop(), sleep(hours(1)))).message());
-  };
-  run_into_the_end(waits());
+  });
   const std::string stopped = std::error_code(Trouble::kLoopStopped).message();
   EXPECT_THAT(notes, ElementsAre(stopped, stopped));
 }
@@ -197,8 +190,7 @@ TEST_P(SelectTest, many_producers_and_selecting_consumers_lose_nothing) {
     while (auto item = co_await odd.pop()) sum += *item, ++popped;
     while (auto item = co_await even.pop()) sum += *item, ++popped;
   };
-  auto test = [&]() -> Task<> { co_await when_all(produces(odd, 1), produces(even, 0), consumes(), consumes()); };
-  run(test());
+  run([&]() -> Task<> { co_await when_all(produces(odd, 1), produces(even, 0), consumes(), consumes()); });
   EXPECT_EQ(popped, 1000);
   EXPECT_EQ(sum, 999 * 500);
 }
@@ -226,7 +218,7 @@ TEST_P(SelectStreamsTest, a_read_that_was_not_chosen_has_read_nothing) {
   };
   CoServer server(loop(), serves);
   const std::string address = server.listen("127.0.0.1:0").value().to_string();
-  auto test = [&]() -> Task<> {
+  run([&]() -> Task<> {
     auto stream = co_await connect(address);
     EXPECT_TRUE(stream);
     co_await settle();
@@ -236,8 +228,7 @@ TEST_P(SelectStreamsTest, a_read_that_was_not_chosen_has_read_nothing) {
     EXPECT_TRUE(co_await stream->write("more"));
     stream->close();
     while (server.tasks() > 0) co_await sleep(milliseconds(1));
-  };
-  run(test());
+  });
 }
 
 PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(SelectTest);

@@ -2,6 +2,7 @@
 // TaskTest: a loop that runs one task, and whatever that awaits, to its end.
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -33,6 +34,8 @@ class TaskTest : public LoopEngineTest {
     scope.spawn(stop_after(std::move(task)));
     ASSERT_TRUE(loop().run());
   }
+  // The same of a coroutine lambda, which lives as long as its task.
+  void run(const std::invocable auto& body) { run(body()); }
   // The same, of a loop that begins to end once the task waits: what it then awaits fails with Trouble::kLoopStopped.
   void run_into_the_end(Task<> task) {
     {
@@ -43,6 +46,7 @@ class TaskTest : public LoopEngineTest {
     }
     loop_.reset();
   }
+  void run_into_the_end(const std::invocable auto& body) { run_into_the_end(body()); }
   // Everything that is ready has run when it is over.
   static Task<> settle() {
     for (int turn = 0; turn < 3; ++turn) co_await sleep({});
