@@ -15,7 +15,6 @@
 namespace peal {
 namespace {
 
-using std::chrono::milliseconds;
 using test::error_of;
 
 class ConnectTest : public test::TaskTest {};

@@ -22,7 +22,6 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using test::error_of;
 using testing::ElementsAre;
-using testing::StartsWith;
 
 class StreamTest : public test::NetTest {
  protected:

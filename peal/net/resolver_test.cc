@@ -14,7 +14,6 @@ namespace peal {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 using test::sentence;
 using testing::ElementsAre;
 using testing::UnorderedElementsAre;

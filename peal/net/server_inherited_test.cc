@@ -13,8 +13,6 @@
 namespace peal {
 namespace {
 
-using test::Journal;
-
 constexpr Duration kLongDrain = std::chrono::seconds(10);
 constexpr Duration kSoonDrain = std::chrono::milliseconds(50);
 

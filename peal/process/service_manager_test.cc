@@ -20,8 +20,6 @@
 namespace peal {
 namespace {
 
-using testing::ElementsAre;
-
 // Sets a variable, or takes it away, until the test's end.
 class Variable {
  public:

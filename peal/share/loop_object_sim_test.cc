@@ -13,7 +13,6 @@
 namespace peal {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 using OnLoopSimTest = test::SimTest;

@@ -21,8 +21,6 @@
 namespace peal {
 namespace {
 
-using std::chrono::milliseconds;
-using test::error_of;
 using testing::ElementsAre;
 
 struct Store {

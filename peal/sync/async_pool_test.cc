@@ -18,7 +18,6 @@
 namespace peal {
 namespace {
 
-using std::chrono::hours;
 using std::chrono::milliseconds;
 using test::error_of;
 using testing::ElementsAre;

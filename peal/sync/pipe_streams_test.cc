@@ -20,7 +20,6 @@ namespace {
 using std::chrono::hours;
 using std::chrono::milliseconds;
 using test::error_of;
-using testing::ElementsAre;
 
 // Until the end.
 Task<std::string> read_all(Stream& stream) {

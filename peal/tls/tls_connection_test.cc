@@ -12,7 +12,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using test::TlsPeer;
-using testing::ElementsAre;
 
 constexpr Duration kNotInThisTest = std::chrono::hours(1);
 

@@ -13,7 +13,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using testing::ElementsAre;
 
 class ClientNameTest : public test::ResolverTest {
  protected:
