@@ -18,9 +18,8 @@ namespace {
 
 using std::chrono::hours;
 using std::chrono::milliseconds;
+using test::error_of;
 
-std::error_code failure(const Result<void>& done) { return done ? std::error_code{} : done.error(); }
-std::error_code failure(const Result<Buffer>& read) { return read ? std::error_code{} : read.error(); }
 std::string text_of(const Result<Buffer>& read) { return read ? read->to_string() : read.error().message(); }
 
 // The layer's name and the engine's: "tls_epoll".
@@ -31,13 +30,12 @@ class StreamPairLayerTest : public test::LoopEngineTest {
     if (IsSkipped()) return;
     set_log_sink([](const LogRecord&) {});
     blocks_before_ = BlockPool::here().stats().blocks_in_use;
-    fds_before_ = count_open_fds();
   }
   void TearDown() override {
     if (IsSkipped()) return;
     set_log_sink({});
-    EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind";
-    EXPECT_EQ(BlockPool::here().stats().blocks_in_use, blocks_before_) << "so were blocks";
+    expect_no_fd_left();
+    EXPECT_EQ(BlockPool::here().stats().blocks_in_use, blocks_before_) << "blocks were left behind";
   }
   // A server that talks by `serve` to one client that talks by `call`, until both have ended.
   void talk(CoServer::Serve serve, const std::function<Task<>(Stream)>& call) {
@@ -90,7 +88,6 @@ class StreamPairLayerTest : public test::LoopEngineTest {
             .handshake_timeout = handshake_timeout};
   }
   const test::SealedLayer sealed_;
-  size_t fds_before_ = 0;
   uint64_t blocks_before_ = 0;
 };
 
@@ -151,9 +148,9 @@ TEST_P(StreamPairLayerTest, much_before_and_much_after) {
 TEST_P(StreamPairLayerTest, plaintext_injected_is_read_by_neither_side) {
   for (const bool by_server : {false, true}) {
     const auto hears_nothing = [this](Stream& stream, bool is_victim, Result<void> started) -> Task<> {
-      EXPECT_TRUE(!is_victim || is_refusal(failure(started))) << failure(started).message();
-      const std::error_code read = failure(co_await stream.read_until("\n"));
-      EXPECT_TRUE(started ? read == Trouble::kTruncated || read == errno_code(ECONNRESET) : read == failure(started));
+      EXPECT_TRUE(!is_victim || is_refusal(error_of(started))) << error_of(started).message();
+      const std::error_code read = error_of(co_await stream.read_until("\n"));
+      EXPECT_TRUE(started ? read == Trouble::kTruncated || read == errno_code(ECONNRESET) : read == error_of(started));
     };
     talk(
         [&](Stream stream) -> Task<> {
@@ -175,23 +172,23 @@ TEST_P(StreamPairLayerTest, peer_that_never_starts_is_waited_for_no_longer_than_
     for (auto input = co_await stream.read(); input && !input->empty();) input = co_await stream.read();
   };
   talk(waits, [](Stream stream) -> Task<> {
-    EXPECT_EQ(failure(co_await start_there(stream)), errno_code(ETIMEDOUT));
-    EXPECT_EQ(failure(co_await stream.read()), errno_code(ETIMEDOUT));
+    EXPECT_EQ(error_of(co_await start_there(stream)), errno_code(ETIMEDOUT));
+    EXPECT_EQ(error_of(co_await stream.read()), errno_code(ETIMEDOUT));
   });
   handshake_timeout = hours(1);
   talk(waits, [](Stream stream) -> Task<> {
     co_await stream.write("start\n");
     EXPECT_EQ(text_of(co_await stream.read_until("\n")), "go\n");
     auto starts = [&]() -> Task<Result<void>> { co_return co_await stream.start_layer(); };
-    EXPECT_EQ(failure(co_await starts().within(milliseconds(5))), errno_code(ETIMEDOUT));
-    EXPECT_EQ(failure(co_await stream.flush().within(milliseconds(1))), errno_code(ETIMEDOUT));
+    EXPECT_EQ(error_of(co_await starts().within(milliseconds(5))), errno_code(ETIMEDOUT));
+    EXPECT_EQ(error_of(co_await stream.flush().within(milliseconds(1))), errno_code(ETIMEDOUT));
     EXPECT_FALSE(stream.is_open());
   });
 }
 
 TEST_P(StreamPairLayerTest, side_that_leaves_meanwhile_is_an_error_to_the_other) {
   for (const bool aborts : {false, true}) {
-    talk([](Stream stream) -> Task<> { EXPECT_NE(failure(co_await start_here(stream)), std::error_code()); },
+    talk([](Stream stream) -> Task<> { EXPECT_NE(error_of(co_await start_here(stream)), std::error_code()); },
          [aborts](Stream stream) -> Task<> {
            co_await stream.write("start\n");
            EXPECT_EQ(text_of(co_await stream.read_until("\n")), "go\n");

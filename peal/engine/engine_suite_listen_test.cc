@@ -103,15 +103,11 @@ TEST_P(EngineListen, connect_from_a_chosen_source) {
 
 TEST_P(EngineListen, address_in_use) {
   AcceptLog& first = rig().listen();
-  auto second = rig().engine().bind(first.address, {});
-  ASSERT_FALSE(second.has_value());
-  EXPECT_EQ(second.error(), std::errc::address_in_use);
+  EXPECT_EQ(test::error_of(rig().engine().bind(first.address, {})), std::errc::address_in_use);
 }
 
 TEST_P(EngineListen, address_of_nobody) {
-  auto bound = rig().engine().bind(address_of("192.0.2.1:0"), {});
-  ASSERT_FALSE(bound.has_value());
-  EXPECT_EQ(bound.error(), std::errc::address_not_available);
+  EXPECT_EQ(test::error_of(rig().engine().bind(address_of("192.0.2.1:0"), {})), std::errc::address_not_available);
 }
 
 TEST_P(EngineListen, two_listeners_share_an_address_when_both_say_so) {

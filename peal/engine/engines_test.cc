@@ -13,6 +13,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tests/support/engine_rig.h>
+
 namespace peal {
 namespace {
 
@@ -44,9 +46,7 @@ TEST(Engines, names_are_all_known_and_auto_is_not_one) {
 }
 
 TEST(Engines, unknown_name_is_an_error_with_a_reason) {
-  auto engine = make_engine("kqueue");
-  ASSERT_FALSE(engine.has_value());
-  EXPECT_EQ(engine.error(), Trouble::kUnsupportedEngine);
+  EXPECT_EQ(test::error_of(make_engine("kqueue")), Trouble::kUnsupportedEngine);
   EXPECT_EQ(why_unsupported("kqueue"), "there is no engine called 'kqueue'");
   EXPECT_FALSE(make_engine("").has_value());
 }
@@ -66,11 +66,7 @@ TEST(Engines, auto_takes_epoll_whatever_else_runs_here) {
 }
 
 TEST(Engines, io_uring_by_name_fails_where_it_is_forbidden) {
-  without_io_uring(EPERM, [] {
-    auto engine = make_engine("io_uring");
-    ASSERT_FALSE(engine.has_value());
-    EXPECT_EQ(engine.error(), Trouble::kUnsupportedEngine);
-  });
+  without_io_uring(EPERM, [] { EXPECT_EQ(test::error_of(make_engine("io_uring")), Trouble::kUnsupportedEngine); });
 }
 
 TEST(Engines, kernel_without_io_uring_is_told_from_a_forbidden_one) {

@@ -12,10 +12,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include <peal/base/result.h>
 #include <peal/engine/engine.h>
 #include <tests/support/tested_engines.h>
 
@@ -236,4 +238,13 @@ size_t count_open_fds();
 // What each of them is, for a test that fails.
 std::string open_fds();
 
+namespace test {
+
+// What a call failed with; nothing when it did not.
+template <class Value>
+std::error_code error_of(const Result<Value>& result) {
+  return result ? std::error_code{} : result.error();
+}
+
+}  // namespace test
 }  // namespace peal

@@ -62,12 +62,6 @@ class Journal {
   std::vector<std::string> lines_;
 };
 
-// What a call failed with; nothing when it did not.
-template <class Value>
-std::error_code error_of(const Result<Value>& result) {
-  return result ? std::error_code{} : result.error();
-}
-
 // Sends back what comes.
 SharedConnectionCallbacks echoing();
 
