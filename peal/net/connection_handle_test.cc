@@ -145,9 +145,7 @@ TEST_P(ConnectionHandleTest, handle_outlives_its_server) {
 }
 
 TEST_P(ConnectionHandleTest, handle_outlives_its_loop_and_what_it_sends_is_counted_as_lost) {
-  auto callbacks = journal.callbacks();
-  callbacks.on_open = [this](Connection& connection) { opened = connection.handle(); };
-  server = serve(std::move(callbacks));
+  server = serve(journal.callbacks({.on_open = [this](Connection& connection) { opened = connection.handle(); }}));
   RawPeer peer = connect_peer();
   ASSERT_TRUE(wait_until([&] { return static_cast<bool>(opened); }));
   end_loop();

@@ -57,15 +57,13 @@ TEST_P(ConnectionTest, open_message_and_close_come_in_order_and_once) {
 }
 
 TEST_P(ConnectionTest, closed_here_sends_fin_and_ends_when_the_peer_does) {
-  auto callbacks = journal.callbacks();
-  callbacks.on_message = [](Connection& connection, Buffer& input) {
+  auto server = serve(journal.callbacks({.on_message = [](Connection& connection, Buffer& input) {
     connection.send(std::move(input));
     connection.close();
     connection.close();
     EXPECT_FALSE(connection.is_open());
     EXPECT_FALSE(connection.send("too late"));
-  };
-  auto server = serve(std::move(callbacks));
+  }}));
   RawPeer peer = connect_peer();
   peer.send("last words");
   ASSERT_TRUE(wait_until([&] { return peer.pump(), peer.ended(); }));
@@ -78,14 +76,12 @@ TEST_P(ConnectionTest, closed_here_sends_fin_and_ends_when_the_peer_does) {
 }
 
 TEST_P(ConnectionTest, closed_when_sent_ends_without_the_peers_fin) {
-  auto callbacks = journal.callbacks();
-  callbacks.on_message = [](Connection& connection, Buffer& input) {
+  auto server = serve(journal.callbacks({.on_message = [](Connection& connection, Buffer& input) {
     connection.send(std::move(input));
     connection.close_when_sent();
     EXPECT_FALSE(connection.is_open());
     EXPECT_FALSE(connection.send("too late"));
-  };
-  auto server = serve(std::move(callbacks));
+  }}));
   RawPeer peer = connect_peer();
   peer.send("last words");
   ASSERT_TRUE(closed());
@@ -97,9 +93,7 @@ TEST_P(ConnectionTest, closed_when_sent_ends_without_the_peers_fin) {
 }
 
 TEST_P(ConnectionTest, abort_resets) {
-  auto callbacks = journal.callbacks();
-  callbacks.on_message = [](Connection& connection, Buffer&) { connection.abort(); };
-  auto server = serve(std::move(callbacks));
+  auto server = serve(journal.callbacks({.on_message = [](Connection& connection, Buffer&) { connection.abort(); }}));
   RawPeer peer = connect_peer();
   peer.send("die");
   ASSERT_TRUE(ends(peer));
@@ -111,12 +105,10 @@ TEST_P(ConnectionTest, abort_resets) {
 
 TEST_P(ConnectionTest, reset_by_the_peer) {
   std::error_code error;
-  auto callbacks = journal.callbacks();
-  callbacks.on_close = [&](Connection& connection, CloseReason reason) {
+  auto server = serve(journal.callbacks({.on_close = [&](Connection& connection, CloseReason reason) {
     error = connection.error();
     journal.add(reason == CloseReason::kReset ? "close: reset" : "close: otherwise");
-  };
-  auto server = serve(std::move(callbacks));
+  }}));
   RawPeer peer = connect_peer();
   peer.send("x");
   ASSERT_TRUE(noted("message 1"));
@@ -236,8 +228,7 @@ TEST_P(ConnectionTest, context_dies_after_on_close) {
 }
 
 TEST_P(ConnectionTest, addresses_and_options_while_open_and_errors_after) {
-  auto callbacks = journal.callbacks();
-  callbacks.on_open = [&](Connection& connection) {
+  auto server = serve(journal.callbacks({.on_open = [&](Connection& connection) {
     journal.add(connection.local_address().value().to_string());
     journal.add(connection.peer_address().value().to_string());
     EXPECT_TRUE(connection.set_option(SocketOption::kNoDelay, 0));
@@ -247,8 +238,7 @@ TEST_P(ConnectionTest, addresses_and_options_while_open_and_errors_after) {
     EXPECT_FALSE(connection.local_address());
     EXPECT_FALSE(connection.peer_address());
     EXPECT_FALSE(connection.set_option(SocketOption::kNoDelay, 1));
-  };
-  auto server = serve(std::move(callbacks));
+  }}));
   RawPeer peer = connect_peer();
   sockaddr_storage storage{};
   socklen_t size = sizeof storage;
@@ -259,8 +249,7 @@ TEST_P(ConnectionTest, addresses_and_options_while_open_and_errors_after) {
 }
 
 TEST_P(ConnectionTest, bytes_are_counted) {
-  auto callbacks = journal.callbacks();
-  callbacks.on_message = [&](Connection& connection, Buffer& input) {
+  auto server = serve(journal.callbacks({.on_message = [&](Connection& connection, Buffer& input) {
     input.clear();
     connection.send("four");
     connection.send(Buffer("sixsix"));
@@ -268,8 +257,7 @@ TEST_P(ConnectionTest, bytes_are_counted) {
     EXPECT_EQ(connection.received_bytes(), 5u);
     EXPECT_EQ(connection.sent_bytes(), 20u);
     EXPECT_EQ(connection.queued_bytes(), 20u);
-  };
-  auto server = serve(std::move(callbacks));
+  }}));
   RawPeer peer = connect_peer();
   peer.send("hello");
   ASSERT_TRUE(wait_until([&] { return peer.pump(), peer.received().size() == 20; }));

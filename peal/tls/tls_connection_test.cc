@@ -24,11 +24,9 @@ class TlsConnectionTest : public test::NetTest {
   }
   // The journal's, and it notes the peer's end and what the connection failed with.
   ConnectionCallbacks noting() {
-    ConnectionCallbacks callbacks = journal.callbacks();
-    callbacks.on_close = [this](Connection& connection, CloseReason reason) {
+    return journal.callbacks({.on_close = [this](Connection& connection, CloseReason reason) {
       journal.add(std::string(to_string(reason)) + (connection.error() ? ": " + connection.error().message() : ""));
-    };
-    return callbacks;
+    }});
   }
   TlsPeer open(const test::TlsCodec::SetUp& set_up = {}, int receive_buffer_bytes = 0) {
     TlsPeer peer(address(), set_up, receive_buffer_bytes);

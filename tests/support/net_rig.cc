@@ -64,15 +64,18 @@ size_t Journal::count(std::string_view line) const {
   return static_cast<size_t>(std::ranges::count(lines_, line));
 }
 
-SharedConnectionCallbacks Journal::callbacks() {
-  SharedConnectionCallbacks callbacks;
-  callbacks.on_open = [this](Connection&) { add("open"); };
-  callbacks.on_message = [this](Connection&, Buffer& input) {
-    add(fmt::format("message {}", input.size()));
-    input.clear();
-  };
-  callbacks.on_close = [this](Connection&, CloseReason reason) { add(fmt::format("close: {}", to_string(reason))); };
-  return callbacks;
+SharedConnectionCallbacks Journal::callbacks(SharedConnectionCallbacks own) {
+  if (!own.on_open) own.on_open = [this](Connection&) { add("open"); };
+  if (!own.on_message) {
+    own.on_message = [this](Connection&, Buffer& input) {
+      add(fmt::format("message {}", input.size()));
+      input.clear();
+    };
+  }
+  if (!own.on_close) {
+    own.on_close = [this](Connection&, CloseReason reason) { add(fmt::format("close: {}", to_string(reason))); };
+  }
+  return own;
 }
 
 SharedConnectionCallbacks echoing() {

@@ -54,8 +54,9 @@ class Journal {
   void clear();
   std::vector<std::string> lines() const;
   size_t count(std::string_view line) const;
-  // Callbacks that write "open", "message <bytes>" (once for each call, consuming all), "close: <reason>".
-  SharedConnectionCallbacks callbacks();
+  // Callbacks that write "open", "message <bytes>" (once for each call, consuming all), "close: <reason>"; where there
+  // is one in `own`, that is it.
+  SharedConnectionCallbacks callbacks(SharedConnectionCallbacks own = {});
 
  private:
   mutable std::mutex mutex_;

@@ -32,9 +32,7 @@ class ConnectionLayerTest : public test::NetTest {
     return wait_until([&] { return peer.records() == records; });
   }
   ConnectionCallbacks keeping() {
-    ConnectionCallbacks callbacks = journal.callbacks();
-    callbacks.on_open = [this](Connection& connection) { handle = connection.handle(); };
-    return callbacks;
+    return journal.callbacks({.on_open = [this](Connection& connection) { handle = connection.handle(); }});
   }
   testing::AssertionResult opened() {
     return wait_until([this] { return static_cast<bool>(handle); });

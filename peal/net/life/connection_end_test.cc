@@ -24,12 +24,10 @@ class ConnectionEndTest : public test::NetTest {
 
 TEST_P(ConnectionEndTest, client_that_half_closes_before_reading_gets_every_byte) {
   const std::string answer = pattern(20'000'000);
-  auto callbacks = journal.callbacks();
-  callbacks.on_message = [&](Connection& connection, Buffer& input) {
+  auto server = serve(journal.callbacks({.on_message = [&](Connection& connection, Buffer& input) {
     input.clear();
     connection.send(answer);
-  };
-  auto server = serve(std::move(callbacks));
+  }}));
   RawPeer peer = connect_peer(16'384);
   peer.send("GET");
   peer.fin();
@@ -60,15 +58,13 @@ TEST_P(ConnectionEndTest, answer_after_the_peers_end_when_somebody_waits_for_it)
 
 TEST_P(ConnectionEndTest, closed_when_sent_a_slow_reader_gets_every_byte) {
   const std::string answer = pattern(20'000'000);
-  auto callbacks = journal.callbacks();
-  callbacks.on_message = [&](Connection& connection, Buffer& input) {
+  auto server = serve(journal.callbacks({.on_message = [&](Connection& connection, Buffer& input) {
     input.clear();
     connection.send(answer);
     connection.close_when_sent();
     EXPECT_EQ(connection.facts().state, "ending");
     EXPECT_FALSE(connection.facts().peer_ended);
-  };
-  auto server = serve(std::move(callbacks));
+  }}));
   RawPeer peer = connect_peer(16'384);
   peer.send("GET");
   ASSERT_NO_FATAL_FAILURE(expect_all_of(answer, peer));
@@ -78,13 +74,11 @@ TEST_P(ConnectionEndTest, closed_when_sent_a_slow_reader_gets_every_byte) {
 
 TEST_P(ConnectionEndTest, close_with_output_queued_and_input_unread_delivers_everything) {
   const std::string answer = pattern(20'000'000);
-  auto callbacks = journal.callbacks();
-  callbacks.on_message = [&](Connection& connection, Buffer&) {
+  auto server = serve(journal.callbacks({.on_message = [&](Connection& connection, Buffer&) {
     connection.pause();
     connection.send(answer);
     connection.close();
-  };
-  auto server = serve(std::move(callbacks));
+  }}));
   RawPeer peer = connect_peer(16'384);
   // More than the server will look at: an end by close(2) with this unread would be a reset.
   ASSERT_GT(peer.try_send(std::string(2'000'000, 'x')), 100'000u);
@@ -97,12 +91,10 @@ TEST_P(ConnectionEndTest, close_with_output_queued_and_input_unread_delivers_eve
 
 TEST_P(ConnectionEndTest, peers_end_while_paused_waits_for_resume) {
   ConnectionHandle handle;
-  auto callbacks = journal.callbacks();
-  callbacks.on_open = [&](Connection& connection) {
+  auto server = serve(journal.callbacks({.on_open = [&](Connection& connection) {
     handle = connection.handle();
     connection.pause();
-  };
-  auto server = serve(std::move(callbacks));
+  }}));
   RawPeer peer = connect_peer();
   peer.send("hello");
   peer.fin();
@@ -141,12 +133,10 @@ TEST_P(ConnectionEndTest, what_a_peer_sent_before_its_reset_is_shown) {
 TEST_P(ConnectionEndTest, what_a_peer_sent_before_its_reset_is_shown_by_who_reads_on) {
   // Output alone does not stop receiving, so the last words and the reset are read before the output fails. Whoever
   // waits for on_writable hears on_close in its place.
-  auto callbacks = journal.callbacks();
-  callbacks.on_open = [&](Connection& connection) {
+  auto server = serve(journal.callbacks({.on_open = [&](Connection& connection) {
     while (connection.queued_bytes() < 20'000'000) connection.send(std::string(1'000'000, 'x'));
     journal.add("open");
-  };
-  auto server = serve(std::move(callbacks));
+  }}));
   RawPeer peer = connect_peer(16'384);
   ASSERT_TRUE(noted("open"));
   peer.send("last words");
@@ -174,12 +164,10 @@ TEST_P(ConnectionEndTest, output_to_a_peer_that_is_gone_kills_no_process) {
 }
 
 TEST_P(ConnectionEndTest, reset_during_the_graceful_end_tells_so_once) {
-  auto callbacks = journal.callbacks();
-  callbacks.on_message = [](Connection& connection, Buffer&) {
+  auto server = serve(journal.callbacks({.on_message = [](Connection& connection, Buffer&) {
     connection.send(std::string(20'000'000, 'x'));
     connection.close();
-  };
-  auto server = serve(std::move(callbacks));
+  }}));
   RawPeer peer = connect_peer();
   peer.send("go");
   ASSERT_TRUE(wait_until([&] { return peer.pump(), !peer.received().empty(); }));

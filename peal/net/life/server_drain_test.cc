@@ -23,15 +23,13 @@ class ServerDrainTest : public test::NetTest {
   }
   // Answers a message that ends in a newline.
   ConnectionCallbacks lines() {
-    auto callbacks = journal.callbacks();
-    callbacks.on_message = [this](Connection& connection, Buffer& input) {
+    return journal.callbacks({.on_message = [this](Connection& connection, Buffer& input) {
       if (!input.view().ends_with('\n')) {
         journal.add("half");
         return;
       }
       connection.send(std::move(input));
-    };
-    return callbacks;
+    }});
   }
 };
 
@@ -108,9 +106,8 @@ TEST_P(ServerDrainTest, on_drain_decides_when_a_connection_is_done) {
 
 TEST_P(ServerDrainTest, deadline_cuts_off_and_counts_every_byte_that_is_lost) {
   constexpr size_t kSize = 20'000'000;
-  auto callbacks = journal.callbacks();
-  callbacks.on_open = [](Connection& connection) { connection.send(std::string(kSize, 'x')); };
-  auto server = serve(std::move(callbacks));
+  auto server =
+      serve(journal.callbacks({.on_open = [](Connection& connection) { connection.send(std::string(kSize, 'x')); }}));
   RawPeer peer = connect_peer(64 * 1024);
   ASSERT_TRUE(wait_until([&] { return loop().engine().stats().short_sends > 0; }));
   DrainReport report = server->drain_and_wait(kSoon);

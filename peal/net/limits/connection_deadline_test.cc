@@ -26,11 +26,9 @@ class ConnectionDeadlineTest : public test::NetTest {
 
   // Writes down opening and closing; consumes nothing before a newline has come.
   ConnectionCallbacks lines() {
-    auto callbacks = journal.callbacks();
-    callbacks.on_message = [](Connection&, Buffer& input) {
+    return journal.callbacks({.on_message = [](Connection&, Buffer& input) {
       if (input.view().ends_with('\n')) input.clear();
-    };
-    return callbacks;
+    }});
   }
 };
 

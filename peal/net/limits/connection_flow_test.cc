@@ -16,9 +16,7 @@ class ConnectionFlowTest : public test::NetTest {
  protected:
   // Frames are a length byte and as many bytes.
   ConnectionCallbacks framed() {
-    auto callbacks = journal.callbacks();
-    callbacks.on_message = [this](Connection&, Buffer& input) { take_frames(input); };
-    return callbacks;
+    return journal.callbacks({.on_message = [this](Connection&, Buffer& input) { take_frames(input); }});
   }
   void take_frames(Buffer& input) {
     while (!input.empty()) {
@@ -194,12 +192,10 @@ TEST_P(ConnectionFlowTest, writable_comes_once_at_half_of_the_mark) {
 
 TEST_P(ConnectionFlowTest, paused_connection_receives_nothing_until_resumed) {
   ConnectionHandle handle;
-  auto callbacks = journal.callbacks();
-  callbacks.on_open = [&](Connection& connection) {
+  auto server = serve(journal.callbacks({.on_open = [&](Connection& connection) {
     connection.pause();
     handle = connection.handle();
-  };
-  auto server = serve(std::move(callbacks));
+  }}));
   RawPeer peer = connect_peer();
   peer.send("hello");
   ASSERT_TRUE(wait_until([&, turns = 0]() mutable { return static_cast<bool>(handle) && ++turns > 20; }));
@@ -214,14 +210,12 @@ TEST_P(ConnectionFlowTest, paused_connection_receives_nothing_until_resumed) {
 
 TEST_P(ConnectionFlowTest, input_left_at_a_pause_is_shown_again_after_resume) {
   ConnectionHandle handle;
-  auto callbacks = journal.callbacks();
-  callbacks.on_message = [&](Connection& connection, Buffer& input) {
+  auto server = serve(journal.callbacks({.on_message = [&](Connection& connection, Buffer& input) {
     journal.add(std::string(input.view(1)));
     input.consume(1);
     handle = connection.handle();
     if (!input.empty()) connection.pause();
-  };
-  auto server = serve(std::move(callbacks));
+  }}));
   RawPeer peer = connect_peer();
   peer.send("abc");
   for (std::string_view next : {"a", "b", "c"}) {
@@ -256,15 +250,13 @@ TEST_P(ConnectionFlowTest, resume_inside_on_message_shows_again_from_the_loop) {
 
 TEST_P(ConnectionFlowTest, kept_input_comes_back_when_output_has_drained) {
   // Takes one request at a time while its answer can go out.
-  auto callbacks = journal.callbacks();
-  callbacks.on_message = [&](Connection& connection, Buffer& input) {
+  auto server = serve(journal.callbacks({.on_message = [&](Connection& connection, Buffer& input) {
     while (!input.empty()) {
       input.consume(1);
       journal.add("request");
       if (!connection.send(std::string(1'000'000, 'x'))) return;
     }
-  };
-  auto server = serve(std::move(callbacks));
+  }}));
   RawPeer peer = connect_peer();
   peer.send("12345678");
   ASSERT_TRUE(wait_until([&] { return peer.pump(), peer.received().size() == 8'000'000; }));

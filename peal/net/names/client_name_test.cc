@@ -34,11 +34,9 @@ class ClientNameTest : public test::ResolverTest {
   std::string at_port(const std::string& name) const { return name + ":" + std::to_string(address().port()); }
   // Writes down the address that was reached.
   ConnectionCallbacks noting() {
-    ConnectionCallbacks callbacks = journal.callbacks();
-    callbacks.on_open = [this](Connection& connection) {
+    return journal.callbacks({.on_open = [this](Connection& connection) {
       journal.add("open " + connection.peer_address().value().to_string());
-    };
-    return callbacks;
+    }});
   }
   Client::ConnectFailed failing() {
     return [this](std::error_code error, Duration next) {
