@@ -57,8 +57,7 @@ TEST_P(ConnectionHandleTest, calls_of_one_thread_arrive_in_order_closing_last) {
   ASSERT_TRUE(ends(peer));
   EXPECT_TRUE(same_bytes(peer.received(), wanted));
   peer.close();
-  ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 1; }));
-  EXPECT_THAT(journal.lines(), ElementsAre("close: closed here"));
+  EXPECT_THAT(noted_lines(1), ElementsAre("close: closed here"));
 }
 
 TEST_P(ConnectionHandleTest, ten_thousand_sends_of_four_threads_keep_each_threads_order) {
@@ -128,8 +127,7 @@ TEST_P(ConnectionHandleTest, task_that_throws_closes_its_connection) {
   RawPeer peer;
   ConnectionHandle handle = open_one(peer);
   handle.run([](Connection&) { throw std::runtime_error("task"); });
-  ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 1; }));
-  EXPECT_THAT(journal.lines(), ElementsAre("close: a callback threw"));
+  EXPECT_THAT(noted_lines(1), ElementsAre("close: a callback threw"));
 }
 
 TEST_P(ConnectionHandleTest, handle_outlives_its_server) {

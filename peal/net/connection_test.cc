@@ -223,8 +223,7 @@ TEST_P(ConnectionTest, context_dies_after_on_close) {
   auto server = serve(std::move(callbacks));
   RawPeer peer = connect_peer();
   peer.close();
-  ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 2; }));
-  EXPECT_THAT(journal.lines(), ElementsAre("close", "context died"));
+  EXPECT_THAT(noted_lines(2), ElementsAre("close", "context died"));
 }
 
 TEST_P(ConnectionTest, addresses_and_options_while_open_and_errors_after) {

@@ -130,4 +130,9 @@ testing::AssertionResult NetTest::noted(std::string_view line, size_t times) {
   return wait_until([this, line, times] { return journal.count(line) == times; });
 }
 
+std::vector<std::string> NetTest::noted_lines(size_t count) {
+  EXPECT_TRUE(wait_until([this, count] { return journal.lines().size() == count; }));
+  return journal.lines();
+}
+
 }  // namespace peal::test

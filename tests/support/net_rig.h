@@ -104,6 +104,8 @@ class NetTest : public LoopEngineTest {
   testing::AssertionResult hears_all(RawPeer& peer, std::string_view text);
   // Waits for this line in the journal, so many times.
   testing::AssertionResult noted(std::string_view line, size_t times = 1);
+  // What is in the journal once it has so many lines.
+  std::vector<std::string> noted_lines(size_t count);
 
   Journal journal;    // of what the test's callbacks are told
   Journal log_texts;  // of what is logged meanwhile, unless the test sets a sink of its own

@@ -32,8 +32,7 @@ TEST_P(ConnectionEndTest, client_that_half_closes_before_reading_gets_every_byte
   peer.send("GET");
   peer.fin();
   ASSERT_NO_FATAL_FAILURE(expect_all_of(answer, peer));
-  ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 2; }));
-  EXPECT_THAT(journal.lines(), ElementsAre("open", "close: closed by the peer"));
+  EXPECT_THAT(noted_lines(2), ElementsAre("open", "close: closed by the peer"));
 }
 
 TEST_P(ConnectionEndTest, answer_after_the_peers_end_when_somebody_waits_for_it) {
@@ -52,8 +51,7 @@ TEST_P(ConnectionEndTest, answer_after_the_peers_end_when_somebody_waits_for_it)
   peer.fin();
   ASSERT_TRUE(ends(peer));
   EXPECT_EQ(peer.received(), "answer to request");
-  ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 3; }));
-  EXPECT_THAT(journal.lines(), ElementsAre("open", "peer end", "close: closed here"));
+  EXPECT_THAT(noted_lines(3), ElementsAre("open", "peer end", "close: closed here"));
 }
 
 TEST_P(ConnectionEndTest, closed_when_sent_a_slow_reader_gets_every_byte) {
@@ -68,8 +66,7 @@ TEST_P(ConnectionEndTest, closed_when_sent_a_slow_reader_gets_every_byte) {
   RawPeer peer = connect_peer(16'384);
   peer.send("GET");
   ASSERT_NO_FATAL_FAILURE(expect_all_of(answer, peer));
-  ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 2; }));
-  EXPECT_THAT(journal.lines(), ElementsAre("open", "close: closed here"));
+  EXPECT_THAT(noted_lines(2), ElementsAre("open", "close: closed here"));
 }
 
 TEST_P(ConnectionEndTest, close_with_output_queued_and_input_unread_delivers_everything) {
@@ -85,8 +82,7 @@ TEST_P(ConnectionEndTest, close_with_output_queued_and_input_unread_delivers_eve
   ASSERT_TRUE(noted("open"));
   ASSERT_NO_FATAL_FAILURE(expect_all_of(answer, peer));
   peer.close();
-  ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 2; }));
-  EXPECT_THAT(journal.lines(), ElementsAre("open", "close: closed here"));
+  EXPECT_THAT(noted_lines(2), ElementsAre("open", "close: closed here"));
 }
 
 TEST_P(ConnectionEndTest, peers_end_while_paused_waits_for_resume) {
@@ -101,8 +97,7 @@ TEST_P(ConnectionEndTest, peers_end_while_paused_waits_for_resume) {
   ASSERT_TRUE(wait_until([&, turns = 0]() mutable { return static_cast<bool>(handle) && ++turns > 10; }));
   EXPECT_TRUE(journal.lines().empty());
   handle.run([](Connection& connection) { connection.resume(); });
-  ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 2; }));
-  EXPECT_THAT(journal.lines(), ElementsAre("message 5", "close: closed by the peer"));
+  EXPECT_THAT(noted_lines(2), ElementsAre("message 5", "close: closed by the peer"));
   ask([&] { handle = {}; });
 }
 
@@ -126,8 +121,7 @@ TEST_P(ConnectionEndTest, what_a_peer_sent_before_its_reset_is_shown) {
   ASSERT_TRUE(noted("message 8"));
   peer.send("last words");
   peer.reset();
-  ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 5; }));
-  EXPECT_THAT(journal.lines(), ElementsAre("open", "message 8", "writable", "message 10", "close: reset by the peer"));
+  EXPECT_THAT(noted_lines(5), ElementsAre("open", "message 8", "writable", "message 10", "close: reset by the peer"));
 }
 
 TEST_P(ConnectionEndTest, what_a_peer_sent_before_its_reset_is_shown_by_who_reads_on) {
