@@ -3,7 +3,6 @@
 #include <fcntl.h>
 
 #include <deque>
-#include <future>
 #include <mutex>
 #include <set>
 
@@ -28,14 +27,6 @@ class ServerInherited : public test::NetTest {
     NetTest::TearDown();
   }
   Fd copy() const { return Fd(::fcntl(master_.get(), F_DUPFD_CLOEXEC, 0)); }
-  static bool ready(std::future<DrainReport>& report) {
-    return report.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-  }
-  std::future<DrainReport> wait_for_clients(Server& server, Duration deadline) {
-    auto promise = std::make_shared<std::promise<DrainReport>>();
-    server.drain(deadline, DrainMode::kWait, [promise](const DrainReport& report) { promise->set_value(report); });
-    return promise->get_future();
-  }
   void expect_echo(RawPeer& peer, std::string_view bytes) {
     const size_t before = peer.received().size();
     peer.send(bytes);
@@ -83,7 +74,7 @@ TEST_P(ServerInherited, clients_stay_until_they_are_done_while_the_successor_tak
   std::vector<RawPeer> waiting = RawPeer::connected_many(address_, 5);
   Server fresh(loop(), test::echoing());
   ASSERT_TRUE(fresh.listen(copy()));
-  auto report = wait_for_clients(*old, kLongDrain);
+  auto report = drain(*old, kLongDrain, DrainMode::kWait);
   for (RawPeer& peer : waiting) expect_echo(peer, "waited");
   std::deque<RawPeer> later(5);
   for (RawPeer& peer : later) {
@@ -91,10 +82,10 @@ TEST_P(ServerInherited, clients_stay_until_they_are_done_while_the_successor_tak
     expect_echo(peer, "later");
   }
   expect_echo(before, "two");
-  EXPECT_FALSE(ready(report));
+  EXPECT_FALSE(reported(report));
   before.fin();
   for (RawPeer& peer : waiting) peer.fin();
-  ASSERT_TRUE(wait_until([&] { return ready(report); }));
+  ASSERT_TRUE(wait_until([&] { return reported(report); }));
   EXPECT_EQ(report.get().forced, 0u);
   for (RawPeer& peer : later) expect_echo(peer, "still");
 }
@@ -109,11 +100,8 @@ TEST_P(ServerInherited, clients_whose_protocol_can_tell_them_are_told) {
   ASSERT_TRUE(server.listen(copy()));
   RawPeer peer = RawPeer::connected(address_);
   expect_echo(peer, "hello");
-  auto report = wait_for_clients(server, kLongDrain);
-  ASSERT_TRUE(wait_until([&] {
-    if (!peer.pump()) peer.close();
-    return ready(report);
-  }));
+  auto report = drain(server, kLongDrain, DrainMode::kWait);
+  ASSERT_TRUE(drains(peer, report));
   EXPECT_EQ(peer.received(), "hellono more");
   EXPECT_EQ(report.get().finished, 1u);
 }
@@ -123,8 +111,8 @@ TEST_P(ServerInherited, clients_that_are_waited_for_in_vain_are_cut_off) {
   ASSERT_TRUE(server.listen(copy()));
   RawPeer peer = RawPeer::connected(address_);
   expect_echo(peer, "hello");
-  auto report = wait_for_clients(server, kSoonDrain);
-  ASSERT_TRUE(wait_until([&] { return ready(report); }));
+  auto report = drain(server, kSoonDrain, DrainMode::kWait);
+  ASSERT_TRUE(wait_until([&] { return reported(report); }));
   EXPECT_EQ(report.get().forced, 1u);
 }
 
@@ -133,14 +121,11 @@ TEST_P(ServerInherited, who_waits_for_clients_may_still_be_told_to_ask_them) {
   ASSERT_TRUE(server.listen(copy()));
   RawPeer peer = RawPeer::connected(address_);
   expect_echo(peer, "hello");
-  auto waiting = wait_for_clients(server, kLongDrain);
+  auto waiting = drain(server, kLongDrain, DrainMode::kWait);
   ask([] {});
-  EXPECT_FALSE(ready(waiting));
+  EXPECT_FALSE(reported(waiting));
   server.drain(kLongDrain, [](const DrainReport&) {});
-  ASSERT_TRUE(wait_until([&] {
-    if (!peer.pump()) peer.close();
-    return ready(waiting);
-  }));
+  ASSERT_TRUE(drains(peer, waiting));
   EXPECT_EQ(waiting.get().finished, 1u);
 }
 

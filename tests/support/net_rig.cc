@@ -126,6 +126,23 @@ testing::AssertionResult NetTest::hears_all(RawPeer& peer, std::string_view text
   return wait_until([&peer, text] { return peer.pump(), peer.received() == text; });
 }
 
+std::future<DrainReport> NetTest::drain(Server& server, Duration deadline, DrainMode mode) {
+  auto promise = std::make_shared<std::promise<DrainReport>>();
+  server.drain(deadline, mode, [promise](const DrainReport& report) { promise->set_value(report); });
+  return promise->get_future();
+}
+
+bool NetTest::reported(const std::future<DrainReport>& report) {
+  return report.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+testing::AssertionResult NetTest::drains(RawPeer& peer, const std::future<DrainReport>& report) {
+  return wait_until([&peer, &report] {
+    if (!peer.pump()) peer.close();
+    return reported(report);
+  });
+}
+
 testing::AssertionResult NetTest::noted(std::string_view line, size_t times) {
   return wait_until([this, line, times] { return journal.count(line) == times; });
 }

@@ -102,6 +102,11 @@ class NetTest : public LoopEngineTest {
   testing::AssertionResult ends(RawPeer& peer);
   // Reads until it has received this, and nothing else.
   testing::AssertionResult hears_all(RawPeer& peer, std::string_view text);
+  // What the drain that begins now will report.
+  static std::future<DrainReport> drain(Server& server, Duration deadline, DrainMode mode = DrainMode::kAsk);
+  static bool reported(const std::future<DrainReport>& report);
+  // The peer reads, and closes when its connection has ended, until the drain has reported.
+  testing::AssertionResult drains(RawPeer& peer, const std::future<DrainReport>& report);
   // Waits for this line in the journal, so many times.
   testing::AssertionResult noted(std::string_view line, size_t times = 1);
   // What is in the journal once it has so many lines.

@@ -13,14 +13,6 @@ constexpr Duration kSoon = std::chrono::milliseconds(50);
 
 class ServerDrainTest : public test::NetTest {
  protected:
-  std::future<DrainReport> drain(Server& server, Duration deadline) {
-    auto promise = std::make_shared<std::promise<DrainReport>>();
-    server.drain(deadline, [promise](const DrainReport& report) { promise->set_value(report); });
-    return promise->get_future();
-  }
-  static bool ready(std::future<DrainReport>& report) {
-    return report.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-  }
   // Answers a message that ends in a newline.
   ConnectionCallbacks lines() {
     return journal.callbacks({.on_message = [this](Connection& connection, Buffer& input) {
@@ -50,7 +42,7 @@ TEST_P(ServerDrainTest, idle_connections_end_gracefully_and_nobody_new_comes_in)
     for (RawPeer& peer : peers) {
       if (!peer.pump()) peer.close();
     }
-    return ready(report);
+    return reported(report);
   }));
   DrainReport done = report.get();
   EXPECT_EQ(done.finished, 5u);
@@ -69,12 +61,9 @@ TEST_P(ServerDrainTest, message_that_is_half_here_is_still_answered) {
   auto report = drain(*server, kLong);
   // Other things happen meanwhile, but it is not cut off.
   ask([] {});
-  EXPECT_FALSE(ready(report));
+  EXPECT_FALSE(reported(report));
   peer.send("the time?\n");
-  ASSERT_TRUE(wait_until([&] {
-    if (!peer.pump()) peer.close();
-    return ready(report);
-  }));
+  ASSERT_TRUE(drains(peer, report));
   EXPECT_EQ(peer.received(), "what is the time?\n");
   EXPECT_EQ(report.get().finished, 1u);
 }
@@ -93,13 +82,10 @@ TEST_P(ServerDrainTest, on_drain_decides_when_a_connection_is_done) {
   ASSERT_TRUE(noted("drain"));
   peer.send("more");
   ASSERT_TRUE(noted("message 4"));
-  EXPECT_FALSE(ready(report));
+  EXPECT_FALSE(reported(report));
   handle.send("bye");
   handle.close();
-  ASSERT_TRUE(wait_until([&] {
-    if (!peer.pump()) peer.close();
-    return ready(report);
-  }));
+  ASSERT_TRUE(drains(peer, report));
   EXPECT_EQ(peer.received(), "bye");
   ask([&] { handle = {}; });
 }
