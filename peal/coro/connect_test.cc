@@ -36,8 +36,7 @@ TEST_P(ConnectTest, errors_of_a_layer_survive) {
     EXPECT_EQ(error_of(co_await connect(address, over)), test::no_seal_hello()) << "again";
     says = "";
     EXPECT_EQ(error_of(co_await connect(address, over)), make_error_code(Trouble::kTruncated));
-    says = test::kSealHello;
-    test::seal("part", says);
+    says = std::string(test::kSealHello) + test::sealed_text("part");
     auto stream = co_await connect(address, over);
     if (!stream) {
       ADD_FAILURE() << stream.error().message();

@@ -36,8 +36,7 @@ TEST_P(StreamStartLayerTest, what_is_read_and_written_then_goes_over_it) {
   RawPeer peer = connect_peer();
   peer.send("start\n");
   ASSERT_TRUE(hears(peer, kGoAndHello));
-  SealedPeer sealed(std::move(peer));
-  sealed.clear_bytes = 3;
+  SealedPeer sealed(std::move(peer), 3);
   sealed.send("one\ntw");
   sealed.send("o\n");
   ASSERT_TRUE(hears_sealed(sealed, "one\ntwo\n"));
@@ -68,8 +67,7 @@ TEST_P(StreamStartLayerTest, what_was_written_leaves_in_the_clear_and_what_waits
   ASSERT_TRUE(wait_until([&] { return peer.pump(), peer.received().size() > kMuch; }));
   EXPECT_TRUE(same_bytes(peer.received(), clear + std::string(test::kSealHello)));
   EXPECT_THAT(journal.lines(), ElementsAre("waiting")) << "before the handshake";
-  SealedPeer sealed(std::move(peer));
-  sealed.clear_bytes = kMuch;
+  SealedPeer sealed(std::move(peer), kMuch);
   ASSERT_TRUE(hears_sealed(sealed, "waits and more"));
   ASSERT_TRUE(noted("flush done"));
   sealed.send("?");

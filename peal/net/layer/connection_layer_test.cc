@@ -17,29 +17,14 @@ using std::chrono::seconds;
 using test::SealedPeer;
 using Records = std::vector<std::string>;
 
-class ConnectionLayerTest : public test::NetTest {
+class ConnectionLayerTest : public test::OverLayerTest {
  protected:
-  void TearDown() override {
-    handle = {};
-    NetTest::TearDown();
-  }
-  std::unique_ptr<Server> serve_over_layer(ConnectionCallbacks callbacks, ServerOptions options = {}) {
-    options.connection.layer = &layer;
-    return serve(std::move(callbacks), options);
-  }
-  SealedPeer peer() { return SealedPeer(connect_peer()); }
   testing::AssertionResult hears(SealedPeer& peer, const Records& records) {
     return wait_until([&] { return peer.records() == records; });
   }
   ConnectionCallbacks keeping() {
     return journal.callbacks({.on_open = [this](Connection& connection) { handle = connection.handle(); }});
   }
-  testing::AssertionResult opened() {
-    return wait_until([this] { return static_cast<bool>(handle); });
-  }
-
-  const test::SealedLayer layer;
-  ConnectionHandle handle;
 };
 
 TEST_P(ConnectionLayerTest, stands_beside_plain_connections_on_one_loop) {
@@ -298,9 +283,7 @@ TEST_P(ConnectionLayerTest, timers_set_by_what_is_told_before_a_wait_are_not_sle
                                                                .on_writable = set_timer},
                                            over);
     RawPeer peer = RawPeer::connected(server->listen("127.0.0.1:0").value());
-    std::string hello(test::kSealHello);
-    test::seal("held back", hello);
-    if (sealed) peer.send(hello);
+    if (sealed) peer.send(std::string(test::kSealHello) + test::sealed_text("held back"));
     const TimePoint give_up = monotonic_now() + seconds(10);
     while (!open && monotonic_now() < give_up) std::this_thread::yield();
     here.run([sealed](Connection& connection) {

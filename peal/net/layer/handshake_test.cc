@@ -27,9 +27,6 @@ class HandshakeTest : public test::NetTest {
     return wait_until([&server, count] { return server.connections() == count; });
   }
   static void shake_hands(RawPeer& peer) { peer.send(test::kSealHello); }
-  testing::AssertionResult opens(size_t count) {
-    return wait_until([this, count] { return journal.count("open") == count; });
-  }
 
   const test::SealedLayer layer;
 };
@@ -41,10 +38,8 @@ TEST_P(HandshakeTest, opens_when_it_is_done) {
   EXPECT_EQ(journal.count("open"), 0u);
   EXPECT_EQ(server->stats().opened, 0u);
   shake_hands(peer);
-  ASSERT_TRUE(opens(1));
-  std::string sealed;
-  test::seal("hello", sealed);
-  peer.send(sealed);
+  ASSERT_TRUE(noted("open"));
+  peer.send(test::sealed_text("hello"));
   ASSERT_TRUE(noted("message 5"));
   EXPECT_EQ(server->stats().opened, 1u);
   EXPECT_EQ(server->stats().handshakes_failed, 0u);
@@ -53,9 +48,7 @@ TEST_P(HandshakeTest, opens_when_it_is_done) {
 TEST_P(HandshakeTest, what_follows_it_at_once_is_not_lost) {
   auto server = serve_over_layer();
   RawPeer peer = silent_peer();
-  std::string all(test::kSealHello);
-  test::seal("hello", all);
-  peer.send(all + std::string(test::kEndMark));
+  peer.send(std::string(test::kSealHello) + test::sealed_text("hello") + std::string(test::kEndMark));
   ASSERT_TRUE(noted("close: closed by the peer"));
   EXPECT_EQ(journal.lines(), (std::vector<std::string>{"open", "message 5", "close: closed by the peer"}));
 }
@@ -73,13 +66,11 @@ TEST_P(HandshakeTest, done_in_time_its_deadline_is_over) {
   auto server = serve_over_layer({.connection = {.handshake_timeout = milliseconds(20)}});
   RawPeer peer = silent_peer();
   shake_hands(peer);
-  ASSERT_TRUE(opens(1));
-  std::string sealed;
-  test::seal("late", sealed);
+  ASSERT_TRUE(noted("open"));
   bool over = false;
   ask([&] { loop().after(milliseconds(40), [&] { over = true; }); });
   ASSERT_TRUE(wait_until([&] { return over; }));
-  peer.send(sealed);
+  peer.send(test::sealed_text("late"));
   ASSERT_TRUE(noted("message 4"));
   EXPECT_EQ(server->stats().handshakes_failed, 0u);
 }
@@ -159,7 +150,7 @@ TEST_P(HandshakeTest, half_done_keeps_no_honest_client_out) {
   ASSERT_TRUE(has_connections(*server, 2));
   RawPeer honest = silent_peer();
   shake_hands(honest);
-  ASSERT_TRUE(opens(1));
+  ASSERT_TRUE(noted("open"));
   EXPECT_TRUE(ends(first)) << "the oldest goes";
   EXPECT_TRUE(second.pump());
   EXPECT_EQ(server->connections(), 2u);
@@ -174,7 +165,7 @@ TEST_P(HandshakeTest, half_done_counts_for_its_address) {
   ASSERT_TRUE(has_connections(*server, 1));
   RawPeer honest = silent_peer();
   shake_hands(honest);
-  ASSERT_TRUE(opens(1));
+  ASSERT_TRUE(noted("open"));
   EXPECT_TRUE(ends(first));
   EXPECT_EQ(server->connections(), 1u);
 }
@@ -197,7 +188,7 @@ TEST_P(HandshakeTest, newcomer_waits_for_its_seat_too) {
       ASSERT_TRUE(wait_until([&] { return server->connections() == 1; }));
     }
     shake_hands(peers.back());
-    ASSERT_TRUE(opens(i + 1));
+    ASSERT_TRUE(noted("open", i + 1));
   }
   EXPECT_EQ(most, 1);
   EXPECT_EQ(server->stats().evicted, 19u);

@@ -21,14 +21,10 @@ using testing::IsEmpty;
 
 const std::string kHello(test::kSealHello);
 
-class StartLayerLifeTest : public test::NetTest {
+class StartLayerLifeTest : public test::OverLayerTest {
  protected:
   static constexpr Duration kNotInThisTest = std::chrono::hours(1);
 
-  void TearDown() override {
-    handle = {};
-    NetTest::TearDown();
-  }
   // Starts its layer as soon as it is open, and notes what comes.
   ConnectionCallbacks starting() {
     ConnectionCallbacks callbacks = noting();
@@ -53,12 +49,8 @@ class StartLayerLifeTest : public test::NetTest {
     return callbacks;
   }
   std::unique_ptr<Server> serve_later(ConnectionCallbacks callbacks, ConnectionOptions connection = {}) {
-    connection.layer = &layer;
-    connection.layer_later = true;
     connection.handshake_timeout = kNotInThisTest;
-    ServerOptions options;
-    options.connection = connection;
-    return serve(std::move(callbacks), options);
+    return OverLayerTest::serve_later(std::move(callbacks), {.connection = connection});
   }
   // So many times has the loop's clock moved on by a millisecond.
   void let_pass(int milliseconds_of_it) {
@@ -77,8 +69,6 @@ class StartLayerLifeTest : public test::NetTest {
     EXPECT_THAT(journal.lines(), ElementsAre("secured", reason));
   }
 
-  const test::SealedLayer layer;
-  ConnectionHandle handle;
   bool secured = false;
 };
 
@@ -158,8 +148,7 @@ TEST_P(StartLayerLifeTest, files_leave_in_the_clear_and_count_as_sent) {
   auto server = serve_later(std::move(callbacks));
   RawPeer peer = connect_peer();
   ASSERT_TRUE(hears_all(peer, "file:" + bytes + kHello));
-  SealedPeer sealed(std::move(peer));
-  sealed.clear_bytes = bytes.size() + 5;
+  SealedPeer sealed(std::move(peer), bytes.size() + 5);
   ASSERT_TRUE(wait_until([&] { return sealed.records() == std::vector<std::string>{"sealed"}; }));
 }
 
@@ -228,9 +217,7 @@ TEST_P(StartLayerLifeTest, from_a_message_that_is_shown_again) {
   };
   auto server = serve_later(std::move(callbacks));
   RawPeer peer = connect_peer();
-  std::string all = "start\n" + kHello;
-  test::seal("two", all);
-  peer.send(all);
+  peer.send("start\n" + kHello + test::sealed_text("two"));
   ASSERT_TRUE(noted("clear"));
   ask([&] { handle.run([](Connection& connection) { connection.resume(); }); });
   ASSERT_TRUE(noted("sealed two"));

@@ -14,6 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using test::sealed_text;
 using test::SealedPeer;
 using testing::ElementsAre;
 
@@ -26,14 +27,10 @@ std::optional<std::string> take_line(Buffer& input) {
   return line;
 }
 
-class StartLayerTest : public test::NetTest {
+class StartLayerTest : public test::OverLayerTest {
  protected:
   static constexpr Duration kNotInThisTest = seconds(100);
 
-  void TearDown() override {
-    handle = {};
-    NetTest::TearDown();
-  }
   // Notes each line, with "sealed" before those that came over the layer, and answers it; at "start" it answers "go"
   // and starts its layer.
   ConnectionCallbacks talking() {
@@ -68,19 +65,8 @@ class StartLayerTest : public test::NetTest {
     };
     return callbacks;
   }
-  std::unique_ptr<Server> serve_later(ConnectionCallbacks callbacks, ServerOptions options = {}) {
-    options.connection.layer = &layer;
-    options.connection.layer_later = true;
-    return serve(std::move(callbacks), options);
-  }
   testing::AssertionResult hears(RawPeer& peer, std::string_view text) {
     return wait_until([&peer, text] { return peer.pump(), peer.received().starts_with(text); });
-  }
-  // In the clear it has said "start" and heard so far; from now on it seals.
-  SealedPeer sealing(RawPeer peer, std::string_view heard) {
-    SealedPeer sealed(std::move(peer));
-    sealed.clear_bytes = heard.size();
-    return sealed;
   }
   // A peer whose handshake is under way: the server has heard "start", and waits for the byte.
   RawPeer starting(RawPeer peer) {
@@ -89,17 +75,9 @@ class StartLayerTest : public test::NetTest {
     return peer;
   }
 
-  const test::SealedLayer layer;
-  ConnectionHandle handle;
   std::error_code error;
   bool secured = false;
 };
-
-std::string sealed_text(std::string_view text) {
-  std::string sealed;
-  test::seal(text, sealed);
-  return sealed;
-}
 
 TEST_P(StartLayerTest, what_was_sent_before_leaves_in_the_clear_and_the_rest_sealed) {
   auto server = serve_later(talking());
@@ -107,7 +85,7 @@ TEST_P(StartLayerTest, what_was_sent_before_leaves_in_the_clear_and_the_rest_sea
   peer.send("one\nstart\n");
   const std::string clear = "heard one\ngo\n";
   ASSERT_TRUE(hears(peer, clear));
-  SealedPeer sealed = sealing(std::move(peer), clear);
+  SealedPeer sealed(std::move(peer), clear.size());
   ASSERT_TRUE(noted("secured"));
   sealed.send("two\n");
   ASSERT_TRUE(wait_until([&] { return sealed.records() == std::vector<std::string>{"heard two\n"}; }));
@@ -126,7 +104,7 @@ TEST_P(StartLayerTest, plaintext_injected_behind_the_line_ends_it_and_is_never_d
     auto server = serve_later(talking());
     RawPeer peer = connect_peer();
     peer.send(kept_first ? "sta" : "one\n");
-    ASSERT_TRUE(wait_until([&] { return static_cast<bool>(handle); }));
+    ASSERT_TRUE(opened());
     ask([] {});
     peer.send(kept_first ? "rt\nevil\n" : "start\nevil\n");
     EXPECT_TRUE(ends(peer));
@@ -199,7 +177,7 @@ TEST_P(StartLayerTest, ends_a_pause) {
   auto server = serve_later(std::move(callbacks));
   SealedPeer peer(connect_peer());
   peer.send("two\n");
-  ASSERT_TRUE(wait_until([&] { return static_cast<bool>(handle); }));
+  ASSERT_TRUE(opened());
   ask([&] { handle.run([](Connection& connection) { EXPECT_TRUE(connection.start_layer()); }); });
   ASSERT_TRUE(noted("sealed two"));
 }
@@ -220,13 +198,13 @@ TEST_P(StartLayerTest, output_that_waits_leaves_first_and_on_writable_comes_over
   };
   auto server = serve_later(std::move(callbacks), {.connection = {.handshake_timeout = kNotInThisTest}});
   RawPeer peer = connect_peer(4096);
-  ASSERT_TRUE(wait_until([&] { return static_cast<bool>(handle); }));
+  ASSERT_TRUE(opened());
   EXPECT_TRUE(handle.send("dropped"));
   ASSERT_TRUE(wait_until([&] { return peer.pump(), peer.received().size() > kMuch; }));
   EXPECT_EQ(peer.received().substr(kMuch), test::kSealHello);
   EXPECT_EQ(peer.received().find_first_not_of('x'), kMuch);
   EXPECT_FALSE(secured);
-  SealedPeer sealed = sealing(std::move(peer), std::string(kMuch, 'x'));
+  SealedPeer sealed(std::move(peer), kMuch);
   ASSERT_TRUE(wait_until([&] { return sealed.records() == std::vector<std::string>{"more"}; }));
   EXPECT_THAT(journal.lines(), ElementsAre("secured", "writable"));
 }
@@ -349,7 +327,7 @@ TEST_P(StartLayerTest, exception_of_on_secured_closes) {
   ConnectionCallbacks callbacks = talking();
   callbacks.on_secured = [](Connection&) { throw std::runtime_error("no"); };
   auto server = serve_later(std::move(callbacks));
-  SealedPeer sealed = sealing(starting(connect_peer()), "go\n");
+  SealedPeer sealed(starting(connect_peer()));
   EXPECT_TRUE(noted("a callback threw"));
 }
 

@@ -12,18 +12,8 @@ namespace {
 
 using test::SealedPeer;
 
-class TruncatedEndTest : public test::NetTest {
+class TruncatedEndTest : public test::OverLayerTest {
  protected:
-  void TearDown() override {
-    handle = {};
-    NetTest::TearDown();
-  }
-  std::unique_ptr<Server> serve_over_layer(ConnectionCallbacks callbacks) {
-    ServerOptions options;
-    options.connection.layer = &layer;
-    return serve(std::move(callbacks), options);
-  }
-  SealedPeer peer() { return SealedPeer(connect_peer()); }
   // The journal's, which notes the peer's end and what the connection failed with, too.
   ConnectionCallbacks noting() {
     ConnectionCallbacks callbacks = journal.callbacks();
@@ -36,8 +26,6 @@ class TruncatedEndTest : public test::NetTest {
     return callbacks;
   }
 
-  const test::SealedLayer layer;
-  ConnectionHandle handle;
   std::error_code error;
 };
 
@@ -57,9 +45,7 @@ TEST_P(TruncatedEndTest, is_no_end_of_the_peers) {
 TEST_P(TruncatedEndTest, inside_a_record_delivers_nothing_of_it) {
   auto server = serve_over_layer(noting());
   SealedPeer one = peer();
-  std::string sealed;
-  test::seal("half of it", sealed);
-  one.raw.send(std::string_view(sealed).substr(0, 9));
+  one.raw.send(test::sealed_text("half of it").substr(0, 9));
   one.raw.fin();
   ASSERT_TRUE(noted(kTold));
   EXPECT_EQ(journal.lines().size(), 1u);
@@ -104,7 +90,7 @@ TEST_P(TruncatedEndTest, of_a_pipe_resets_the_other_side) {
   const SocketAddress upstream_address = address();
   auto proxy = serve_over_layer(noting());
   SealedPeer one = peer();
-  ASSERT_TRUE(wait_until([&] { return static_cast<bool>(handle); }));
+  ASSERT_TRUE(opened());
   bool piped = false;
   Client out(loop(), {.on_open = [&](Connection& back) {
                handle.run([&](Connection& here) { piped = pipe(here, back).has_value(); });

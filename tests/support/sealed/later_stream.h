@@ -26,12 +26,6 @@ inline std::string told(const Result<void>& done) { return done ? "done" : "erro
 inline std::string told(std::error_code error) { return "error: " + error.message(); }
 inline std::string told(int error) { return told(errno_code(error)); }
 
-inline std::string sealed_text(std::string_view text) {
-  std::string sealed;
-  seal(text, sealed);
-  return sealed;
-}
-
 class LaterStreamTest : public NetTest {
  protected:
   static constexpr Duration kNotInThisTest = std::chrono::hours(1);

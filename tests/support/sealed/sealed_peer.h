@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SealedPeer: a RawPeer that seals and unseals by hand, so that it knows the records, and where the layer begins.
+// OverLayerTest: servers for such peers.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <tests/support/raw_peer.h>
+#include <gtest/gtest.h>
+
+#include <tests/support/net_rig.h>
 #include <tests/support/sealed/sealing.h>
 
 namespace peal::test {
 
 struct SealedPeer {
-  explicit SealedPeer(RawPeer connected) : raw(std::move(connected)) { raw.send(kSealHello); }
-  void send(std::string_view bytes) {
-    std::string sealed;
-    seal(bytes, sealed);
-    raw.send(sealed);
+  // Of one that has received so much in the clear.
+  explicit SealedPeer(RawPeer connected, size_t bytes_before = 0)
+      : raw(std::move(connected)), clear_bytes(bytes_before) {
+    raw.send(kSealHello);
   }
+  void send(std::string_view bytes) { raw.send(sealed_text(bytes)); }
   // What each record held; nothing: the end mark.
   std::vector<std::string> records() {
     raw.pump();
@@ -43,7 +47,32 @@ struct SealedPeer {
   }
 
   RawPeer raw;
-  size_t clear_bytes = 0;  // received before the layer began
+  size_t clear_bytes;  // received before the layer began
+};
+
+class OverLayerTest : public NetTest {
+ protected:
+  void TearDown() override {
+    handle = {};
+    NetTest::TearDown();
+  }
+  std::unique_ptr<Server> serve_over_layer(ConnectionCallbacks callbacks, ServerOptions options = {}) {
+    options.connection.layer = &layer;
+    return serve(std::move(callbacks), options);
+  }
+  // Its connections begin in the clear.
+  std::unique_ptr<Server> serve_later(ConnectionCallbacks callbacks, ServerOptions options = {}) {
+    options.connection.layer_later = true;
+    return serve_over_layer(std::move(callbacks), options);
+  }
+  SealedPeer peer() { return SealedPeer(connect_peer()); }
+  // A callback has kept its connection's handle.
+  testing::AssertionResult opened() {
+    return wait_until([this] { return static_cast<bool>(handle); });
+  }
+
+  const SealedLayer layer;
+  ConnectionHandle handle;  // set and used on the loop's thread, or once opened() says that it is there
 };
 
 }  // namespace peal::test

@@ -55,6 +55,12 @@ inline void seal(std::string_view bytes, std::string& sealed) {
   }
 }
 
+inline std::string sealed_text(std::string_view text) {
+  std::string sealed;
+  seal(text, sealed);
+  return sealed;
+}
+
 // Takes the records that are whole out of `sealed` and appends what they hold; stops behind the end mark. True: it was
 // there.
 inline bool unseal(std::string& sealed, std::string& plain) {
