@@ -4,36 +4,20 @@
 #include <optional>
 #include <string>
 
-#include <peal/tls/tls_client_context.h>
 #include <peal/tls/tls_server_context.h>
 #include <tests/support/engine_rig.h>
 #include <tests/support/sim_rig.h>
-#include <tests/support/tls/sim_secrets.h>
+#include <tests/support/tls/sim_layers.h>
 
 namespace peal {
 namespace {
 
-std::unique_ptr<TlsServerContext> server_side(const TlsLimits& limits) {
-  TlsServerOptions options{.limits = limits, .clock = test::sim_clock};
-  options.certificates.push_back(
-      {.chain_pem = std::string(test::kSimCertificate), .key_pem = std::string(test::kSimKey)});
-  return TlsServerContext::make(std::move(options)).value();
-}
-
-std::unique_ptr<TlsClientContext> client_side(const TlsLimits& limits) {
-  return TlsClientContext::make(
-             {.roots = {.pem = std::string(test::kSimCertificate)}, .limits = limits, .clock = test::sim_clock})
-      .value();
-}
-
 // A world whose client sends a text in pieces and ends, and whose server echoes it and ends.
 struct Echo {
   explicit Echo(test::SimPair& its_pair, const TlsLimits& limits = {})
-      : pair(its_pair), randomness(pair.seed), clock(pair.world) {
-    server_context = server_side(limits);
-    client_context = client_side(limits);
+      : pair(its_pair), layers(pair.seed, &pair.world, limits) {
     ServerOptions serving;
-    serving.connection.layer = server_context.get();
+    serving.connection.layer = &layers.server();
     serving.connection.idle_timeout = std::chrono::minutes(1);
     server.emplace(*pair.here,
                    ConnectionCallbacks{
@@ -41,9 +25,9 @@ struct Echo {
                        .on_close = [this](Connection&, CloseReason why) { server_end = why; }},
                    serving);
     ClientOptions calling;
-    calling.connection.layer = client_context.get();
+    calling.connection.layer = &layers.client();
     calling.connection.idle_timeout = std::chrono::minutes(1);
-    calling.connect.host = "sim.test";
+    calling.connect.host = layers.host();
     client.emplace(*pair.there,
                    ConnectionCallbacks{.on_open =
                                            [this](Connection& connection) {
@@ -52,11 +36,7 @@ struct Echo {
                                              connection.send(std::string_view(text).substr(text.size() / 2));
                                              connection.shutdown_send();
                                            },
-                                       .on_message =
-                                           [this](Connection&, Buffer& input) {
-                                             heard += input.to_string();
-                                             input.clear();
-                                           },
+                                       .on_message = test::hearing(heard),
                                        .on_close = [this](Connection&, CloseReason why) { client_end = why; }},
                    calling, [this](std::error_code error, Duration) { failed = error; });
   }
@@ -70,10 +50,7 @@ struct Echo {
   }
 
   test::SimPair& pair;
-  const test::SeededRandomness randomness;
-  const test::SimClock clock;
-  std::unique_ptr<TlsServerContext> server_context;
-  std::unique_ptr<TlsClientContext> client_context;
+  const test::SimTlsLayers layers;
   std::string text = pattern(1 + pair.seed * 977 % 100'000);
   std::string heard;
   std::optional<CloseReason> server_end, client_end;

@@ -30,6 +30,8 @@ struct TurningSide {
 // client's is sent back.
 class TlsStartLayerPairTest : public test::SteppedLoopTest {
  protected:
+  static constexpr ConnectionOptions kPatient{.handshake_timeout = std::chrono::hours(1)};
+
   void SetUp() override {
     SteppedLoopTest::SetUp();
     if (IsSkipped()) return;
@@ -40,7 +42,8 @@ class TlsStartLayerPairTest : public test::SteppedLoopTest {
     serving.applications = {"smtp"};
     server_context = TlsServerContext::make(std::move(serving)).value();
     client_context = TlsClientContext::make({.roots = {.pem = authority.pem()}, .applications = {"smtp"}}).value();
-    server_.emplace(loop(), talking(here, false), options<ServerOptions>(*server_context));
+    server_.emplace(loop(), talking(here, false),
+                    test::starting_later(*server_context, ServerOptions{.connection = kPatient}));
     port_ = server_->listen("127.0.0.1:0").value().port();
   }
   void TearDown() override {
@@ -52,7 +55,7 @@ class TlsStartLayerPairTest : public test::SteppedLoopTest {
   void talk() {
     here = TurningSide{.starts = here.starts};
     there = TurningSide{.starts = there.starts};
-    ClientOptions calling = options<ClientOptions>(*client_context);
+    ClientOptions calling = test::starting_later(*client_context, ClientOptions{.connection = kPatient});
     // The simulator knows no names.
     if (GetParam() == "sim") calling.connect.host = "localhost";
     client_.emplace(loop(), talking(there, true), calling);
@@ -75,14 +78,6 @@ class TlsStartLayerPairTest : public test::SteppedLoopTest {
   TurningSide here, there;
 
  private:
-  template <class Options>
-  static Options options(const StreamLayer& layer) {
-    Options all;
-    all.connection.layer = &layer;
-    all.connection.layer_later = true;
-    all.connection.handshake_timeout = std::chrono::hours(1);
-    return all;
-  }
   ConnectionCallbacks talking(TurningSide& side, bool is_client) {
     ConnectionCallbacks callbacks;
     callbacks.on_open = [this, is_client](Connection& connection) {

@@ -4,11 +4,9 @@
 #include <optional>
 #include <string>
 
-#include <peal/tls/tls_client_context.h>
-#include <peal/tls/tls_server_context.h>
-#include <tests/support/engine_rig.h>
+#include <tests/support/net_rig.h>
 #include <tests/support/sim_rig.h>
-#include <tests/support/tls/sim_secrets.h>
+#include <tests/support/tls/sim_layers.h>
 
 namespace peal {
 namespace {
@@ -17,20 +15,12 @@ namespace {
 // between may have put something behind either line.
 class Turn {
  public:
-  explicit Turn(test::SimPair& its_pair) : pair(its_pair), randomness_(pair.seed), clock_(pair.world) {
-    TlsServerOptions serving{.clock = test::sim_clock};
-    serving.certificates.push_back(
-        {.chain_pem = std::string(test::kSimCertificate), .key_pem = std::string(test::kSimKey)});
-    server_context_ = TlsServerContext::make(std::move(serving)).value();
-    client_context_ =
-        TlsClientContext::make({.roots = {.pem = std::string(test::kSimCertificate)}, .clock = test::sim_clock})
-            .value();
-  }
+  explicit Turn(test::SimPair& its_pair) : pair(its_pair), layers_(pair.seed, &pair.world) {}
   // False: it has not come to an end.
   bool run() {
-    server_.emplace(*pair.here, talking(here, false), options<ServerOptions>(*server_context_));
-    ClientOptions calling = options<ClientOptions>(*client_context_);
-    calling.connect.host = "sim.test";
+    server_.emplace(*pair.here, talking(here, false), test::starting_later<ServerOptions>(layers_.server()));
+    ClientOptions calling = test::starting_later<ClientOptions>(layers_.client());
+    calling.connect.host = layers_.host();
     client_.emplace(*pair.there, talking(there, true), calling, [this](std::error_code, Duration) { failed = true; });
     EXPECT_TRUE(client_->connect(pair.listen(*server_)));
     return pair.run_until([&] { return failed || (here.end && there.end); });
@@ -49,13 +39,6 @@ class Turn {
   bool failed = false;  // to connect
 
  private:
-  template <class Options>
-  static Options options(const StreamLayer& layer) {
-    Options all;
-    all.connection.layer = &layer;
-    all.connection.layer_later = true;
-    return all;
-  }
   ConnectionCallbacks talking(Side& side, bool is_client) {
     ConnectionCallbacks callbacks;
     callbacks.on_open = [this, is_client](Connection& connection) {
@@ -84,10 +67,7 @@ class Turn {
     if (side.text.size() == text.size()) connection.close();
   }
 
-  const test::SeededRandomness randomness_;
-  const test::SimClock clock_;
-  std::unique_ptr<TlsServerContext> server_context_;
-  std::unique_ptr<TlsClientContext> client_context_;
+  const test::SimTlsLayers layers_;
   std::optional<Server> server_;
   std::optional<Client> client_;
 };

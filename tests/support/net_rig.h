@@ -66,6 +66,14 @@ class Journal {
 // Sends back what comes.
 SharedConnectionCallbacks echoing();
 
+// Options of a server or a client whose connections start `layer` later.
+template <class Options>
+Options starting_later(const StreamLayer& layer, Options options = {}) {
+  options.connection.layer = &layer;
+  options.connection.layer_later = true;
+  return options;
+}
+
 // The parameter is an engine's name. Checks that the test leaves no fd behind.
 class NetTest : public LoopEngineTest {
  protected:

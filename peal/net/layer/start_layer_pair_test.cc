@@ -99,16 +99,12 @@ class StartLayerPairTest : public test::SteppedLoopTest, public TwoEnds {
     SteppedLoopTest::TearDown();
   }
   const SocketAddress& address() const { return address_; }
-  void serve(ServerOptions options = {}) {
-    options.connection.layer = &layer;
-    options.connection.layer_later = true;
-    server.emplace(loop(), serving(), options);
+  void serve(const ServerOptions& options = {}) {
+    server.emplace(loop(), serving(), test::starting_later(layer, options));
     address_ = server->listen("127.0.0.1:0").value();
   }
-  void connect(ClientOptions options = {}) {
-    options.connection.layer = &layer;
-    options.connection.layer_later = true;
-    client.emplace(loop(), asking(), options);
+  void connect(const ClientOptions& options = {}) {
+    client.emplace(loop(), asking(), test::starting_later(layer, options));
     EXPECT_TRUE(client->connect(address_));
   }
   testing::AssertionResult told(const std::string& line, size_t times = 1) {

@@ -61,9 +61,8 @@ class OverLayerTest : public NetTest {
     return serve(std::move(callbacks), options);
   }
   // Its connections begin in the clear.
-  std::unique_ptr<Server> serve_later(ConnectionCallbacks callbacks, ServerOptions options = {}) {
-    options.connection.layer_later = true;
-    return serve_over_layer(std::move(callbacks), options);
+  std::unique_ptr<Server> serve_later(ConnectionCallbacks callbacks, const ServerOptions& options = {}) {
+    return serve(std::move(callbacks), starting_later(layer, options));
   }
   SealedPeer peer() { return SealedPeer(connect_peer()); }
   // A callback has kept its connection's handle.

@@ -15,14 +15,16 @@ namespace peal::test {
 class SimTlsLayers {
  public:
   // `world`: null where time is real.
-  SimTlsLayers(uint64_t seed, const SimWorld* world) {
+  SimTlsLayers(uint64_t seed, const SimWorld* world, const TlsLimits& limits = {}) {
     if (world == nullptr) return;
     randomness_ = std::make_unique<SeededRandomness>(seed);
     clock_ = std::make_unique<SimClock>(*world);
-    TlsServerOptions serving{.clock = sim_clock};
+    TlsServerOptions serving{.limits = limits, .clock = sim_clock};
     serving.certificates.push_back({.chain_pem = std::string(kSimCertificate), .key_pem = std::string(kSimKey)});
     server_ = TlsServerContext::make(std::move(serving)).value();
-    client_ = TlsClientContext::make({.roots = {.pem = std::string(kSimCertificate)}, .clock = sim_clock}).value();
+    client_ =
+        TlsClientContext::make({.roots = {.pem = std::string(kSimCertificate)}, .limits = limits, .clock = sim_clock})
+            .value();
   }
   const StreamLayer& server() const { return server_ ? *server_ : tls_server(); }
   const StreamLayer& client() const { return client_ ? *client_ : tls_client(); }
