@@ -21,6 +21,7 @@ namespace {
 using std::chrono::hours;
 using std::chrono::milliseconds;
 using test::error_of;
+using test::told;
 using testing::ElementsAre;
 
 class StreamTest : public test::NetTest {
@@ -32,41 +33,26 @@ class StreamTest : public test::NetTest {
     EXPECT_TRUE(bound);
     return *bound;
   }
-  RawPeer connect_to(const SocketAddress& address) {
-    RawPeer peer;
-    peer.connect(address);
-    return peer;
-  }
   void TearDown() override {
     server_.reset();
     NetTest::TearDown();
   }
-  bool wait_for(std::string_view line) {
-    return wait_until([this, line] { return journal.count(line) > 0; });
-  }
-  // What a read answered, as text.
-  static std::string text(const Result<Buffer>& read) {
-    if (!read) return "error: " + read.error().message();
-    return read->empty() ? "end" : read->to_string();
-  }
-  static std::string text(const Result<void>& done) { return done ? "done" : "error: " + done.error().message(); }
-  static std::string text(int error) { return "error: " + errno_code(error).message(); }
 
   std::unique_ptr<CoServer> server_;
 };
 
 TEST_P(StreamTest, reads_what_comes_until_the_end) {
   auto address = serve_tasks([this](Stream stream) -> Task<> {
-    journal.add(text(co_await stream.read()));
-    journal.add(text(co_await stream.read()));
-    journal.add(text(co_await stream.read()));
+    journal.add(told(co_await stream.read()));
+    journal.add(told(co_await stream.read()));
+    journal.add(told(co_await stream.read()));
     co_await stream.write("bye");
   });
-  RawPeer peer = connect_to(address);
+  RawPeer peer = RawPeer::connected(address);
   peer.send("one");
-  ASSERT_TRUE(wait_for("one"));
+  ASSERT_TRUE(noted("one"));
   peer.send("two");
-  ASSERT_TRUE(wait_for("two"));
+  ASSERT_TRUE(noted("two"));
   peer.fin();
   ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
   EXPECT_EQ(peer.received(), "bye");
@@ -77,10 +63,10 @@ TEST_P(StreamTest, reads_what_comes_until_the_end) {
 TEST_P(StreamTest, writes_go_out_in_the_order_of_the_calls_whenever_they_are_awaited) {
   auto address = serve_tasks([this](Stream stream) -> Task<> {
     auto first = stream.write("one ");
-    journal.add(text(co_await stream.write("two")));
-    journal.add(text(co_await first));
+    journal.add(told(co_await stream.write("two")));
+    journal.add(told(co_await first));
   });
-  RawPeer peer = connect_to(address);
+  RawPeer peer = RawPeer::connected(address);
   ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
   EXPECT_EQ(peer.received(), "one two");
   EXPECT_THAT(journal.lines(), ElementsAre("done", "done"));
@@ -88,22 +74,22 @@ TEST_P(StreamTest, writes_go_out_in_the_order_of_the_calls_whenever_they_are_awa
 
 TEST_P(StreamTest, messages_are_cut_where_they_end) {
   auto address = serve_tasks([this](Stream stream) -> Task<> {
-    journal.add(text(co_await stream.read_until("\r\n")));
-    journal.add(text(co_await stream.read_exactly(4)));
-    journal.add(text(co_await stream.read_until("\n", 5)));
-    journal.add(text(co_await stream.read_exactly(6)));
-    journal.add(text(co_await stream.read_exactly(10)));
-    journal.add(text(co_await stream.read()));
-    journal.add(text(co_await stream.read_until("\n")));
+    journal.add(told(co_await stream.read_until("\r\n")));
+    journal.add(told(co_await stream.read_exactly(4)));
+    journal.add(told(co_await stream.read_until("\n", 5)));
+    journal.add(told(co_await stream.read_exactly(6)));
+    journal.add(told(co_await stream.read_exactly(10)));
+    journal.add(told(co_await stream.read()));
+    journal.add(told(co_await stream.read_until("\n")));
   });
-  RawPeer peer = connect_to(address);
+  RawPeer peer = RawPeer::connected(address);
   for (const char byte : std::string("a line\r\nfourtoo long")) {
     peer.send(std::string_view(&byte, 1));
     ask([] {});
   }
   peer.fin();
-  ASSERT_TRUE(wait_for("end"));
-  EXPECT_THAT(journal.lines(), ElementsAre("a line\r\n", "four", text(EMSGSIZE), "too lo", text(ENODATA), "ng", "end"));
+  ASSERT_TRUE(noted("end"));
+  EXPECT_THAT(journal.lines(), ElementsAre("a line\r\n", "four", told(EMSGSIZE), "too lo", told(ENODATA), "ng", "end"));
 }
 
 TEST_P(StreamTest, every_await_has_a_deadline) {
@@ -112,19 +98,19 @@ TEST_P(StreamTest, every_await_has_a_deadline) {
   auto address = serve_tasks(
       [this](Stream stream) -> Task<> {
         constexpr Duration kSoon = milliseconds(2);
-        journal.add(text(co_await stream.read().within(kSoon)));
-        journal.add(text(co_await stream.read_until("\n").within(kSoon)));
-        journal.add(text(co_await stream.read_exactly(2).within(kSoon)));
+        journal.add(told(co_await stream.read().within(kSoon)));
+        journal.add(told(co_await stream.read_until("\n").within(kSoon)));
+        journal.add(told(co_await stream.read_exactly(2).within(kSoon)));
         const std::string much(32 * 1024 * 1024, 'x');
-        journal.add(text(co_await stream.write(much).within(kSoon)));
-        journal.add(text(co_await stream.write("behind").within(kSoon)));
-        journal.add(text(co_await stream.flush().within(kSoon)));
+        journal.add(told(co_await stream.write(much).within(kSoon)));
+        journal.add(told(co_await stream.write("behind").within(kSoon)));
+        journal.add(told(co_await stream.flush().within(kSoon)));
         stream.abort();
       },
       small);
-  RawPeer peer = connect_to(address);
+  RawPeer peer = RawPeer::connected(address);
   ASSERT_TRUE(wait_until([this] { return journal.lines().size() == 6; }));
-  EXPECT_EQ(journal.count(text(ETIMEDOUT)), 6u);
+  EXPECT_EQ(journal.count(told(ETIMEDOUT)), 6u);
 }
 
 TEST_P(StreamTest, a_server_that_dies_cancels_every_wait_once) {
@@ -133,42 +119,42 @@ TEST_P(StreamTest, a_server_that_dies_cancels_every_wait_once) {
   auto address = serve_tasks(
       [this](Stream stream) -> Task<> {
         const std::string much(32 * 1024 * 1024, 'x');
-        auto reads = [&]() -> Task<> { journal.add("read " + text(co_await stream.read())); };
-        auto writes = [&]() -> Task<> { journal.add("write " + text(co_await stream.write(much))); };
-        auto queues = [&]() -> Task<> { journal.add("queue " + text(co_await stream.write("more"))); };
-        auto flushes = [&]() -> Task<> { journal.add("flush " + text(co_await stream.flush())); };
-        auto sleeps = [&]() -> Task<> { journal.add("sleep " + text(co_await sleep(hours(1)))); };
+        auto reads = [&]() -> Task<> { journal.add("read " + told(co_await stream.read())); };
+        auto writes = [&]() -> Task<> { journal.add("write " + told(co_await stream.write(much))); };
+        auto queues = [&]() -> Task<> { journal.add("queue " + told(co_await stream.write("more"))); };
+        auto flushes = [&]() -> Task<> { journal.add("flush " + told(co_await stream.flush())); };
+        auto sleeps = [&]() -> Task<> { journal.add("sleep " + told(co_await sleep(hours(1)))); };
         journal.add("waiting");
         co_await when_all(reads(), writes(), queues(), flushes(), sleeps());
         journal.add("ended");
       },
       small);
-  RawPeer peer = connect_to(address);
-  ASSERT_TRUE(wait_for("waiting"));
+  RawPeer peer = RawPeer::connected(address);
+  ASSERT_TRUE(noted("waiting"));
   ask([] {});
   server_.reset();
-  ASSERT_TRUE(wait_for("ended"));
+  ASSERT_TRUE(noted("ended"));
   EXPECT_EQ(journal.lines().size(), 7u);
-  EXPECT_EQ(journal.count("sleep " + text(ECANCELED)), 1u);
+  EXPECT_EQ(journal.count("sleep " + told(ECANCELED)), 1u);
 }
 
 TEST_P(StreamTest, a_reset_ends_reads_and_writes) {
   auto address = serve_tasks([this](Stream stream) -> Task<> {
-    journal.add(text(co_await stream.read()));
-    journal.add(text(co_await stream.read()));
-    journal.add(text(co_await stream.write("late")));
-    journal.add(text(co_await stream.flush()));
+    journal.add(told(co_await stream.read()));
+    journal.add(told(co_await stream.read()));
+    journal.add(told(co_await stream.write("late")));
+    journal.add(told(co_await stream.flush()));
     journal.add(std::string(to_string(stream.close_reason().value_or(CloseReason::kLocal))));
     stream.handle().send("nobody hears");
     stream.close();
     journal.add("over");
   });
-  RawPeer peer = connect_to(address);
+  RawPeer peer = RawPeer::connected(address);
   peer.send("hello");
-  ASSERT_TRUE(wait_for("hello"));
+  ASSERT_TRUE(noted("hello"));
   peer.reset();
-  ASSERT_TRUE(wait_for("over"));
-  EXPECT_THAT(journal.lines(), ElementsAre("hello", text(ECONNRESET), text(ECONNRESET), text(ECONNRESET),
+  ASSERT_TRUE(noted("over"));
+  EXPECT_THAT(journal.lines(), ElementsAre("hello", told(ECONNRESET), told(ECONNRESET), told(ECONNRESET),
                                            std::string(to_string(CloseReason::kReset)), "over"));
 }
 
@@ -177,33 +163,33 @@ TEST_P(StreamTest, an_end_in_order_is_no_reset_though_nobody_was_reading) {
     stream.shutdown_send();
     while (!stream.close_reason()) co_await sleep(milliseconds(1));
     const auto line = co_await stream.read_until("\n");
-    journal.add(text(co_await stream.read()));
-    journal.add(text(co_await stream.read()));
+    journal.add(told(co_await stream.read()));
+    journal.add(told(co_await stream.read()));
     EXPECT_EQ(error_of(line), errno_code(ENODATA));
-    journal.add(text(co_await stream.write("late")));
+    journal.add(told(co_await stream.write("late")));
     journal.add("over");
   });
-  RawPeer peer = connect_to(address);
+  RawPeer peer = RawPeer::connected(address);
   peer.send("unfinished");
   peer.fin();
-  ASSERT_TRUE(wait_for("over"));
-  EXPECT_THAT(journal.lines(), ElementsAre("unfinished", "end", text(ECONNRESET), "over"));
+  ASSERT_TRUE(noted("over"));
+  EXPECT_THAT(journal.lines(), ElementsAre("unfinished", "end", told(ECONNRESET), "over"));
 }
 
 TEST_P(StreamTest, close_here_ends_the_waits_of_others) {
   auto address = serve_tasks([this](Stream stream) -> Task<> {
-    auto reads = [&]() -> Task<> { journal.add(text(co_await stream.read())); };
+    auto reads = [&]() -> Task<> { journal.add(told(co_await stream.read())); };
     auto closes = [&]() -> Task<> {
       co_await sleep({});
       stream.close();
-      journal.add(text(co_await stream.write("late")));
+      journal.add(told(co_await stream.write("late")));
     };
     co_await when_all(reads(), closes());
     journal.add("over");
   });
-  RawPeer peer = connect_to(address);
-  ASSERT_TRUE(wait_for("over"));
-  EXPECT_THAT(journal.lines(), testing::UnorderedElementsAre(text(ESHUTDOWN), text(ESHUTDOWN), "over"));
+  RawPeer peer = RawPeer::connected(address);
+  ASSERT_TRUE(noted("over"));
+  EXPECT_THAT(journal.lines(), testing::UnorderedElementsAre(told(ESHUTDOWN), told(ESHUTDOWN), "over"));
 }
 
 TEST_P(StreamTest, input_that_nobody_reads_stays_bounded_and_arrives_whole) {
@@ -218,7 +204,7 @@ TEST_P(StreamTest, input_that_nobody_reads_stays_bounded_and_arrives_whole) {
     }
     journal.add("end");
   });
-  RawPeer peer = connect_to(address);
+  RawPeer peer = RawPeer::connected(address);
   const std::string chunk(256 * 1024, 'x');
   size_t sent = 0;
   // Until the kernel takes no more: sender and receiver are stuck.
@@ -232,18 +218,18 @@ TEST_P(StreamTest, input_that_nobody_reads_stays_bounded_and_arrives_whole) {
   EXPECT_LT(ask([&] { return loop().engine().stats().received_bytes; }), 2 * 1024 * 1024u);
   ask([&] { go = true; });
   peer.fin();
-  ASSERT_TRUE(wait_for("end"));
+  ASSERT_TRUE(noted("end"));
   EXPECT_EQ(total, sent);
 }
 
 TEST_P(StreamTest, flush_waits_until_the_kernel_has_all) {
   auto address = serve_tasks([this](Stream stream) -> Task<> {
     co_await stream.write(std::string(100'000, 'x'));
-    journal.add(text(co_await stream.flush()));
+    journal.add(told(co_await stream.flush()));
     journal.add(std::to_string(stream.connection()->queued_bytes()));
-    journal.add(text(co_await stream.flush()));
+    journal.add(told(co_await stream.flush()));
   });
-  RawPeer peer = connect_to(address);
+  RawPeer peer = RawPeer::connected(address);
   ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
   EXPECT_EQ(peer.received().size(), 100'000u);
   EXPECT_THAT(journal.lines(), ElementsAre("done", "0", "done"));
@@ -257,16 +243,16 @@ TEST_P(StreamTest, flush_waits_for_writes_that_wait_themselves) {
       [this](Stream stream) -> Task<> {
         const std::string much(3'000'000, 'x');
         auto writes = [&](std::string_view what) -> Task<> {
-          journal.add("write " + text(co_await stream.write(what)));
+          journal.add("write " + told(co_await stream.write(what)));
         };
         auto flushes = [&]() -> Task<> {
-          journal.add("flush " + text(co_await stream.flush()));
+          journal.add("flush " + told(co_await stream.flush()));
           EXPECT_EQ(stream.connection()->queued_bytes(), 0u);
         };
         co_await when_all(writes(much), writes("behind"), writes("and more"), flushes());
       },
       small);
-  RawPeer peer = connect_to(address);
+  RawPeer peer = RawPeer::connected(address);
   ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
   EXPECT_EQ(peer.received().size(), 3'000'014u);
   EXPECT_THAT(journal.lines(), ElementsAre("write done", "write done", "write done", "flush done"));
@@ -279,8 +265,8 @@ TEST_P(StreamTest, an_exception_closes_its_connection_alone) {
     if (input) co_await stream.write(std::move(*input));
     co_await stream.read();
   });
-  RawPeer bad = connect_to(address);
-  RawPeer good = connect_to(address);
+  RawPeer bad = RawPeer::connected(address);
+  RawPeer good = RawPeer::connected(address);
   bad.send("throw");
   ASSERT_TRUE(wait_until([&] { return !bad.pump(); }));
   good.send("hello");
@@ -290,14 +276,14 @@ TEST_P(StreamTest, an_exception_closes_its_connection_alone) {
 
 TEST_P(StreamTest, the_loop_stops_while_tasks_wait) {
   auto address = serve_tasks([this](Stream stream) -> Task<> {
-    auto reads = [&]() -> Task<> { journal.add(text(co_await stream.read())); };
-    auto sleeps = [&]() -> Task<> { journal.add(text(co_await sleep(hours(1)))); };
+    auto reads = [&]() -> Task<> { journal.add(told(co_await stream.read())); };
+    auto sleeps = [&]() -> Task<> { journal.add(told(co_await sleep(hours(1)))); };
     journal.add("waiting");
     co_await when_all(reads(), sleeps());
     journal.add("ended");
   });
-  RawPeer peer = connect_to(address);
-  ASSERT_TRUE(wait_for("waiting"));
+  RawPeer peer = RawPeer::connected(address);
+  ASSERT_TRUE(noted("waiting"));
   end_loop();
   EXPECT_EQ(journal.count("error: " + std::error_code(Trouble::kLoopStopped).message()), 2u);
   EXPECT_EQ(journal.count("ended"), 1u);
@@ -318,7 +304,7 @@ TEST_P(StreamTest, a_group_serves_on_every_loop) {
         round);
     const SocketAddress address = server.listen("127.0.0.1:0").value();
     std::vector<RawPeer> peers;
-    for (int i = 0; i < 8; ++i) peers.push_back(connect_to(address));
+    for (int i = 0; i < 8; ++i) peers.push_back(RawPeer::connected(address));
     for (RawPeer& peer : peers) peer.send("hello");
     for (RawPeer& peer : peers) {
       ASSERT_TRUE(wait_until([&] { return peer.pump() && peer.received() == "hello"; }));

@@ -33,9 +33,6 @@ class TlsConnectionTest : public test::NetTest {
     EXPECT_TRUE(wait_until([&] { return peer.is_open(); }));
     return peer;
   }
-  testing::AssertionResult told(const std::string& line) {
-    return wait_until([this, line] { return journal.count(line) > 0; });
-  }
   testing::AssertionResult gets(TlsPeer& peer, size_t bytes) {
     return wait_until([&peer, bytes] { return peer.pump(), peer.codec.plain().size() >= bytes; });
   }
@@ -45,9 +42,9 @@ TEST_P(TlsConnectionTest, fin_without_close_notify_is_truncation) {
   auto server = serve_tls(noting());
   TlsPeer peer = open();
   peer.send("is that all?");
-  ASSERT_TRUE(told("message 12"));
+  ASSERT_TRUE(noted("message 12"));
   peer.raw.fin();
-  ASSERT_TRUE(told("the peer ended without saying so: " + make_error_code(Trouble::kTruncated).message()));
+  ASSERT_TRUE(noted("the peer ended without saying so: " + make_error_code(Trouble::kTruncated).message()));
 }
 
 TEST_P(TlsConnectionTest, close_notify_is_an_end_and_answered_by_one) {
@@ -57,7 +54,7 @@ TEST_P(TlsConnectionTest, close_notify_is_an_end_and_answered_by_one) {
   ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
   EXPECT_TRUE(peer.codec.ended());
   EXPECT_FALSE(peer.codec.failed());
-  ASSERT_TRUE(told("closed by the peer"));
+  ASSERT_TRUE(noted("closed by the peer"));
 }
 
 TEST_P(TlsConnectionTest, peer_that_has_ended_gets_its_answer_whole) {
@@ -75,7 +72,7 @@ TEST_P(TlsConnectionTest, peer_that_has_ended_gets_its_answer_whole) {
   ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
   EXPECT_TRUE(same_bytes(peer.codec.plain(), answer));
   EXPECT_TRUE(peer.codec.ended());
-  ASSERT_TRUE(told("closed here"));
+  ASSERT_TRUE(noted("closed here"));
 }
 
 TEST_P(TlsConnectionTest, close_sends_everything_then_close_notify_and_waits_no_longer_than_it_lingers) {
@@ -92,7 +89,7 @@ TEST_P(TlsConnectionTest, close_sends_everything_then_close_notify_and_waits_no_
   ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
   EXPECT_TRUE(same_bytes(peer.codec.plain(), answer));
   EXPECT_TRUE(peer.codec.ended());
-  ASSERT_TRUE(told("the peer did not end in time")) << "it says nothing, and does not end";
+  ASSERT_TRUE(noted("the peer did not end in time")) << "it says nothing, and does not end";
 }
 
 TEST_P(TlsConnectionTest, abort_is_no_end_to_the_peer) {
@@ -127,7 +124,7 @@ TEST_P(TlsConnectionTest, records_that_arrive_together_are_one_message) {
   TlsPeer peer = open();
   for (int i = 0; i < 16; ++i) peer.codec.say("four");
   peer.pump();
-  ASSERT_TRUE(told("message 64"));
+  ASSERT_TRUE(noted("message 64"));
 }
 
 // The rest of such a record never comes, so nobody waits for it.
@@ -224,7 +221,7 @@ TEST_P(TlsConnectionTest, record_that_was_changed_on_its_way_ends_it) {
   ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
   constexpr int kBadRecordMac = 20;
   EXPECT_EQ(peer.codec.alert(), kBadRecordMac);
-  ASSERT_TRUE(told("the socket failed: TLS failed: decryption failed or bad record mac"));
+  ASSERT_TRUE(noted("the socket failed: TLS failed: decryption failed or bad record mac"));
 }
 
 TEST_P(TlsConnectionTest, keys_are_updated_when_the_peer_asks) {
@@ -248,7 +245,7 @@ TEST_P(TlsConnectionTest, flood_of_key_updates_is_cut_off) {
     }
     return !peer.pump();
   }));
-  ASSERT_TRUE(told("the socket failed: the peer sent much, and none of it was data"));
+  ASSERT_TRUE(noted("the socket failed: the peer sent much, and none of it was data"));
 }
 
 // It asks for an answer with each byte of data, and reads none.

@@ -50,9 +50,6 @@ class TlsStartLayerTest : public test::NetTest {
                           .handshake_timeout = std::chrono::hours(1)};
     return serve(std::move(callbacks), options);
   }
-  testing::AssertionResult told(const std::string& line) {
-    return wait_until([this, line] { return journal.count(line) > 0; });
-  }
   // What follows in the clear is TLS.
   testing::AssertionResult hears_clear(TlsPeer& peer, const std::string& clear) {
     auto heard = wait_until([&peer, &clear] { return peer.raw.pump(), peer.raw.received() == clear; });
@@ -86,7 +83,7 @@ TEST_P(TlsStartLayerTest, lines_before_are_clear_and_those_after_are_not) {
   ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
   EXPECT_TRUE(peer.codec.ended());
   EXPECT_FALSE(peer.codec.failed());
-  ASSERT_TRUE(told("closed by the peer"));
+  ASSERT_TRUE(noted("closed by the peer"));
   EXPECT_THAT(journal.lines(),
               ElementsAre("clear one\n", "secured", "secret two\n", "secret three\n", "closed by the peer"));
   EXPECT_EQ(test::tls_server().stats().handshakes, before.handshakes + 1);
@@ -98,7 +95,7 @@ TEST_P(TlsStartLayerTest, fin_without_close_notify_is_truncation) {
   peer.send("two\n");
   ASSERT_TRUE(hears(peer, "heard two\n"));
   peer.raw.fin();
-  ASSERT_TRUE(told("the peer ended without saying so"));
+  ASSERT_TRUE(noted("the peer ended without saying so"));
   EXPECT_EQ(error, make_error_code(Trouble::kTruncated));
 }
 

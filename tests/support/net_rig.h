@@ -66,6 +66,15 @@ class Journal {
 // Sends back what comes.
 SharedConnectionCallbacks echoing();
 
+// What a read or a write answered, and an error, as text.
+inline std::string told(const Result<Buffer>& read) {
+  if (!read) return "error: " + read.error().message();
+  return read->empty() ? "end" : read->to_string();
+}
+inline std::string told(const Result<void>& done) { return done ? "done" : "error: " + done.error().message(); }
+inline std::string told(std::error_code error) { return "error: " + error.message(); }
+inline std::string told(int error) { return told(errno_code(error)); }
+
 // Options of a server or a client whose connections start `layer` later.
 template <class Options>
 Options starting_later(const StreamLayer& layer, Options options = {}) {

@@ -18,14 +18,6 @@
 
 namespace peal::test {
 
-inline std::string told(const Result<Buffer>& read) {
-  if (!read) return "error: " + read.error().message();
-  return read->empty() ? "end" : read->to_string();
-}
-inline std::string told(const Result<void>& done) { return done ? "done" : "error: " + done.error().message(); }
-inline std::string told(std::error_code error) { return "error: " + error.message(); }
-inline std::string told(int error) { return told(errno_code(error)); }
-
 class LaterStreamTest : public NetTest {
  protected:
   static constexpr Duration kNotInThisTest = std::chrono::hours(1);
