@@ -26,10 +26,6 @@ class EngineAdopt : public EngineTest {
     ASSERT_TRUE(rig().run_until([&] { return acceptor.accept_count >= count; }));
     EXPECT_EQ(acceptor.accept_count, count);
   }
-  void stop(AcceptLog& acceptor) {
-    acceptor.stop();
-    ASSERT_TRUE(rig().run_until([&] { return acceptor.stopped; }));
-  }
 };
 INSTANTIATE_TEST_SUITE_P(Engines, EngineAdopt, testing::ValuesIn(engines_with_fds()), engine_label);
 
@@ -44,7 +40,7 @@ TEST_P(EngineAdopt, clients_that_came_before_the_adoption_are_accepted) {
   server.receive();
   peers.front().send("hello");
   ASSERT_TRUE(rig().run_until([&] { return server.received == "hello"; }));
-  stop(acceptor);
+  ASSERT_TRUE(rig().stops(acceptor));
 }
 
 TEST_P(EngineAdopt, a_shared_socket_yields_all_its_clients_one_a_turn) {
@@ -56,7 +52,7 @@ TEST_P(EngineAdopt, a_shared_socket_yields_all_its_clients_one_a_turn) {
     accepts(acceptor, peers.size());
     std::vector<RawPeer> more = RawPeer::connected_many(address, 8);
     accepts(acceptor, peers.size() + more.size());
-    stop(acceptor);
+    ASSERT_TRUE(rig().stops(acceptor));
   }
 }
 
@@ -77,7 +73,7 @@ TEST_P(EngineAdopt, another_holder_accepts_what_comes_after_the_stop) {
   ASSERT_TRUE(rig().run_until([&] { return first.accept_count + second.accept_count == 20; }));
   EXPECT_GE(first.accept_count, 3U);
   EXPECT_GE(second.accept_count, 10U);
-  stop(second);
+  ASSERT_TRUE(rig().stops(second));
 }
 
 TEST_P(EngineAdopt, two_at_once_share_the_clients_and_lose_none) {
@@ -91,7 +87,7 @@ TEST_P(EngineAdopt, two_at_once_share_the_clients_and_lose_none) {
   old.stop();
   for (int i = 0; i < 20; ++i) peers.emplace_back().connect(address);
   ASSERT_TRUE(rig().run_until([&] { return old.accept_count + fresh.accept_count == 40; }));
-  stop(fresh);
+  ASSERT_TRUE(rig().stops(fresh));
 }
 
 TEST_P(EngineAdopt, socket_file_stays_where_it_was) {
@@ -99,7 +95,7 @@ TEST_P(EngineAdopt, socket_file_stays_where_it_was) {
   Fd master = open(SocketAddress::parse("unix:" + path).value());
   const SocketFile file = SocketFile::of(master.get());
   AcceptLog& acceptor = rig().adopt_listener(copy_of(master));
-  stop(acceptor);
+  ASSERT_TRUE(rig().stops(acceptor));
   // One that never accepted, too.
   rig().engine().stop(rig().engine().adopt_listener(copy_of(master), {}).value());
   EXPECT_TRUE(std::filesystem::exists(path));

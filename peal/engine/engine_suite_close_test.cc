@@ -12,9 +12,7 @@ namespace peal {
 namespace {
 
 class EngineClose : public EngineTest {};
-INSTANTIATE_TEST_SUITE_P(Engines, EngineClose, testing::ValuesIn(every_engine()), engine_label);
-INSTANTIATE_TEST_SUITE_P(Sealed, EngineClose, testing::ValuesIn(sealed(every_engine())), engine_label);
-INSTANTIATE_TEST_SUITE_P(Tls, EngineClose, testing::ValuesIn(over_tls(every_engine())), engine_label);
+PEAL_SUITE_ON_EVERY_LAYER(EngineClose);
 
 TEST_P(EngineClose, with_a_receive_armed_sends_fin_at_once) {
   auto [client, server] = rig().pair();
@@ -120,8 +118,7 @@ TEST_P(EngineClose, inside_on_connected) {
 
 TEST_P(EngineClose, inside_on_connected_after_a_failure) {
   AcceptLog& acceptor = rig().listen();
-  acceptor.stop();
-  ASSERT_TRUE(rig().run_until([&] { return acceptor.stopped; }));
+  ASSERT_TRUE(rig().stops(acceptor));
   StreamLog& client = rig().connect(acceptor.address);
   client.when_connected = [&] { client.close(); };
   ASSERT_TRUE(rig().run_until([&] { return client.closed; }));

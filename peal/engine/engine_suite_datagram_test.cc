@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The behaviour suite, datagrams: whole or not at all, from whom, and how a socket ends.
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include <tests/support/engine_rig.h>
+#include <tests/support/files/temporary_folder.h>
 
 namespace peal {
 namespace {
@@ -168,15 +168,14 @@ TEST_P(EngineDatagramFile, nobody_listening_is_told_and_disturbs_no_other) {
 }
 
 TEST_P(EngineDatagramFile, unix_path_is_taken_over_from_the_dead_and_leaves_no_file) {
-  std::string folder = std::filesystem::temp_directory_path() / "peal-datagram-XXXXXX";
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-  SocketAddress address = address_of("unix:" + folder + "/sock");
+  const test::TemporaryFolder folder;
+  SocketAddress address = address_of("unix:" + folder.path("sock"));
   {
     Fd dead(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     ASSERT_EQ(::bind(dead.get(), address.data(), address.size()), 0);
   }
   DatagramLog server(rig().engine(), address);
-  DatagramLog client(rig().engine(), address_of("unix:" + folder + "/client"));
+  DatagramLog client(rig().engine(), address_of("unix:" + folder.path("client")));
   EXPECT_FALSE(rig().engine().open_datagrams(address, server).has_value()) << "a served address was taken away";
   EXPECT_TRUE(client.send(address, "ping").has_value());
   ASSERT_TRUE(rig().run_until([&] { return !server.received.empty(); }));
@@ -184,7 +183,7 @@ TEST_P(EngineDatagramFile, unix_path_is_taken_over_from_the_dead_and_leaves_no_f
   close(server);
   EXPECT_EQ(test::error_of(client.send(address, "ping")), std::errc::no_such_file_or_directory);
   close(client);
-  EXPECT_TRUE(std::filesystem::remove(folder)) << "a file was left";
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path(""))) << "a file was left";
 }
 
 }  // namespace

@@ -28,14 +28,10 @@ class EngineFile : public EngineTest {
     rig().engine().send_file(stream.id, {file, offset, bytes});
   }
 };
-INSTANTIATE_TEST_SUITE_P(Engines, EngineFile, testing::ValuesIn(every_engine()), engine_label);
-INSTANTIATE_TEST_SUITE_P(Sealed, EngineFile, testing::ValuesIn(sealed(every_engine())), engine_label);
-INSTANTIATE_TEST_SUITE_P(Tls, EngineFile, testing::ValuesIn(over_tls(every_engine())), engine_label);
-
-constexpr SocketOptions kTight{.send_buffer_bytes = 32 * 1024, .receive_buffer_bytes = 32 * 1024};
+PEAL_SUITE_ON_EVERY_LAYER(EngineFile);
 
 TEST_P(EngineFile, ranges_keep_their_place_among_what_is_sent) {
-  auto [client, server] = rig().pair(kTight, kTight);
+  auto [client, server] = rig().pair(kTightBuffers, kTightBuffers);
   const std::string bytes = pattern(2'000'000);
   auto file = make_file(bytes);
   client.receive();
@@ -65,7 +61,7 @@ TEST_P(EngineFile, ranges_keep_their_place_among_what_is_sent) {
 }
 
 TEST_P(EngineFile, waits_for_a_reader_that_half_closed_and_is_slow) {
-  auto [client, server] = rig().pair(kTight, kTight);
+  auto [client, server] = rig().pair(kTightBuffers, kTightBuffers);
   const std::string bytes = pattern(5'000'000);
   auto file = make_file(bytes);
   server.receive();
@@ -128,7 +124,7 @@ TEST_P(EngineFile, shorter_than_its_range_fails_the_output) {
 }
 
 TEST_P(EngineFile, peer_that_resets_raises_no_signal) {
-  auto [client, server] = rig().pair(kTight, kTight);
+  auto [client, server] = rig().pair(kTightBuffers, kTightBuffers);
   auto file = make_file(pattern(3'000'000));
   send_file(server, file, 0, 3'000'000);
   rig().settle();
@@ -144,7 +140,7 @@ TEST_P(EngineFile, peer_that_resets_raises_no_signal) {
 }
 
 TEST_P(EngineFile, closed_while_it_waits_lets_go_of_the_file) {
-  auto [client, server] = rig().pair(kTight, kTight);
+  auto [client, server] = rig().pair(kTightBuffers, kTightBuffers);
   auto file = make_file(pattern(3'000'000));
   send_file(server, file, 0, 3'000'000);
   server.send("behind");
@@ -156,7 +152,7 @@ TEST_P(EngineFile, closed_while_it_waits_lets_go_of_the_file) {
 }
 
 TEST_P(EngineFile, detach_waits_for_the_files) {
-  auto [client, first] = rig().pair(kTight, kTight);
+  auto [client, first] = rig().pair(kTightBuffers, kTightBuffers);
   const std::string bytes = pattern(1'000'000);
   auto file = make_file(bytes);
   send_file(first, file, 0, bytes.size());

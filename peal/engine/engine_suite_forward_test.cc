@@ -8,8 +8,6 @@
 namespace peal {
 namespace {
 
-constexpr SocketOptions kTightBuffers{.send_buffer_bytes = 32 * 1024, .receive_buffer_bytes = 32 * 1024};
-
 // source -> from => to -> sink: what `from` receives is forwarded to `to`.
 class EngineForward : public EngineTest {
  protected:

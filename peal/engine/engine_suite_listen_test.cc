@@ -28,8 +28,7 @@ class EngineListen : public EngineTest {
     server.when_received = [&] { server.send(server.received); };
     client.send("hello");
     ASSERT_TRUE(rig().run_until([&] { return client.received == "hello"; }));
-    acceptor.stop();
-    ASSERT_TRUE(rig().run_until([&] { return acceptor.stopped; }));
+    ASSERT_TRUE(rig().stops(acceptor));
   }
 };
 INSTANTIATE_TEST_SUITE_P(Engines, EngineListen, testing::ValuesIn(every_engine()), engine_label);
@@ -122,8 +121,7 @@ TEST_P(EngineListen, port_is_free_again_after_stop) {
   AcceptLog& first = rig().listen();
   StreamLog& client = rig().connect(first.address);
   ASSERT_TRUE(rig().run_until([&] { return client.connected && first.accept_count == 1; }));
-  first.stop();
-  ASSERT_TRUE(rig().run_until([&] { return first.stopped; }));
+  ASSERT_TRUE(rig().stops(first));
   AcceptLog& second = rig().listen(first.address);  // its accepted connections do not keep the port
   EXPECT_EQ(second.address, first.address);
 }

@@ -7,7 +7,6 @@
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,8 +17,10 @@
 #include <utility>
 #include <vector>
 
+#include <peal/engine/listening_socket.h>
 #include <tests/support/engine_rig.h>
 #include <tests/support/engines/socket_pair.h>
+#include <tests/support/files/temporary_folder.h>
 #include <tests/support/raw_peer.h>
 
 namespace peal {
@@ -45,11 +46,6 @@ class EngineRaw : public EngineTest {
   std::pair<Fd, StreamLog*> stream_with_peer() {
     auto [peer, own] = test::socket_pair();
     return {std::move(peer), &rig().adopt(LooseStream(std::move(own)))};
-  }
-  static std::string make_folder() {
-    std::string folder = testing::TempDir() + "peal-suite-" + std::to_string(::getpid());
-    EXPECT_EQ(::mkdir(folder.c_str(), 0700), 0) << folder;
-    return folder;
   }
   static int option(int fd, int level, int name) {
     int value = 0;
@@ -159,16 +155,11 @@ TEST_P(EngineRaw, trickle_of_single_bytes) {
 }
 
 TEST_P(EngineRaw, server_speaks_before_the_engine_has_seen_the_connection) {
-  Fd listening(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  SocketAddress any = EngineRig::loopback();
-  ASSERT_EQ(::bind(listening.get(), any.data(), any.size()), 0);
-  ASSERT_EQ(::listen(listening.get(), 8), 0);
-  sockaddr_in bound{};
-  socklen_t size = sizeof bound;
-  ASSERT_EQ(::getsockname(listening.get(), reinterpret_cast<sockaddr*>(&bound), &size), 0);
+  const Fd listening = open_listening_socket(EngineRig::loopback(), {}).value();
+  const SocketAddress bound = listening_address(listening.get()).value();
   for (bool asks_early : {true, false}) {
     for (bool ends : {true, false}) {
-      StreamLog& client = rig().connect(SocketAddress::from_kernel(reinterpret_cast<sockaddr*>(&bound), size));
+      StreamLog& client = rig().connect(bound);
       if (asks_early) client.receive();
       client.when_connected = [&] { client.receive(); };
       Fd greeter;
@@ -265,8 +256,8 @@ TEST_P(EngineRaw, accepted_and_connected_sockets_are_set_up) {
 }
 
 TEST_P(EngineRaw, unix_path_serves_and_leaves_no_file) {
-  std::string folder = make_folder();
-  std::string path = folder + "/sock";
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("sock");
   for (const std::string& text : {path, "@" + path}) {
     SocketAddress address = address_of("unix:" + text);
     AcceptLog& acceptor = rig().listen(address);
@@ -283,28 +274,26 @@ TEST_P(EngineRaw, unix_path_serves_and_leaves_no_file) {
     client.shutdown_send();
     ASSERT_TRUE(rig().run_until([&] { return server.ended; }));
     EXPECT_TRUE(same_bytes(server.received, bytes));
-    acceptor.stop();
-    ASSERT_TRUE(rig().run_until([&] { return acceptor.stopped; }));
+    ASSERT_TRUE(rig().stops(acceptor));
   }
   EXPECT_FALSE(std::filesystem::exists(path));
   StreamLog& late = rig().connect(address_of("unix:" + path));
   ASSERT_TRUE(rig().run_until([&] { return late.connected; }));
   EXPECT_EQ(late.connect_error, std::errc::no_such_file_or_directory);
-  EXPECT_EQ(::rmdir(folder.c_str()), 0);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path("")));
 }
 
 TEST_P(EngineRaw, socket_file_of_a_killed_server_is_taken_over) {
-  std::string folder = make_folder();
-  SocketAddress address = address_of("unix:" + folder + "/sock");
+  const test::TemporaryFolder folder;
+  SocketAddress address = address_of("unix:" + folder.path("sock"));
   Fd dead(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   ASSERT_EQ(::bind(dead.get(), address.data(), address.size()), 0);
   dead.reset();
   AcceptLog& acceptor = rig().listen(address);
   RawPeer peer = RawPeer::connected(address);
   accept_one(acceptor);
-  acceptor.stop();
-  ASSERT_TRUE(rig().run_until([&] { return acceptor.stopped; }));
-  EXPECT_EQ(::rmdir(folder.c_str()), 0);
+  ASSERT_TRUE(rig().stops(acceptor));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path("")));
 }
 
 std::atomic<int> signals_seen = 0;

@@ -19,9 +19,7 @@ class EngineReceive : public EngineTest {
     return server;
   }
 };
-INSTANTIATE_TEST_SUITE_P(Engines, EngineReceive, testing::ValuesIn(every_engine()), engine_label);
-INSTANTIATE_TEST_SUITE_P(Sealed, EngineReceive, testing::ValuesIn(sealed(every_engine())), engine_label);
-INSTANTIATE_TEST_SUITE_P(Tls, EngineReceive, testing::ValuesIn(over_tls(every_engine())), engine_label);
+PEAL_SUITE_ON_EVERY_LAYER(EngineReceive);
 
 TEST_P(EngineReceive, echo) {
   auto [client, server] = rig().pair();

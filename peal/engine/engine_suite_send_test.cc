@@ -8,13 +8,10 @@ namespace peal {
 namespace {
 
 class EngineSend : public EngineTest {};
-INSTANTIATE_TEST_SUITE_P(Engines, EngineSend, testing::ValuesIn(every_engine()), engine_label);
-INSTANTIATE_TEST_SUITE_P(Sealed, EngineSend, testing::ValuesIn(sealed(every_engine())), engine_label);
-INSTANTIATE_TEST_SUITE_P(Tls, EngineSend, testing::ValuesIn(over_tls(every_engine())), engine_label);
+PEAL_SUITE_ON_EVERY_LAYER(EngineSend);
 
 TEST_P(EngineSend, big_transfers_both_ways_at_once) {
-  constexpr SocketOptions kTight{.send_buffer_bytes = 32 * 1024, .receive_buffer_bytes = 32 * 1024};
-  auto [client, server] = rig().pair(kTight, kTight);
+  auto [client, server] = rig().pair(kTightBuffers, kTightBuffers);
   const std::string there = pattern(5'000'000);
   const std::string back = pattern(4'000'001);
   client.receive();
@@ -95,8 +92,7 @@ TEST_P(EngineSend, sending_nothing_does_nothing) {
 }
 
 TEST_P(EngineSend, progress_is_reported_until_the_queue_is_out) {
-  constexpr SocketOptions kTight{.send_buffer_bytes = 32 * 1024, .receive_buffer_bytes = 32 * 1024};
-  auto [client, server] = rig().pair(kTight, kTight);
+  auto [client, server] = rig().pair(kTightBuffers, kTightBuffers);
   server.report_sent();
   EXPECT_EQ(server.send_blocks(Buffer(pattern(3'000'000))), 3'000'000U);
   rig().settle();

@@ -93,8 +93,7 @@ TEST_P(EngineStarved, stopped_while_it_backs_off) {
   famine.fill();
   for (auto& client : clients) client.connect(acceptor.address);
   ASSERT_TRUE(rig().run_until([&] { return rig().stats().accept_pauses > 0; }));
-  acceptor.stop();
-  ASSERT_TRUE(rig().run_until([&] { return acceptor.stopped; }));
+  ASSERT_TRUE(rig().stops(acceptor));
   for (auto& client : clients) {
     ASSERT_TRUE(rig().run_beside([&] { return !client.pump(); }));
   }

@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include <peal/engine/listening_socket.h>
 #include <tests/support/engine_rig.h>
 #include <tests/support/engines/socket_pair.h>
 
@@ -58,7 +59,13 @@ struct Ends {
   Fd far;
 };
 
-class EngineWatch : public EngineTest {};
+class EngineWatch : public EngineTest {
+ protected:
+  testing::AssertionResult unwatches(WatchLog& watch) {
+    watch.unwatch();
+    return rig().run_until([&] { return watch.unwatched; });
+  }
+};
 INSTANTIATE_TEST_SUITE_P(Engines, EngineWatch, testing::ValuesIn(every_engine()), engine_label);
 
 TEST_P(EngineWatch, readable_is_told_again_until_it_is_read) {
@@ -78,8 +85,7 @@ TEST_P(EngineWatch, readable_is_told_again_until_it_is_read) {
   pipe.write("d");
   ASSERT_TRUE(rig().run_until([&] { return watch.readable_count > told; }));
   EXPECT_EQ(watch.writable_count, 0);
-  watch.unwatch();
-  ASSERT_TRUE(rig().run_until([&] { return watch.unwatched; }));
+  ASSERT_TRUE(unwatches(watch));
 }
 
 TEST_P(EngineWatch, ready_before_it_was_watched) {
@@ -88,8 +94,7 @@ TEST_P(EngineWatch, ready_before_it_was_watched) {
   WatchLog& watch = rig().watch(pipe.out.get(), true, false);
   EXPECT_EQ(watch.readable_count, 0) << "told inside the call";
   ASSERT_TRUE(rig().run_until([&] { return watch.readable_count > 0; }));
-  watch.unwatch();
-  ASSERT_TRUE(rig().run_until([&] { return watch.unwatched; }));
+  ASSERT_TRUE(unwatches(watch));
 }
 
 TEST_P(EngineWatch, writable_when_there_is_room_again) {
@@ -101,8 +106,7 @@ TEST_P(EngineWatch, writable_when_there_is_room_again) {
   EXPECT_GT(pipe.read(), 0U);
   ASSERT_TRUE(rig().run_until([&] { return watch.writable_count > 1; }));
   EXPECT_EQ(watch.readable_count, 0);
-  watch.unwatch();
-  ASSERT_TRUE(rig().run_until([&] { return watch.unwatched; }));
+  ASSERT_TRUE(unwatches(watch));
 }
 
 TEST_P(EngineWatch, hang_up_counts_as_ready) {
@@ -129,8 +133,7 @@ TEST_P(EngineWatch, both_directions_of_a_socket) {
   EXPECT_EQ(watch.readable_count, 0);
   ASSERT_EQ(::write(ends.far.get(), "x", 1), 1);
   ASSERT_TRUE(rig().run_until([&] { return watch.readable_count > 0; }));
-  watch.unwatch();
-  ASSERT_TRUE(rig().run_until([&] { return watch.unwatched; }));
+  ASSERT_TRUE(unwatches(watch));
 }
 
 TEST_P(EngineWatch, fin_is_no_news_to_who_waits_for_room) {
@@ -147,8 +150,7 @@ TEST_P(EngineWatch, fin_is_no_news_to_who_waits_for_room) {
   EXPECT_EQ(told, 0);
   ends.drain_far();
   ASSERT_TRUE(rig().run_until([&] { return watch.writable_count >= 3; })) << "it is level-triggered";
-  watch.unwatch();
-  ASSERT_TRUE(rig().run_until([&] { return watch.unwatched; }));
+  ASSERT_TRUE(unwatches(watch));
 }
 
 TEST_P(EngineWatch, fin_is_readable_and_not_writable) {
@@ -162,8 +164,7 @@ TEST_P(EngineWatch, fin_is_readable_and_not_writable) {
   EXPECT_EQ(watch.writable_count, 0);
   ends.drain_far();
   ASSERT_TRUE(rig().run_until([&] { return watch.writable_count > 0; }));
-  watch.unwatch();
-  ASSERT_TRUE(rig().run_until([&] { return watch.unwatched; }));
+  ASSERT_TRUE(unwatches(watch));
 }
 
 TEST_P(EngineWatch, broken_counts_as_both) {
@@ -173,8 +174,7 @@ TEST_P(EngineWatch, broken_counts_as_both) {
   rig().settle();
   ends.far.reset();
   ASSERT_TRUE(rig().run_until([&] { return watch.readable_count > 0 && watch.writable_count > 0; }));
-  watch.unwatch();
-  ASSERT_TRUE(rig().run_until([&] { return watch.unwatched; }));
+  ASSERT_TRUE(unwatches(watch));
 }
 
 // It is outside of what a plain read sees, and would be told for ever.
@@ -184,10 +184,8 @@ TEST_P(EngineWatch, urgent_byte_is_no_news_to_who_reads) {
   const SocketAddress any = EngineRig::loopback();
   ASSERT_EQ(::bind(listener.get(), any.data(), any.size()), 0);
   ASSERT_EQ(::listen(listener.get(), 1), 0);
-  sockaddr_storage bound{};
-  socklen_t size = sizeof bound;
-  ASSERT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&bound), &size), 0);
-  ASSERT_EQ(::connect(far.get(), reinterpret_cast<sockaddr*>(&bound), size), 0);
+  const SocketAddress bound = listening_address(listener.get()).value();
+  ASSERT_EQ(::connect(far.get(), bound.data(), bound.size()), 0);
   Fd near(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   WatchLog& watch = rig().watch(near.get(), true, false);
   rig().settle();
@@ -198,8 +196,7 @@ TEST_P(EngineWatch, urgent_byte_is_no_news_to_who_reads) {
   EXPECT_LE(watch.readable_count, 1) << "io_uring hands on what woke it, once";
   ASSERT_EQ(::send(far.get(), "plain", 5, 0), 5);
   ASSERT_TRUE(rig().run_until([&] { return watch.readable_count >= 3; }));
-  watch.unwatch();
-  ASSERT_TRUE(rig().run_until([&] { return watch.unwatched; }));
+  ASSERT_TRUE(unwatches(watch));
 }
 
 TEST_P(EngineWatch, unwatched_inside_on_ready_and_watched_again) {
@@ -254,8 +251,7 @@ TEST_P(EngineWatch, fd_may_be_closed_inside_on_unwatched) {
     };
     if (round % 3 == 0) pipe.write("x");
     if (round % 2 == 0) rig().wait(Engine::kPollOnly);
-    watch.unwatch();
-    ASSERT_TRUE(rig().run_until([&] { return watch.unwatched; }));
+    ASSERT_TRUE(unwatches(watch));
     EXPECT_FALSE(static_cast<bool>(pipe.out));
   }
 }

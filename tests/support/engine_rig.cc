@@ -148,6 +148,11 @@ testing::AssertionResult EngineRig::run_beside(const std::function<bool()>& done
   return pump(done, std::chrono::milliseconds(1));
 }
 
+testing::AssertionResult EngineRig::stops(AcceptLog& acceptor) {
+  acceptor.stop();
+  return run_until([&] { return acceptor.stopped; });
+}
+
 void EngineRig::settle() {
   constexpr int kMostTurns = 10'000;
   for (int turn = 0; turn < kMostTurns; ++turn) {

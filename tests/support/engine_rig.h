@@ -25,6 +25,9 @@ namespace peal {
 
 class EngineRig;
 
+// So little that a transfer takes many turns.
+inline constexpr SocketOptions kTightBuffers{.send_buffer_bytes = 32 * 1024, .receive_buffer_bytes = 32 * 1024};
+
 // What a sink of any kind knows of its own life.
 class EngineLog {
  public:
@@ -162,6 +165,8 @@ class EngineRig {
   testing::AssertionResult run_until(const std::function<bool()>& done);
   // The same where `done` also does something beside the engine, and so must be asked now and then.
   testing::AssertionResult run_beside(const std::function<bool()>& done);
+  // Stops accepting, and pumps until that is over.
+  testing::AssertionResult stops(AcceptLog& acceptor);
   // Pumps the engine until it has nothing left to report.
   void settle();
   // One wait(), in which completions are legal.
@@ -227,6 +232,11 @@ std::vector<std::string> sealed(const std::vector<std::string>& engine_names);
 // The same over TLS (tls_layers.h).
 std::vector<std::string> over_tls(const std::vector<std::string>& engine_names);
 std::string engine_label(const testing::TestParamInfo<std::string>& info);
+// A suite on all of every_engine(): bare, sealed and over TLS.
+#define PEAL_SUITE_ON_EVERY_LAYER(Suite)                                                            \
+  INSTANTIATE_TEST_SUITE_P(Engines, Suite, testing::ValuesIn(every_engine()), engine_label);        \
+  INSTANTIATE_TEST_SUITE_P(Sealed, Suite, testing::ValuesIn(sealed(every_engine())), engine_label); \
+  INSTANTIATE_TEST_SUITE_P(Tls, Suite, testing::ValuesIn(over_tls(every_engine())), engine_label)
 
 // Bytes without a period short enough to hide a block that is lost, doubled or out of place.
 std::string pattern(size_t size);

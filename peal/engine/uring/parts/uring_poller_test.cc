@@ -73,6 +73,10 @@ struct Crowd {
   void speak() {
     for (Fd& peer : peers) EXPECT_EQ(::send(peer.get(), "ping", 4, 0), 4);
   }
+  // From now on each stream answers what it hears with this.
+  void answer(const std::string& text) {
+    for (StreamLog* stream : streams) stream->when_received = [stream, text] { stream->send(text); };
+  }
   std::vector<Fd> peers;
   std::vector<StreamLog*> streams;
 };
@@ -80,9 +84,7 @@ struct Crowd {
 // The answers of a turn leave together, but that of its last event, which leaves at once.
 TEST_F(UringPollerTest, small_answers_of_a_turn_all_arrive) {
   Crowd crowd(rig(), 100);
-  for (StreamLog* stream : crowd.streams) {
-    stream->when_received = [stream] { stream->send("pong"); };
-  }
+  crowd.answer("pong");
   for (int round = 1; round <= 20; ++round) {
     crowd.speak();
     ASSERT_TRUE(rig().run_until([&] {
@@ -119,9 +121,7 @@ TEST_F(UringPollerTest, batched_answers_to_who_does_not_read_wait_for_room) {
   Crowd crowd(rig(), 3);
   const std::string line = pattern(2000);
   constexpr size_t kRounds = 1000;
-  for (StreamLog* stream : crowd.streams) {
-    stream->when_received = [stream, &line] { stream->send(line); };
-  }
+  crowd.answer(line);
   for (size_t round = 1; round <= kRounds; ++round) {
     crowd.speak();
     ASSERT_TRUE(rig().run_until([&] {
@@ -143,9 +143,7 @@ TEST_F(UringPollerTest, batched_answers_to_who_does_not_read_wait_for_room) {
 
 TEST_F(UringPollerTest, stream_closed_in_the_turn_that_answered_it_has_answered) {
   Crowd crowd(rig(), 4);
-  for (StreamLog* stream : crowd.streams) {
-    stream->when_received = [stream] { stream->send("last"); };
-  }
+  crowd.answer("last");
   // Two of them are gone when the answers leave.
   crowd.streams[3]->when_received = [&] {
     crowd.streams[0]->close();
@@ -158,9 +156,7 @@ TEST_F(UringPollerTest, stream_closed_in_the_turn_that_answered_it_has_answered)
 
 TEST_F(UringPollerTest, peer_that_is_gone_fails_the_answer_in_a_batch) {
   Crowd crowd(rig(), 3);
-  for (StreamLog* stream : crowd.streams) {
-    stream->when_received = [stream] { stream->send("pong"); };
-  }
+  crowd.answer("pong");
   crowd.speak();
   for (Fd& peer : crowd.peers) peer.reset();
   ASSERT_TRUE(rig().run_until([&] {
@@ -271,8 +267,7 @@ TEST_F(UringPollerTest, connections_accepted_after_stop_are_delivered_and_counte
   AcceptLog& acceptor = rig().listen();
   std::vector<RawPeer> clients(kClients);
   for (auto& client : clients) client.connect(acceptor.address);
-  acceptor.stop();
-  ASSERT_TRUE(rig().run_until([&] { return acceptor.stopped; }));
+  ASSERT_TRUE(rig().stops(acceptor));
   EXPECT_EQ(acceptor.accept_count, kClients);
   EXPECT_EQ(rig().stats().accepted_late, kClients);
 }
