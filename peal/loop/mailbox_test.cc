@@ -41,11 +41,10 @@ TEST_P(MailboxTest, tasks_of_each_thread_run_in_its_order) {
 }
 
 // Each post finds the loop about to sleep, asleep or just awake; one lost wake-up hangs the test.
-TEST_P(MailboxTest, no_wake_up_is_lost) {
-  LoopThread host(options());
+void post_and_wait(Loop& loop) {
   for (int i = 0; i < 20'000; ++i) {
     std::atomic<bool> done = false;
-    ASSERT_TRUE(host.loop().post([&] {
+    ASSERT_TRUE(loop.post([&] {
       done = true;
       done.notify_one();
     }));
@@ -53,18 +52,16 @@ TEST_P(MailboxTest, no_wake_up_is_lost) {
   }
 }
 
+TEST_P(MailboxTest, no_wake_up_is_lost) {
+  LoopThread host(options());
+  post_and_wait(host.loop());
+}
+
 TEST_P(MailboxTest, no_wake_up_is_lost_by_a_loop_that_spins) {
   LoopOptions spinning = options();
   spinning.spin = Spin{.mode = Spin::Mode::kAuto};
   LoopThread host(spinning);
-  for (int i = 0; i < 20'000; ++i) {
-    std::atomic<bool> done = false;
-    ASSERT_TRUE(host.loop().post([&] {
-      done = true;
-      done.notify_one();
-    }));
-    done.wait(false);
-  }
+  post_and_wait(host.loop());
 }
 
 TEST_P(MailboxTest, what_was_taken_runs_even_when_the_loop_stops_meanwhile) {
@@ -122,19 +119,12 @@ TEST_P(MailboxTest, burst_beyond_the_limit_is_refused_and_room_returns) {
   LoopOptions narrow = options();
   narrow.post_limit = 100;
   LoopThread host(narrow);
-  std::atomic<bool> entered = false;
-  std::atomic<bool> go_on = false;
-  ASSERT_TRUE(host.loop().post([&] {
-    entered = true;
-    entered.notify_one();
-    go_on.wait(false);
-  }));
-  entered.wait(false);
-  int taken = 0;
-  while (host.loop().post([] {})) ++taken;
-  EXPECT_EQ(taken, 100);
-  go_on = true;
-  go_on.notify_one();
+  {
+    const test::Standstill standstill(host.loop());
+    int taken = 0;
+    while (host.loop().post([] {})) ++taken;
+    EXPECT_EQ(taken, 100);
+  }
   while (!host.loop().post([] {})) std::this_thread::yield();
 }
 

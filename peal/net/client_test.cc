@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+#include <peal/engine/listening_socket.h>
 #include <tests/support/net_rig.h>
 
 namespace peal {
@@ -104,14 +105,8 @@ TEST_P(ClientTest, retries_until_somebody_listens) {
 
 TEST_P(ClientTest, connect_that_is_never_answered_times_out) {
   // A unix listener with a full backlog refuses at once; a TCP one drops the SYN.
-  Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  SocketAddress any = EngineRig::loopback();
-  ASSERT_EQ(::bind(listener.get(), any.data(), any.size()), 0);
-  ASSERT_EQ(::listen(listener.get(), 0), 0);
-  sockaddr_storage storage{};
-  socklen_t size = sizeof storage;
-  ASSERT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&storage), &size), 0);
-  SocketAddress full = SocketAddress::from_kernel(reinterpret_cast<sockaddr*>(&storage), size);
+  const Fd listener = open_listening_socket(EngineRig::loopback(), {.backlog = 0}).value();
+  const SocketAddress full = listening_address(listener.get()).value();
   RawPeer fills_the_backlog = RawPeer::connected(full);
   ClientOptions options = quick(2);
   options.connect_timeout = milliseconds(30);

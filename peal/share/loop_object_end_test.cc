@@ -4,8 +4,8 @@
 #include <chrono>
 #include <functional>
 #include <optional>
-#include <semaphore>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -25,23 +25,8 @@ class EndOfOnLoop : public test::LoopEngineTest {
     LoopEngineTest::SetUp();
     if (!IsSkipped()) away.emplace(options());
   }
-  // The loop does nothing until `gate` is released, and then ends.
-  void hold_the_end() {
-    away->loop().post([this] {
-      begun.release();
-      gate.acquire();
-    });
-    begun.acquire();
-    away->loop().stop();
-  }
-  void end() {
-    gate.release();
-    away->finish();
-  }
 
   std::optional<test::LoopThread> away;
-  std::binary_semaphore begun{0};
-  std::binary_semaphore gate{0};
 };
 PEAL_TEST_ON_EVERY_ENGINE(EndOfOnLoop);
 
@@ -56,11 +41,13 @@ struct Member {
 
 TEST_P(EndOfOnLoop, what_an_object_made_at_the_last_moment_is_told_reaches_it) {
   std::vector<std::string> notes;
-  hold_the_end();
+  std::optional<test::Standstill> standstill(std::in_place, away->loop());
+  away->loop().stop();
   const OnLoop<Member> member(away->loop(), [&](Loop&) { return Member(notes); });
   EXPECT_TRUE(member.tell([](Member& there) { there.notes.emplace_back("told"); }));
   EXPECT_TRUE(away->loop().post([&] { notes.emplace_back("a post of the same moment"); }));
-  end();
+  standstill.reset();
+  away->finish();
   EXPECT_THAT(notes, ElementsAre("told", "a post of the same moment", "dies"));
   EXPECT_FALSE(member.tell([](Member&) { ADD_FAILURE() << "it is gone"; }));
 }

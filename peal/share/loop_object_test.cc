@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <semaphore>
 #include <stdexcept>
 #include <string>
@@ -72,18 +73,14 @@ class OnLoopTest : public test::TaskTest {
   OnLoop<Counter> counter(Loop& loop) {
     return {loop, [this](Loop& own) { return Counter(own, &died_there); }};
   }
-  // The loop that is asked has done all until now, and does nothing more until `gate` is released.
-  void hold_away() {
-    away().post([this] {
-      begun.release();
-      gate.acquire();
-    });
-    begun.acquire();
-  }
+  // The loop that is asked has done all until now, and does nothing more until `standstill` is reset.
+  void hold_away() { standstill.emplace(away()); }
 
   std::atomic<bool> died_there = false;
+  // Where the answer to a question waits for the test.
   std::binary_semaphore begun{0};
   std::binary_semaphore gate{0};
+  std::optional<test::Standstill> standstill;
   std::vector<std::string> lines;
 
  private:
@@ -170,7 +167,7 @@ TEST_P(OnLoopTest, a_question_that_is_too_late_is_never_called) {
     hold_away();
     EXPECT_EQ(error_of(co_await counter.ask([](Counter& c) { return c.add(1); }).within(milliseconds(5))),
               errno_code(ETIMEDOUT));
-    gate.release();
+    standstill.reset();
     EXPECT_EQ(co_await counter.ask([](Counter& c) { return c.count; }), 0);
   });
 }
@@ -190,7 +187,7 @@ TEST_P(OnLoopTest, a_cancelled_asker_does_not_wait_and_leaves_nothing_behind) {
     scope.cancel();
     co_await scope.join();
     EXPECT_EQ(notes.size(), 1U);
-    gate.release();
+    standstill.reset();
     EXPECT_EQ(co_await counter.ask([](Counter& c) { return c.count; }), 0);
   });
   EXPECT_THAT(notes, ElementsAre(errno_code(ECANCELED).message()));
@@ -235,7 +232,7 @@ TEST_P(OnLoopTest, what_was_told_and_asked_before_the_last_handle_went_is_still_
     co_await sleep({});
     counter.reset();
     EXPECT_TRUE(other.tell([&](Counter& c) { told = c.add(1); })) << "a copy still names it";
-    gate.release();
+    standstill.reset();
     co_await scope.join();
   });
   test::ask(away(), [] {});
@@ -264,7 +261,7 @@ TEST_P(OnLoopTest, what_it_was_asked_before_its_loop_ended_is_answered) {
     away().stop();
     auto asks = [&]() -> Task<Result<int>> { co_return co_await counter.ask([](Counter& c) { return c.add(1); }); };
     auto opens = [&]() -> Task<> {
-      gate.release();
+      standstill.reset();
       co_return;
     };
     const auto [answer, opened] = co_await when_all(asks(), opens());
@@ -281,15 +278,11 @@ TEST_P(OnLoopTest, a_mailbox_that_is_full_refuses) {
   run([&]() -> Task<> {
     const OnLoop<Counter> counter(narrow.loop());
     test::ask(narrow.loop(), [] {});
-    narrow.loop().post([this] {
-      begun.release();
-      gate.acquire();
-    });
-    begun.acquire();
+    standstill.emplace(narrow.loop());
     EXPECT_TRUE(counter.tell([](Counter& c) { c.add(1); }));
     EXPECT_FALSE(counter.tell([](Counter& c) { c.add(1); }));
     EXPECT_EQ(error_of(co_await counter.ask([](Counter&) {})), kStopped);
-    gate.release();
+    standstill.reset();
     test::ask(narrow.loop(), [] {});
     EXPECT_EQ(co_await counter.ask([](Counter& c) { return c.count; }), 1);
   });
@@ -303,7 +296,7 @@ TEST_P(OnLoopTest, the_end_of_the_askers_loop_ends_the_wait) {
     const auto answer = co_await counter.ask([&](Counter& c) { return c.add(local); });
     notes.push_back(error_of(answer).message());
   });
-  gate.release();
+  standstill.reset();
   EXPECT_THAT(notes, ElementsAre(kStopped.message()));
   EXPECT_EQ(test::ask(away(), [&] { return counter.here()->count; }), 0);
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Clients that connect by name: the lookup, the race between the addresses, and what is left of those that lose it.
-#include <sys/socket.h>
-
 #include <gmock/gmock.h>
 
+#include <peal/engine/listening_socket.h>
 #include <peal/net/client.h>
 #include <tests/support/dns/resolver_rig.h>
 #include <tests/support/sealed/sealed_port.h>
@@ -49,11 +48,7 @@ class ClientNameTest : public test::ResolverTest {
   // A listener at the server's port of another loopback address that answers nobody: its backlog is full.
   void stop_up(const std::string& host) {
     const SocketAddress there = address_of(at_port(host));
-    stopped_up_.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const int on = 1;  // connections of tests before may be in TIME_WAIT there
-    ASSERT_EQ(::setsockopt(stopped_up_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on), 0);
-    ASSERT_EQ(::bind(stopped_up_.get(), there.data(), there.size()), 0);
-    ASSERT_EQ(::listen(stopped_up_.get(), 0), 0);
+    stopped_up_ = open_listening_socket(there, {.backlog = 0}).value();
     fills_the_backlog_.emplace();
     fills_the_backlog_->connect(there);
   }
