@@ -106,14 +106,8 @@ TEST_F(TlsServerFiles, a_certificate_out_of_its_time_is_refused_by_the_users_clo
   const SelfSigned early = root_.issue({.begins = hours(1), .ends = hours(3)});
   EXPECT_TRUE(error_of(early.chain_pem, early.key_pem)
                   .starts_with(path("site.pem") + ": certificate 1 is not valid before 20"));
-  static constexpr TlsClock kBefore = [] {
-    return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now() - hours(2));
-  };
-  static constexpr TlsClock kLater = [] {
-    return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now() + hours(2));
-  };
-  EXPECT_EQ(error_of(old.chain_pem, old.key_pem, {.clock = kBefore}), "");
-  EXPECT_EQ(error_of(early.chain_pem, early.key_pem, {.clock = kLater}), "");
+  EXPECT_EQ(error_of(old.chain_pem, old.key_pem, {.clock = test::clock_ahead<-2>}), "");
+  EXPECT_EQ(error_of(early.chain_pem, early.key_pem, {.clock = test::clock_ahead<2>}), "");
 }
 
 TEST_F(TlsServerFiles, a_chain_is_whole_in_its_order_and_in_its_time) {

@@ -132,10 +132,7 @@ TEST_F(TlsReaching, a_certificate_out_of_its_time_is_refused_by_the_users_clock)
   EXPECT_EQ(result(*user, *server, "example.org"), X509_V_ERR_CERT_NOT_YET_VALID);
   // A server that was set up in time, and is over since.
   const SelfSigned old = issuer_.issue({.begins = -hours(3), .ends = -hours(1)});
-  static constexpr TlsClock kBefore = [] {
-    return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now() - hours(2));
-  };
-  const Shaken late = shake(*client(), *showing(old, {.clock = kBefore}));
+  const Shaken late = shake(*client(), *showing(old, {.clock = test::clock_ahead<-2>}));
   EXPECT_EQ(late.client_error, "certificate verify failed");
   EXPECT_EQ(late.server_error, "sslv3 alert certificate expired");
 }

@@ -212,13 +212,10 @@ TEST_F(TlsServing, asks_clients_for_certificates_as_it_is_told) {
     }
   }
   // By the server's clock the client's certificate is over.
-  static constexpr TlsClock kLater = [] {
-    return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now() + std::chrono::hours(1));
-  };
   const auto later = serving({.certificates = {issue("a", {"example.org"})},
                               .client_auth = TlsClientAuth::kWanted,
                               .client_roots = {.pem = root_.pem()},
-                              .clock = kLater});
+                              .clock = test::clock_ahead<1>});
   EXPECT_EQ(shake(*with(old), *later).client_error, "sslv3 alert certificate expired");
 }
 

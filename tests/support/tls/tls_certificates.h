@@ -48,6 +48,12 @@ class TestAuthority {
   std::shared_ptr<X509> certificate_;
 };
 
+// A clock that is so many hours ahead of the machine's.
+template <int kHours>
+std::chrono::sys_seconds clock_ahead() {
+  return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now() + std::chrono::hours(kHours));
+}
+
 // The key, encrypted with a password.
 std::string encrypted(const std::string& key_pem);
 // What RFC 7469 2.4 calls a pin, of the first certificate.
