@@ -20,12 +20,7 @@ namespace peal {
 namespace {
 
 struct Pipe {
-  Pipe() {
-    std::array<int, 2> ends{};
-    EXPECT_EQ(::pipe2(ends.data(), O_NONBLOCK | O_CLOEXEC), 0);
-    out = Fd(ends[0]);
-    in = Fd(ends[1]);
-  }
+  Pipe() { std::tie(out, in) = test::pipe_ends(O_NONBLOCK | O_CLOEXEC); }
   void write(std::string_view bytes) {
     EXPECT_EQ(::write(in.get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
   }

@@ -5,18 +5,19 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <csignal>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include <peal/base/log.h>
 #include <peal/loop/watch.h>
+#include <tests/support/engines/socket_pair.h>
 #include <tests/support/loop_thread.h>
 
 namespace peal {
@@ -156,14 +157,12 @@ TEST_F(StallWatchdogTest, timers_watches_events_and_tasks_are_told_apart) {
   watchdog->watch(loop);
   watchdog->look();
   settle(loop);
-  std::array<int, 2> ends{};
-  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), 0);
-  const Fd in(ends[1]);
+  auto [out, in] = test::pipe_ends(O_CLOEXEC | O_NONBLOCK);
   std::unique_ptr<Watch> watch;
   Gate inside;
   Gate gate;
   loop.post([&] {
-    watch = std::make_unique<Watch>(loop, Fd(ends[0]), Readiness{.readable = true}, [&](Readiness) {
+    watch = std::make_unique<Watch>(loop, std::move(out), Readiness{.readable = true}, [&](Readiness) {
       culprit_that_waits(inside, gate);
       watch.reset();
     });

@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <deque>
 #include <filesystem>
@@ -14,6 +13,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <tests/support/engines/socket_pair.h>
 #include <tests/support/master_rig.h>
 
 namespace peal {
@@ -122,10 +122,7 @@ TEST(Master, fewer_workers_accept_from_the_sockets_of_more) {
 TEST(Master, what_cannot_be_reloaded_leaves_everything_as_it_was) {
   for (const bool bad_configuration : {true, false}) {
     MasterOptions options = with_workers(1);
-    std::array<int, 2> ends{};
-    ASSERT_EQ(::pipe(ends.data()), 0);
-    const Fd tried(ends[0]);
-    const Fd trying(ends[1]);
+    const auto [tried, trying] = test::pipe_ends();
     options.on_reload = [&]() -> Result<size_t> {
       EXPECT_EQ(::write(trying.get(), "x", 1), 1);
       if (bad_configuration) return fail(EINVAL);

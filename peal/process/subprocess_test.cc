@@ -17,6 +17,7 @@
 
 #include <peal/sync/pipe_streams.h>
 #include <tests/support/engines/process_rig.h>
+#include <tests/support/engines/socket_pair.h>
 
 namespace peal {
 namespace {
@@ -129,10 +130,7 @@ TEST_P(SubprocessTest, input_that_the_child_has_closed_fails_the_writer) {
 
 TEST_P(SubprocessTest, a_child_has_the_fds_it_is_given_and_no_others) {
   const Fd leaky(::open("/dev/null", O_RDONLY));  // NOLINT: not close-on-exec
-  int ends[2];
-  ASSERT_EQ(::pipe(ends), 0);  // nor are these
-  const Fd out(ends[0]);
-  Fd in(ends[1]);
+  const auto [out, in] = test::pipe_ends(0);      // nor are these
   run([&]() -> Task<> {
     const auto listed = [&](const SubprocessOptions& options) -> Task<std::string> {
       // The shell lists its own: globbing takes one, which is gone when it prints.
@@ -153,10 +151,7 @@ TEST_P(SubprocessTest, a_child_has_the_fds_it_is_given_and_no_others) {
 }
 
 TEST_P(SubprocessTest, standard_fds_lead_where_they_are_to) {
-  int ends[2];
-  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
-  const Fd out(ends[0]);
-  Fd in(ends[1]);
+  const auto [out, in] = test::pipe_ends();
   run([&]() -> Task<> {
     Subprocess joined = start(shell("echo one; echo two >&2; echo three"), {.errors = Stdio::output()});
     EXPECT_EQ(co_await read_all(joined.output()), "one\ntwo\nthree\n");

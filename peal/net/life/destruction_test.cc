@@ -19,23 +19,16 @@ TEST_P(DestructionTest, server_inside_each_of_its_callbacks) {
     SCOPED_TRACE(where);
     std::unique_ptr<Server> server;
     std::atomic<bool> gone = false;
-    auto destroy_in = [&](std::string_view here) {
+    auto destroy_in = [&](std::string_view here, Connection&) {
       EXPECT_FALSE(gone) << here;
       if (here != where) return;
       server.reset();
       gone = true;
     };
-    ConnectionCallbacks callbacks;
-    callbacks.on_open = [&](Connection&) { destroy_in("open"); };
-    callbacks.on_message = [&](Connection& connection, Buffer& input) {
+    auto answer = [&](Connection& connection) {
       if (where == "writable") connection.send(std::string(400'000, 'x'));
-      destroy_in("message");
-      input.clear();
     };
-    callbacks.on_writable = [&](Connection&) { destroy_in("writable"); };
-    if (where == "peer end") callbacks.on_peer_end = [&](Connection&) { destroy_in("peer end"); };
-    callbacks.on_close = [&](Connection&, CloseReason) { destroy_in("close"); };
-    server = std::make_unique<Server>(loop(), std::move(callbacks));
+    server = std::make_unique<Server>(loop(), test::acting(destroy_in, answer));
     SocketAddress address = listen(*server);
     RawPeer bystander;
     if (where != "open") bystander.connect(address);
@@ -63,19 +56,12 @@ TEST_P(DestructionTest, client_inside_each_of_its_callbacks) {
       client.reset();
       gone = true;
     };
-    ConnectionCallbacks callbacks{.on_open =
-                                      [&](Connection& connection) {
-                                        connection.send(where == "writable" ? std::string(400'000, 'x') : "hello");
-                                        destroy_in("open");
-                                      },
-                                  .on_message =
-                                      [&](Connection&, Buffer& input) {
-                                        destroy_in("message");
-                                        input.clear();
-                                      },
-                                  .on_writable = [&](Connection&) { destroy_in("writable"); },
-                                  .on_close = [&](Connection&, CloseReason) { destroy_in("close"); }};
-    client = std::make_unique<Client>(loop(), std::move(callbacks), ClientOptions{.retry = {.reconnect = true}},
+    auto act = [&](std::string_view here, Connection& connection) {
+      if (here == "open") connection.send(where == "writable" ? std::string(400'000, 'x') : "hello");
+      destroy_in(here);
+    };
+    client = std::make_unique<Client>(loop(), test::acting(act, [](Connection&) {}),
+                                      ClientOptions{.retry = {.reconnect = true}},
                                       [&](std::error_code, Duration) { destroy_in("failed"); });
     ASSERT_TRUE(where == "failed" ? client->connect("unix:/nowhere/at/all/socket") : client->connect(address()));
     ASSERT_TRUE(wait_until([&] { return gone.load(); }));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two ends of a unix stream that do not block.
+// Two ends of a unix stream that do not block, and of a pipe.
 #pragma once
 
+#include <fcntl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <utility>
@@ -16,6 +18,13 @@ namespace peal::test {
 inline std::pair<Fd, Fd> socket_pair(int flags = SOCK_NONBLOCK | SOCK_CLOEXEC) {
   std::array<int, 2> ends{};
   EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | flags, 0, ends.data()), 0);
+  return {Fd(ends[0]), Fd(ends[1])};
+}
+
+// The end to read from, and the one to write to.
+inline std::pair<Fd, Fd> pipe_ends(int flags = O_CLOEXEC) {
+  std::array<int, 2> ends{};
+  EXPECT_EQ(::pipe2(ends.data(), flags), 0);
   return {Fd(ends[0]), Fd(ends[1])};
 }
 
