@@ -18,7 +18,7 @@ import sys
 
 PIECE_BYTES = 1 << 16
 AHEAD = 2  # answers asked for and not here yet: the server is never out of work
-LIMIT_S = 10.0  # for everybody to have had some
+LIMIT_S = 30.0  # for everybody to have had some
 _nowhere = bytearray(PIECE_BYTES)
 
 

@@ -20,7 +20,7 @@ from versus.roster import Contender
 
 MESSAGES = {1: 500}
 MESSAGES_AT_LEAST = 2000
-ATTACH_LIMIT_S = 5.0
+ATTACH_LIMIT_S = 30.0
 
 
 def available() -> bool:

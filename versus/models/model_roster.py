@@ -14,7 +14,7 @@ from pathlib import Path
 from versus.experiments import RATE
 from versus.roster import MODEL, Contender
 
-LIST_LIMIT_S = 10.0
+LIST_LIMIT_S = 30.0
 FD_SETSIZE = 1024
 SELECT_SPARE = 24  # files of the server's own below FD_SETSIZE
 FORKS = "blocking_process_per_connection"

@@ -22,7 +22,7 @@ def _text(path: str) -> str:
 
 def _said(words: list[str]) -> str:
     try:
-        return subprocess.run(words, capture_output=True, text=True, timeout=5, check=False).stdout.strip()
+        return subprocess.run(words, capture_output=True, text=True, timeout=30, check=False).stdout.strip()
     except (OSError, subprocess.TimeoutExpired):
         return ""
 

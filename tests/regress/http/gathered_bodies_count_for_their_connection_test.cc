@@ -111,7 +111,7 @@ class GatheredBodiesCountForTheirConnection : public test::SteppedLoopTest {
   void expect_that_the_large_one_ends() {
     hold_little();
     be_short_of(kCame / 2);
-    EXPECT_TRUE(large_->ended);
+    EXPECT_TRUE(run_until([&] { return large_->ended; }, kLongWait));
   }
 
   std::unique_ptr<HttpServer> server_;

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-START_LIMIT_S = 10.0
+START_LIMIT_S = 60.0
 MOST_THREADS = 256
 BACKLOG = 4096
 MOST_CONNECTIONS = 16384  # of a worker; each costs it memory from the start
