@@ -63,6 +63,13 @@ DnsScript::DnsScript(const SocketAddress& address)
   if (::bind(udp_.get(), address_.data(), address_.size()) != 0) udp_.reset();
 }
 
+// The port stays taken. Otherwise another test may listen there meanwhile, and an echo server answers a question: it
+// sends it back, which c-ares reads as an answer without an address.
+void DnsScript::refuse_tcp() {
+  tcp_.reset(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(::bind(tcp_.get(), address_.data(), address_.size()), 0);
+}
+
 std::string DnsScript::server() const { return address_.to_string(); }
 
 DnsScript::Late DnsScript::answer(std::string_view question, bool over_tcp) const {

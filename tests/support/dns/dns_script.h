@@ -42,7 +42,7 @@ class DnsScript {
   void hold() { held_ = true; }
   void release();
   // From now on TCP is refused.
-  void refuse_tcp() { tcp_.reset(); }
+  void refuse_tcp();
   // From now on a question over TCP gets these bytes instead of an answer, and its connection is closed.
   void break_tcp(std::string bytes) { tcp_says_ = std::move(bytes); }
   // From now on each TCP connection is closed behind its first answer.
