@@ -125,8 +125,7 @@ TEST_F(InspectorLayerTest, who_still_shakes_hands_is_connecting_and_then_told_wi
   ASSERT_EQ(waits.size(), 1u);
   EXPECT_EQ(waits[0]["state"], "handshaking");
   peer.send(test::kSealHello);
-  std::string sealed;
-  test::seal("hello", sealed);
+  const std::string sealed = test::sealed_text("hello");
   peer.send(sealed);
   while (peer.received().size() < test::kSealHello.size() + sealed.size() && readable(peer.fd())) peer.pump();
   const json open = get_json("/connections")["connections"][0];

@@ -197,8 +197,7 @@ TEST_P(HttpClientHttpsTest, redirects_within_https_keep_what_is_the_origins) {
 }
 
 TEST_P(HttpClientHttpsTest, a_body_that_ends_with_the_connection_is_complete_only_where_the_layer_has_ended) {
-  std::string sealed(test::kSealHello);
-  test::seal("HTTP/1.1 200 OK\r\n\r\npart", sealed);
+  const std::string sealed = std::string(test::kSealHello) + test::sealed_text("HTTP/1.1 200 OK\r\n\r\npart");
   {
     const auto server = serve_raw(sealed + std::string(test::kEndMark));
     EXPECT_EQ(answer_of(HttpClientRequest(raw_url_)).body, "part");
