@@ -35,7 +35,7 @@ MAY_SEE = {
     "models": _LIBRARY,
     "cli": [*_LIBRARY, "load", "models"],
     "examples": [*_LIBRARY, "peal/sim"],
-    "fuzz": [*_LIBRARY, "peal/sim", "models"],
+    "fuzz": [*_LIBRARY, "peal/sim"],
     "versus": _LIBRARY,
     "tests": [*_LIBRARY, "peal/sim", "load", "models", "cli", "examples"],
 }
@@ -73,8 +73,8 @@ THIRD_PARTIES = [
 ]
 
 # Code lines, without comments, blank lines and tests.
-LINE_BUDGET = {"peal/base": 2275, "peal/engine": 3170, "peal/loop": 1355, "peal/net": 4220, "peal/coro": 1700,
-               "peal/sync": 1200, "peal/share": 600, "peal/sim": 2650, "peal/observe": 900, "peal/tls": 2045}
+LINE_BUDGET = {"peal/base": 2280, "peal/engine": 3310, "peal/loop": 1355, "peal/net": 4320, "peal/coro": 1770,
+               "peal/sync": 1200, "peal/share": 600, "peal/sim": 2680, "peal/observe": 900, "peal/tls": 2045}
 # Files and folders in one folder that somebody looks through.
 MOST_ENTRIES = 45
 

@@ -29,6 +29,7 @@
 #include <peal/base/memory/buffer.h>
 #include <peal/base/result.h>
 #include <peal/base/socket_address.h>
+#include <peal/engine/datagrams.h>
 #include <peal/engine/stream_port.h>
 
 namespace peal {
@@ -60,31 +61,6 @@ class WatchEvents {
 
  protected:
   ~WatchEvents() = default;
-};
-
-class DatagramEvents {
- public:
-  // One datagram; what is left in `bytes` on return is dropped. One longer than kMostDatagramBytes comes cut off.
-  virtual void on_datagram(const SocketAddress& from, Buffer& bytes) = 0;
-  // What a datagram sent earlier met on its way (ECONNREFUSED, ...). The socket goes on working.
-  virtual void on_datagram_error(std::error_code error) = 0;
-  // Last completion after Datagrams::close().
-  virtual void on_datagrams_closed() = 0;
-
- protected:
-  ~DatagramEvents() = default;
-};
-
-// A datagram socket; it is gone when on_datagrams_closed is told.
-class Datagrams {
- public:
-  virtual Result<SocketAddress> local_address() const = 0;
-  // Sends at once or not at all: EAGAIN when the kernel's buffer is full, EMSGSIZE, ECONNREFUSED, EBADF after close().
-  virtual Result<void> send(const SocketAddress& to, std::string_view bytes) = 0;
-  virtual void close() = 0;
-
- protected:
-  ~Datagrams() = default;
 };
 
 // Ends the engine's wait from any thread, at any time: it may outlive the engine, and then does nothing.
@@ -162,9 +138,11 @@ class Engine : public StreamPort {
   virtual Result<WatchId> watch(int fd, bool readable, bool writable, WatchEvents& events) = 0;
   virtual void unwatch(WatchId watch) = 0;
 
-  // A UDP socket bound to `local` (port 0: any), or a unix datagram socket. EADDRINUSE, EACCES, EMFILE, ... The
+  // A UDP socket bound to `local` (port 0: any), or a unix datagram socket. EADDRINUSE, EACCES, EMFILE, ...; ENODEV: no
+  // such interface; EINVAL: a TTL or a size out of range; EOPNOTSUPP: a unix socket with options that only IP has. The
   // kernel's, over watch(), unless the engine has a network of its own.
-  virtual Result<Datagrams*> open_datagrams(const SocketAddress& local, DatagramEvents& events);
+  virtual Result<Datagrams*> open_datagrams(const SocketAddress& local, const DatagramOptions& options,
+                                            DatagramEvents& events);
 
   // The names of an engine whose network is its own; null: the world's are good here, asked for by DNS.
   virtual const NameTable* names() const { return nullptr; }

@@ -4,63 +4,13 @@
 #include <string>
 #include <vector>
 
-#include <tests/support/engine_rig.h>
+#include <tests/support/engines/datagram_log.h>
 #include <tests/support/files/temporary_folder.h>
 
 namespace peal {
 namespace {
 
-class DatagramLog final : public DatagramEvents {
- public:
-  struct Datagram {
-    SocketAddress from;
-    std::string bytes;
-  };
-
-  DatagramLog(Engine& engine, const SocketAddress& local) {
-    auto opened = engine.open_datagrams(local, *this);
-    EXPECT_TRUE(opened.has_value()) << local.to_string() << ": " << opened.error().message();
-    socket_ = opened.value_or(nullptr);
-    if (opened) address = socket_->local_address().value();
-  }
-  Result<void> send(const SocketAddress& to, std::string_view bytes) { return socket_->send(to, bytes); }
-  void close() {
-    said_goodbye_ = true;
-    socket_->close();
-  }
-
-  SocketAddress address;
-  std::vector<Datagram> received;
-  std::vector<std::error_code> errors;
-  int closed = 0;
-  std::function<void()> when_received;
-
- private:
-  void on_datagram(const SocketAddress& from, Buffer& bytes) override {
-    EXPECT_FALSE(said_goodbye_);
-    received.push_back({from, bytes.to_string()});
-    if (when_received) when_received();
-  }
-  void on_datagram_error(std::error_code error) override {
-    EXPECT_FALSE(said_goodbye_);
-    errors.push_back(error);
-  }
-  void on_datagrams_closed() override { ++closed; }
-
-  Datagrams* socket_ = nullptr;
-  bool said_goodbye_ = false;
-};
-
-class EngineDatagram : public EngineTest {
- protected:
-  // Must end before the rig does, unless the rig shuts first.
-  void close(DatagramLog& log) {
-    log.close();
-    EXPECT_EQ(log.closed, 0) << "told inside the call";
-    EXPECT_TRUE(rig().run_until([&] { return log.closed > 0; }));
-    EXPECT_EQ(log.closed, 1);
-  }
-};
+class EngineDatagram : public DatagramTest {};
 INSTANTIATE_TEST_SUITE_P(Engines, EngineDatagram, testing::ValuesIn(every_engine()), engine_label);
 class EngineDatagramFile : public EngineDatagram {};
 INSTANTIATE_TEST_SUITE_P(Engines, EngineDatagramFile, testing::ValuesIn(engines_with_fds()), engine_label);
@@ -136,8 +86,77 @@ TEST_P(EngineDatagram, closed_inside_its_own_callback) {
 
 TEST_P(EngineDatagram, address_in_use_is_an_error) {
   DatagramLog server(rig().engine(), EngineRig::loopback());
-  EXPECT_EQ(test::error_of(rig().engine().open_datagrams(server.address, server)), std::errc::address_in_use);
+  EXPECT_EQ(test::error_of(rig().engine().open_datagrams(server.address, {}, server)), std::errc::address_in_use);
   close(server);
+}
+
+TEST_P(EngineDatagram, what_the_receive_buffer_has_no_room_for_is_counted) {
+  DatagramLog server(rig().engine(), EngineRig::loopback(), {.receive_buffer_bytes = 4096});
+  DatagramLog client(rig().engine(), EngineRig::loopback());
+  constexpr size_t kBurst = 200;
+  for (size_t i = 0; i < kBurst; ++i) ASSERT_TRUE(client.send(server.address, pattern(100)).has_value());
+  size_t sent = kBurst;
+  const auto all_are_told_of = [&] {
+    if (server.received.size() + server.dropped == sent) return true;
+    // Only what is taken in after the drops can tell of them.
+    sent += client.send(server.address, "how many?").has_value() ? 1 : 0;
+    return false;
+  };
+  ASSERT_TRUE(rig().run_beside(all_are_told_of)) << server.received.size() << " received of " << sent;
+  EXPECT_GT(server.dropped, 0U);
+  EXPECT_GT(server.received.size(), 0U);
+  // No drop is told twice.
+  const uint64_t dropped = server.dropped;
+  ASSERT_TRUE(client.send(server.address, "one more").has_value());
+  ASSERT_TRUE(rig().run_until([&] { return server.received.back().bytes == "one more"; }));
+  EXPECT_EQ(server.dropped, dropped);
+  EXPECT_EQ(client.dropped, 0U);
+  close(server);
+  close(client);
+}
+
+TEST_P(EngineDatagram, closed_when_it_is_told_of_drops) {
+  DatagramLog server(rig().engine(), EngineRig::loopback(), {.receive_buffer_bytes = 4096});
+  DatagramLog client(rig().engine(), EngineRig::loopback());
+  server.when_dropped = [&] { server.close(); };
+  for (int i = 0; i < 200; ++i) ASSERT_TRUE(client.send(server.address, pattern(100)).has_value());
+  const auto is_closed = [&] {
+    if (server.dropped == 0) {
+      EXPECT_TRUE(client.send(server.address, "how many?").has_value());
+    }
+    return server.closed > 0;
+  };
+  ASSERT_TRUE(rig().run_beside(is_closed));
+  EXPECT_GT(server.dropped, 0U);
+  close(client);
+}
+
+TEST_P(EngineDatagram, buffers_are_as_large_as_asked) {
+  constexpr int kAsked = 16 * 1024;
+  DatagramLog small(rig().engine(), EngineRig::loopback(),
+                    {.receive_buffer_bytes = kAsked, .send_buffer_bytes = kAsked});
+  DatagramLog large(rig().engine(), EngineRig::loopback(),
+                    {.receive_buffer_bytes = 4 * kAsked, .send_buffer_bytes = 2 * kAsked});
+  const DatagramBuffers few = small.socket().buffers().value();
+  const DatagramBuffers many = large.socket().buffers().value();
+  EXPECT_GE(few.receive_bytes, kAsked);
+  EXPECT_GE(few.send_bytes, kAsked);
+  EXPECT_EQ(many.receive_bytes, 4 * few.receive_bytes);
+  EXPECT_EQ(many.send_bytes, 2 * few.send_bytes);
+  large.close();
+  EXPECT_EQ(test::error_of(large.socket().buffers()), std::errc::bad_file_descriptor);
+  EXPECT_TRUE(rig().run_until([&] { return large.closed > 0; }));
+  close(small);
+}
+
+TEST_P(EngineDatagram, interface_that_is_not_there_is_an_error) {
+  DatagramLog log(rig().engine(), EngineRig::loopback());
+  for (const DatagramOptions& options :
+       {DatagramOptions{.multicast_interface = "nonesuch0"}, DatagramOptions{.interface = "nonesuch0"}}) {
+    EXPECT_EQ(test::error_of(rig().engine().open_datagrams(EngineRig::loopback(), options, log)),
+              std::errc::no_such_device);
+  }
+  close(log);
 }
 
 TEST_P(EngineDatagram, shut_says_goodbye) {
@@ -176,7 +195,7 @@ TEST_P(EngineDatagramFile, unix_path_is_taken_over_from_the_dead_and_leaves_no_f
   }
   DatagramLog server(rig().engine(), address);
   DatagramLog client(rig().engine(), address_of("unix:" + folder.path("client")));
-  EXPECT_FALSE(rig().engine().open_datagrams(address, server).has_value()) << "a served address was taken away";
+  EXPECT_FALSE(rig().engine().open_datagrams(address, {}, server).has_value()) << "a served address was taken away";
   EXPECT_TRUE(client.send(address, "ping").has_value());
   ASSERT_TRUE(rig().run_until([&] { return !server.received.empty(); }));
   EXPECT_EQ(server.received[0].from, client.address);

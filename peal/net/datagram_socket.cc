@@ -20,9 +20,9 @@ class DatagramPort final : public DatagramEvents, public std::enable_shared_from
   DatagramPort(DatagramSocket& owner, Loop& loop, DatagramCallbacks callbacks)
       : owner_(&owner), loop_(loop), callbacks_(std::move(callbacks)) {}
 
-  Result<SocketAddress> open(const SocketAddress& local) {
+  Result<SocketAddress> open(const SocketAddress& local, const DatagramOptions& options) {
     if (used_) return fail(EALREADY);
-    const Result<Datagrams*> opened = loop_.engine().open_datagrams(local, *this);
+    const Result<Datagrams*> opened = loop_.engine().open_datagrams(local, options, *this);
     if (!opened) return std::unexpected(opened.error());
     used_ = true;
     datagrams_ = *opened;
@@ -40,6 +40,7 @@ class DatagramPort final : public DatagramEvents, public std::enable_shared_from
     stats_.dropped += sent ? 0 : 1;
     return sent;
   }
+  Datagrams* datagrams() const { return datagrams_; }
   void close() {
     if (datagrams_ != nullptr) std::exchange(datagrams_, nullptr)->close();
   }
@@ -53,6 +54,7 @@ class DatagramPort final : public DatagramEvents, public std::enable_shared_from
     stats_.received_bytes += bytes.size();
     call(callbacks_.on_datagram, from, bytes);
   }
+  void on_datagrams_dropped(uint64_t count) override { stats_.kernel_dropped += count; }
   void on_datagram_error(std::error_code error) override {
     ++stats_.errors;
     call(callbacks_.on_error, error);
@@ -99,15 +101,37 @@ DatagramSocket::~DatagramSocket() {
   });
 }
 
-Result<SocketAddress> DatagramSocket::open(const SocketAddress& local) {
+Result<SocketAddress> DatagramSocket::open(const SocketAddress& local, const DatagramOptions& options) {
   if (!mailbox_->open()) return fail(Trouble::kLoopStopped);
   PEAL_ASSERT(mailbox_->here() != nullptr, "a datagram socket is opened for {} outside its loop", local.to_string());
-  return port_->open(local);
+  return port_->open(local, options);
 }
 
-Result<SocketAddress> DatagramSocket::open(std::string_view local) {
+Result<SocketAddress> DatagramSocket::open(std::string_view local, const DatagramOptions& options) {
   const Result<SocketAddress> parsed = SocketAddress::parse(local);
-  return parsed ? open(*parsed) : parsed;
+  return parsed ? open(*parsed, options) : parsed;
+}
+
+Result<DatagramBuffers> DatagramSocket::buffers() const {
+  return is_open() ? port_->datagrams()->buffers() : fail(EBADF);
+}
+
+Result<void> DatagramSocket::join(const SocketAddress& group, const std::string& interface) {
+  return is_open() ? port_->datagrams()->join(group, interface) : fail(EBADF);
+}
+
+Result<void> DatagramSocket::join(std::string_view group, const std::string& interface) {
+  const Result<SocketAddress> parsed = SocketAddress::parse(group);
+  return parsed ? join(*parsed, interface) : std::unexpected(parsed.error());
+}
+
+Result<void> DatagramSocket::leave(const SocketAddress& group, const std::string& interface) {
+  return is_open() ? port_->datagrams()->leave(group, interface) : fail(EBADF);
+}
+
+Result<void> DatagramSocket::leave(std::string_view group, const std::string& interface) {
+  const Result<SocketAddress> parsed = SocketAddress::parse(group);
+  return parsed ? leave(*parsed, interface) : std::unexpected(parsed.error());
 }
 
 Result<SocketAddress> DatagramSocket::local_address() const { return port_->local_address(); }

@@ -225,7 +225,7 @@ TEST(SimWorld, binding_without_an_fd_is_an_error) {
   SimWorld world(1, options);
   Host host(world);
   EXPECT_EQ(host.engine->bind(kService, {}).error(), std::errc::too_many_files_open);
-  EXPECT_EQ(host.engine->open_datagrams(kService, host).error(), std::errc::too_many_files_open);
+  EXPECT_EQ(host.engine->open_datagrams(kService, {}, host).error(), std::errc::too_many_files_open);
 }
 
 TEST(SimWorld, accepting_without_an_fd_sheds_pauses_and_recovers) {
@@ -280,8 +280,8 @@ TEST(SimWorld, datagrams_get_lost_doubled_and_overtaken) {
     SimWorld world(5, options);
     Host server(world);
     Host client(world);
-    EXPECT_TRUE(server.engine->open_datagrams(kService, server).has_value());
-    const auto socket = client.engine->open_datagrams(SocketAddress::parse("10.0.0.9:0").value(), client);
+    EXPECT_TRUE(server.engine->open_datagrams(kService, {}, server).has_value());
+    const auto socket = client.engine->open_datagrams(SocketAddress::parse("10.0.0.9:0").value(), {}, client);
     for (int i = 100; i < 200; ++i) {
       EXPECT_TRUE((*socket)->send(kService, std::to_string(i)).has_value());
     }
@@ -293,6 +293,29 @@ TEST(SimWorld, datagrams_get_lost_doubled_and_overtaken) {
   EXPECT_LT(receive({.lose_datagram = 0.5}).size(), 80U);
   EXPECT_GT(receive({.double_datagram = 0.5}).size(), 120U);
   EXPECT_FALSE(std::ranges::is_sorted(receive({.overtaken_datagram = 0.5})));
+}
+
+TEST(SimWorld, datagram_larger_than_the_receive_buffer_comes_alone) {
+  SimWorld world(1);
+  Host server(world);
+  Host client(world);
+  EXPECT_TRUE(server.engine->open_datagrams(kService, {.receive_buffer_bytes = 10}, server).has_value());
+  const auto socket = client.engine->open_datagrams(SocketAddress::parse("10.0.0.9:0").value(), {}, client);
+  for (const std::string& text : {std::string(100, 'x'), std::string("no room")}) {
+    EXPECT_TRUE((*socket)->send(kService, text).has_value());
+  }
+  world.run_for(seconds(1));
+  EXPECT_EQ(server.datagrams, std::vector<std::string>{std::string(100, 'x')});
+  EXPECT_EQ(world.stats().datagrams_lost, 1U);
+}
+
+TEST(SimWorld, has_no_multicast_groups) {
+  SimWorld world(1);
+  Host host(world);
+  Datagrams* const socket = host.engine->open_datagrams(kService, {}, host).value();
+  const SocketAddress group = SocketAddress::parse("239.255.77.1:0").value();
+  EXPECT_EQ(socket->join(group, "").error(), std::errc::operation_not_supported);
+  EXPECT_EQ(socket->leave(group, "").error(), std::errc::operation_not_supported);
 }
 
 TEST(SimWorld, engines_answer_with_its_names) {

@@ -33,7 +33,7 @@ struct Echo final : DatagramEvents {
 TEST_P(UnixDatagramsTakenForErrors, more_than_a_turn_takes_all_arrive) {
   const SocketAddress address = SocketAddress::parse("unix:@peal-datagrams-" + std::to_string(::getpid())).value();
   Echo echo;
-  echo.socket = rig().engine().open_datagrams(address, echo).value();
+  echo.socket = rig().engine().open_datagrams(address, {}, echo).value();
   ASSERT_TRUE(echo.socket->send(address, "on and on"));
   EXPECT_TRUE(rig().run_until([&] { return echo.received == Echo::kDatagrams; })) << "after " << echo.received;
   echo.socket->close();

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/errqueue.h>
 #include <linux/sockios.h>
+#include <net/if.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/file.h>
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <string>
 
 #include <peal/engine/listening_socket.h>
@@ -32,6 +34,55 @@ Result<void> apply(int fd, const SocketAddress& address, const SocketOptions& op
   if (done && options.keep_alive) done = set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
   if (done && options.send_buffer_bytes > 0) done = set(fd, SOL_SOCKET, SO_SNDBUF, options.send_buffer_bytes);
   if (done && options.receive_buffer_bytes > 0) done = set(fd, SOL_SOCKET, SO_RCVBUF, options.receive_buffer_bytes);
+  return done;
+}
+
+// Of an interface; 0 for an empty name, by which the kernel chooses. ENODEV.
+Result<int> index_of(const std::string& interface) {
+  if (interface.empty()) return 0;
+  const unsigned index = ::if_nametoindex(interface.c_str());
+  return index != 0 ? Result<int>(static_cast<int>(index)) : fail(errno);
+}
+
+// An IPv6 socket has IPv4's options too: they hold for what it sends to IPv4-mapped addresses (RFC 4291 2.5.5.2).
+Result<void> set_of_both(int fd, const SocketAddress& local, int ipv4_name, int ipv6_name, int value) {
+  const Result<void> done = set(fd, IPPROTO_IP, ipv4_name, value);
+  return done && local.family() == AF_INET6 ? set(fd, IPPROTO_IPV6, ipv6_name, value) : done;
+}
+
+Result<void> send_groups_by(int fd, const SocketAddress& local, int interface_index) {
+  ip_mreqn by{};
+  by.imr_ifindex = interface_index;
+  if (::setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &by, sizeof by) != 0) return fail(errno);
+  if (local.family() != AF_INET6) return {};
+  return set(fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, interface_index);
+}
+
+// Whether an option is set that only IP has.
+bool asks_for_ip(const DatagramOptions& options) {
+  return options.reuse_address || options.broadcast || options.ttl != 0 || options.multicast_ttl != 1 ||
+         !options.multicast_loop || !options.multicast_interface.empty() || !options.interface.empty();
+}
+
+Result<void> apply_ip(int fd, const SocketAddress& local, const DatagramOptions& options) {
+  const Result<int> interface = index_of(options.interface);
+  if (!interface) return std::unexpected(interface.error());
+  const Result<int> groups_by = index_of(options.multicast_interface);
+  if (!groups_by) return std::unexpected(groups_by.error());
+  const bool is_v6 = local.family() == AF_INET6;
+  Result<void> done = is_v6 ? set(fd, IPPROTO_IPV6, IPV6_RECVERR, 1) : set(fd, IPPROTO_IP, IP_RECVERR, 1);
+  if (done) done = set(fd, SOL_SOCKET, SO_RXQ_OVFL, 1);
+  // Otherwise a socket bound to [::] or 0.0.0.0 receives from every group that any process of this host has joined.
+  if (done) done = set_of_both(fd, local, IP_MULTICAST_ALL, IPV6_MULTICAST_ALL, 0);
+  if (done && options.reuse_address) done = set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+  if (done && options.broadcast) done = set(fd, SOL_SOCKET, SO_BROADCAST, 1);
+  if (done && options.ttl != 0) done = set_of_both(fd, local, IP_TTL, IPV6_UNICAST_HOPS, options.ttl);
+  if (done && options.multicast_ttl != 1) {
+    done = set_of_both(fd, local, IP_MULTICAST_TTL, IPV6_MULTICAST_HOPS, options.multicast_ttl);
+  }
+  if (done && !options.multicast_loop) done = set_of_both(fd, local, IP_MULTICAST_LOOP, IPV6_MULTICAST_LOOP, 0);
+  if (done && *interface != 0) done = set(fd, SOL_SOCKET, SO_BINDTOIFINDEX, *interface);
+  if (done && *groups_by != 0) done = send_groups_by(fd, local, *groups_by);
   return done;
 }
 
@@ -135,15 +186,43 @@ Result<void> prepare_listener(int fd, const SocketOptions& options) {
   return apply(fd, *address, options);
 }
 
-Result<Fd> open_datagram_socket(const SocketAddress& address) {
+Result<Fd> open_datagram_socket(const SocketAddress& address, const DatagramOptions& options) {
+  if (!in_range(options)) return fail(EINVAL);
+  if (!address.is_ip() && asks_for_ip(options)) return fail(EOPNOTSUPP);
   Result<Fd> fd = open_socket(address, SOCK_DGRAM);
   if (!fd) return fd;
-  Result<void> done;
-  if (address.family() == AF_INET) done = set(fd->get(), IPPROTO_IP, IP_RECVERR, 1);
-  if (address.family() == AF_INET6) done = set(fd->get(), IPPROTO_IPV6, IPV6_RECVERR, 1);
+  Result<void> done = apply(fd->get(), address,
+                            {.no_delay = false,
+                             .send_buffer_bytes = options.send_buffer_bytes,
+                             .receive_buffer_bytes = options.receive_buffer_bytes});
+  if (done && address.is_ip()) done = apply_ip(fd->get(), address, options);
   if (done) done = bind_to(fd->get(), address);
   if (!done) return std::unexpected(done.error());
   return fd;
+}
+
+Result<DatagramBuffers> datagram_buffers(int fd) {
+  DatagramBuffers buffers;
+  socklen_t size = sizeof buffers.receive_bytes;
+  if (::getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffers.receive_bytes, &size) != 0) return fail(errno);
+  if (::getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffers.send_bytes, &size) != 0) return fail(errno);
+  return buffers;
+}
+
+Result<void> change_membership(int fd, int change, const SocketAddress& group, const std::string& interface) {
+  const Result<SocketAddress> local = local_address(fd);
+  if (!local) return std::unexpected(local.error());
+  if (local->is_unix()) return fail(EOPNOTSUPP);
+  if (group.family() != local->family()) return fail(EAFNOSUPPORT);
+  const Result<int> index = index_of(interface);
+  if (!index) return std::unexpected(index.error());
+  const bool is_v6 = group.family() == AF_INET6;
+  group_req request{};
+  request.gr_interface = static_cast<uint32_t>(*index);
+  if (is_v6 && *index == 0) request.gr_interface = reinterpret_cast<const sockaddr_in6*>(group.data())->sin6_scope_id;
+  std::memcpy(&request.gr_group, group.data(), group.size());
+  const int level = is_v6 ? IPPROTO_IPV6 : IPPROTO_IP;
+  return ::setsockopt(fd, level, change, &request, sizeof request) == 0 ? Result<void>() : fail(errno);
 }
 
 Result<Fd> open_connector(const SocketAddress& address, const ConnectOptions& options) {

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <optional>
+#include <string>
 
 #include <peal/base/fd.h>
 #include <peal/base/memory/buffer.h>
@@ -22,8 +23,12 @@ Result<Fd> open_listener(const SocketAddress& address, const ListenOptions& opti
 // Makes a socket that listens already non-blocking and close-on-exec, and sets these options. ENOTSOCK; EINVAL: it does
 // not listen.
 Result<void> prepare_listener(int fd, const SocketOptions& options);
-// The same for datagrams: socket, bind; errors that come back go to its error queue.
-Result<Fd> open_datagram_socket(const SocketAddress& address);
+// The same for datagrams: socket, setsockopt, bind. Errors that come back go to its error queue, and the kernel counts
+// what it drops (SO_RXQ_OVFL); a unix socket has neither.
+Result<Fd> open_datagram_socket(const SocketAddress& address, const DatagramOptions& options);
+Result<DatagramBuffers> datagram_buffers(int fd);
+// Datagrams::join() and leave() of a datagram socket: `change` is MCAST_JOIN_GROUP or MCAST_LEAVE_GROUP (RFC 3678 5.1).
+Result<void> change_membership(int fd, int change, const SocketAddress& group, const std::string& interface);
 // socket, setsockopt, bind to options.source if set; ready for connect.
 Result<Fd> open_connector(const SocketAddress& address, const ConnectOptions& options);
 Result<SocketAddress> local_address(int fd);

@@ -4,9 +4,15 @@
 // Errors that come back (ICMP) are read from the socket's error queue (IP_RECVERR, ip(7)): without it an unconnected
 // UDP socket is told of none, and with it the next call of any kind fails with them, whomever it means; so what such a
 // call answers is no news.
+//
+// The kernel counts what it drops for want of room, from the opening on, and writes the count of that time on each
+// datagram that it queues (SO_RXQ_OVFL, socket(7)): 32 bits, which wrap, and nothing while it is 0.
+#include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -23,8 +29,9 @@ constexpr int kDatagramsPerTurn = 32;
 class WatchedDatagrams final : public Datagrams, private WatchEvents {
  public:
   // Owns itself from then on, until it is unwatched: by close(), or by an engine that shuts.
-  static Result<Datagrams*> open(Engine& engine, const SocketAddress& local, DatagramEvents& events) {
-    Result<Fd> fd = detail::open_datagram_socket(local);
+  static Result<Datagrams*> open(Engine& engine, const SocketAddress& local, const DatagramOptions& options,
+                                 DatagramEvents& events) {
+    Result<Fd> fd = detail::open_datagram_socket(local, options);
     if (!fd) return std::unexpected(fd.error());
     std::unique_ptr<WatchedDatagrams> self(new WatchedDatagrams(engine, std::move(*fd), local.is_ip(), events));
     const Result<WatchId> watch = engine.watch(self->fd_.get(), true, false, *self);
@@ -37,7 +44,16 @@ class WatchedDatagrams final : public Datagrams, private WatchEvents {
   ~WatchedDatagrams() { file_.remove(); }
 
   Result<SocketAddress> local_address() const override { return detail::local_address(fd_.get()); }
+  Result<DatagramBuffers> buffers() const override {
+    return closing_ ? fail(EBADF) : detail::datagram_buffers(fd_.get());
+  }
   Result<void> send(const SocketAddress& to, std::string_view bytes) override;
+  Result<void> join(const SocketAddress& group, const std::string& interface) override {
+    return closing_ ? fail(EBADF) : detail::change_membership(fd_.get(), MCAST_JOIN_GROUP, group, interface);
+  }
+  Result<void> leave(const SocketAddress& group, const std::string& interface) override {
+    return closing_ ? fail(EBADF) : detail::change_membership(fd_.get(), MCAST_LEAVE_GROUP, group, interface);
+  }
   void close() override {
     if (!std::exchange(closing_, true)) engine_.unwatch(watch_);
   }
@@ -57,6 +73,7 @@ class WatchedDatagrams final : public Datagrams, private WatchEvents {
     events.on_datagrams_closed();
   }
   bool receive_one();
+  void note_drops(const msghdr& message);
   bool receive_error();
 
   Engine& engine_;
@@ -65,6 +82,7 @@ class WatchedDatagrams final : public Datagrams, private WatchEvents {
   const SocketFile file_;
   const bool has_error_queue_;  // a unix socket would hand over its next datagram instead
   WatchId watch_;
+  uint32_t drops_ = 0;  // as the kernel counted them last
   bool closing_ = false;
   std::unique_ptr<WatchedDatagrams> self_;
 };
@@ -91,13 +109,27 @@ void WatchedDatagrams::on_ready(bool /*readable*/, bool /*writable*/) {
 // False when there is none.
 bool WatchedDatagrams::receive_one() {
   sockaddr_storage from{};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(uint32_t))> control;
   msghdr message{};
   message.msg_name = &from;
   message.msg_namelen = sizeof from;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
   Buffer bytes;
   if (detail::receive_blocks(fd_.get(), message, Engine::kMostDatagramBytes, bytes) < 0) return errno != EAGAIN;
+  note_drops(message);
+  if (closing_) return false;
   events_.on_datagram(SocketAddress::from_kernel(reinterpret_cast<sockaddr*>(&from), message.msg_namelen), bytes);
   return true;
+}
+
+void WatchedDatagrams::note_drops(const msghdr& message) {
+  const cmsghdr* told = CMSG_FIRSTHDR(&message);
+  if (told == nullptr || told->cmsg_level != SOL_SOCKET || told->cmsg_type != SO_RXQ_OVFL) return;
+  uint32_t drops = 0;
+  std::memcpy(&drops, CMSG_DATA(told), sizeof drops);
+  const uint32_t more = drops - std::exchange(drops_, drops);
+  if (more > 0) events_.on_datagrams_dropped(more);
 }
 
 // Tells the oldest entry of the error queue; false when that is empty.
@@ -109,8 +141,9 @@ bool WatchedDatagrams::receive_error() {
 
 }  // namespace
 
-Result<Datagrams*> Engine::open_datagrams(const SocketAddress& local, DatagramEvents& events) {
-  return WatchedDatagrams::open(*this, local, events);
+Result<Datagrams*> Engine::open_datagrams(const SocketAddress& local, const DatagramOptions& options,
+                                          DatagramEvents& events) {
+  return WatchedDatagrams::open(*this, local, options, events);
 }
 
 }  // namespace peal

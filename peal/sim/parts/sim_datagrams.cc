@@ -7,10 +7,15 @@
 
 namespace peal::detail {
 
-Result<peal::Datagrams*> SimEngine::open_datagrams(const SocketAddress& local, DatagramEvents& events) {
+Result<peal::Datagrams*> SimEngine::open_datagrams(const SocketAddress& local, const DatagramOptions& options,
+                                                   DatagramEvents& events) {
+  if (!in_range(options)) return fail(EINVAL);
+  if (!options.interface.empty() || !options.multicast_interface.empty()) return fail(ENODEV);
   auto socket = std::make_shared<SimDatagrams>();
   socket->address = local;
   socket->host = host_;
+  if (options.receive_buffer_bytes > 0) socket->buffers.receive_bytes = options.receive_buffer_bytes;
+  if (options.send_buffer_bytes > 0) socket->buffers.send_bytes = options.send_buffer_bytes;
   if (int error = network_->bind(socket); error != 0) return fail(error);
   const uint32_t slot = datagrams_.acquire();
   socket->owner = this;
@@ -21,6 +26,10 @@ Result<peal::Datagrams*> SimEngine::open_datagrams(const SocketAddress& local, D
   datagrams.events = &events;
   datagrams.listed = false;
   return &datagrams;
+}
+
+Result<DatagramBuffers> SimEngine::Datagrams::buffers() const {
+  return socket->owner == nullptr ? fail(EBADF) : Result<DatagramBuffers>(socket->buffers);
 }
 
 Result<void> SimEngine::Datagrams::send(const SocketAddress& to, std::string_view bytes) {
@@ -45,6 +54,10 @@ void SimEngine::serve_datagrams(uint32_t slot) {
   for (int i = 0; i < kDatagramsPerTurn; ++i) {
     Datagrams* datagrams = datagrams_.find(slot, generation);
     if (datagrams == nullptr || datagrams->socket->owner == nullptr || datagrams->socket->arrived.empty()) return;
+    if (const uint64_t dropped = std::exchange(datagrams->socket->dropped, 0); dropped > 0) {
+      datagrams->events->on_datagrams_dropped(dropped);
+      if (datagrams->socket->owner == nullptr) return;
+    }
     auto [from, text] = std::move(datagrams->socket->arrived.front());
     datagrams->socket->arrived.pop_front();
     datagrams->socket->arrived_bytes -= text.size();

@@ -58,7 +58,8 @@ class SimEngine final : public Engine, private SimOwner {
   Result<WatchId> watch(int fd, bool readable, bool writable, WatchEvents& events) override;
   void unwatch(WatchId id) override;
 
-  Result<peal::Datagrams*> open_datagrams(const SocketAddress& local, DatagramEvents& events) override;
+  Result<peal::Datagrams*> open_datagrams(const SocketAddress& local, const DatagramOptions& options,
+                                          DatagramEvents& events) override;
 
   const NameTable* names() const override { return &network_->names; }
   uint64_t random_seed() override { return network_->random(UINT64_MAX); }
@@ -113,7 +114,12 @@ class SimEngine final : public Engine, private SimOwner {
   };
   struct Datagrams final : SlotLinks, peal::Datagrams {
     Result<SocketAddress> local_address() const override { return socket->address; }
+    Result<DatagramBuffers> buffers() const override;
     Result<void> send(const SocketAddress& to, std::string_view bytes) override;
+    // The simulated network has no groups.
+    Result<void> join(const SocketAddress&, const std::string&) override { return refuse_groups(); }
+    Result<void> leave(const SocketAddress&, const std::string&) override { return refuse_groups(); }
+    Result<void> refuse_groups() const { return fail(socket->owner == nullptr ? EBADF : EOPNOTSUPP); }
     void close() override;
 
     SimEngine* engine = nullptr;

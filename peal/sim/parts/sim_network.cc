@@ -13,8 +13,6 @@
 namespace peal::detail {
 namespace {
 
-constexpr size_t kDatagramBufferBytes = 212'992;  // net.core.rmem_default
-
 bool is_wildcard(const SocketAddress& address) {
   if (address.family() == AF_INET6) {
     return IN6_IS_ADDR_UNSPECIFIED(&reinterpret_cast<const sockaddr_in6*>(address.data())->sin6_addr);
@@ -320,12 +318,18 @@ void SimNetwork::deliver(const SimHost* taker, const SocketAddress& from, const 
                          const std::string& bytes) {
   auto found = std::ranges::find_if(
       datagrams_, [&](const auto& each) { return each->host.get() == taker && covers(each->address, to, false); });
-  if (found == datagrams_.end() || hosts.is_cut(from, to) ||
-      (*found)->arrived_bytes + bytes.size() > kDatagramBufferBytes) {
+  if (found == datagrams_.end() || hosts.is_cut(from, to)) {
     ++stats.datagrams_lost;
     return;
   }
   SimDatagrams& socket = **found;
+  // As in the kernel, an empty buffer has room for one datagram of any size.
+  const bool fits = socket.arrived_bytes + bytes.size() <= static_cast<size_t>(socket.buffers.receive_bytes);
+  if (!fits && !socket.arrived.empty()) {
+    ++stats.datagrams_lost;
+    ++socket.dropped;
+    return;
+  }
   socket.arrived_bytes += bytes.size();
   socket.arrived.emplace_back(from, bytes);
   if (socket.owner != nullptr) socket.owner->slot_ready(SimOwner::Kind::kDatagrams, socket.slot);

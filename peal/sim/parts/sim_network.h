@@ -34,6 +34,8 @@ struct SimDatagrams {
   SocketAddress address;
   std::deque<std::pair<SocketAddress, std::string>> arrived;
   size_t arrived_bytes = 0;
+  DatagramBuffers buffers{.receive_bytes = 212'992, .send_bytes = 212'992};  // net.core.rmem_default, wmem_default
+  uint64_t dropped = 0;  // for want of room in the first, and not told yet
   std::shared_ptr<const SimHost> host;
   SimOwner* owner = nullptr;
   uint32_t slot = 0;

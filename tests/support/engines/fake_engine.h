@@ -106,7 +106,9 @@ class FakeEngine final : public Engine {
   Result<void> set_option(StreamId, SocketOption, int) override { return fail(ENOSYS); }
   Result<WatchId> watch(int, bool, bool, WatchEvents&) override { return WatchId{}; }
   void unwatch(WatchId) override {}
-  Result<Datagrams*> open_datagrams(const SocketAddress&, DatagramEvents&) override { return fail(ENOSYS); }
+  Result<Datagrams*> open_datagrams(const SocketAddress&, const DatagramOptions&, DatagramEvents&) override {
+    return fail(ENOSYS);
+  }
 
  private:
   struct FakeWaker final : Waker {

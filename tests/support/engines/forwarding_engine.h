@@ -40,8 +40,9 @@ class ForwardingEngine : public Engine {
     return engine_->watch(fd, readable, writable, events);
   }
   void unwatch(WatchId watch) override { engine_->unwatch(watch); }
-  Result<Datagrams*> open_datagrams(const SocketAddress& local, DatagramEvents& events) override {
-    return engine_->open_datagrams(local, events);
+  Result<Datagrams*> open_datagrams(const SocketAddress& local, const DatagramOptions& options,
+                                    DatagramEvents& events) override {
+    return engine_->open_datagrams(local, options, events);
   }
 
   StreamId connect(const SocketAddress& address, const ConnectOptions& options, StreamEvents& events) override {

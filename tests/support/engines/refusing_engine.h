@@ -23,8 +23,9 @@ class RefusingEngine final : public ForwardingEngine {
     return ForwardingEngine::watch(fd, readable, writable, events);
   }
   // The kernel's, over this engine's watch().
-  Result<Datagrams*> open_datagrams(const SocketAddress& local, DatagramEvents& events) override {
-    return Engine::open_datagrams(local, events);
+  Result<Datagrams*> open_datagrams(const SocketAddress& local, const DatagramOptions& options,
+                                    DatagramEvents& events) override {
+    return Engine::open_datagrams(local, options, events);
   }
 
  private:
