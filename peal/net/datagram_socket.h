@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <system_error>
 
@@ -20,6 +21,7 @@
 #include <peal/base/memory/buffer.h>
 #include <peal/base/result.h>
 #include <peal/base/socket_address.h>
+#include <peal/engine/datagrams.h>
 #include <peal/loop/loop.h>
 
 namespace peal {
@@ -32,6 +34,10 @@ class DatagramPort;
 struct DatagramStats {
   uint64_t received = 0;
   uint64_t received_bytes = 0;
+  // Arrived, and dropped by the kernel for want of room in the receive buffer (or, rarely, for a wrong checksum). The
+  // kernel tells with the next datagram it takes in (SO_RXQ_OVFL), so what it dropped last is counted late. It
+  // stays 0 for a unix socket, whose senders get EAGAIN instead.
+  uint64_t kernel_dropped = 0;
   uint64_t sent = 0;  // taken by the kernel
   uint64_t sent_bytes = 0;
   uint64_t dropped = 0;     // send_to() failed
@@ -47,13 +53,26 @@ class DatagramSocket {
   DatagramSocket& operator=(const DatagramSocket&) = delete;
 
   // Once. The answer is the address bound (port 0: the kernel chooses). EADDRINUSE, EACCES, EMFILE, EALREADY,
-  // Trouble::kBadAddress, Trouble::kLoopStopped.
-  Result<SocketAddress> open(const SocketAddress& local);
-  Result<SocketAddress> open(std::string_view local);
-  // EBADF when it is not open.
+  // Trouble::kBadAddress, Trouble::kLoopStopped. By its options: ENODEV, no such interface; EINVAL, a TTL or a size out
+  // of range; EOPNOTSUPP, a unix socket with options that only IP has.
+  Result<SocketAddress> open(const SocketAddress& local, const DatagramOptions& options = {});
+  Result<SocketAddress> open(std::string_view local, const DatagramOptions& options = {});
+  // EBADF when it is not open, as with all below.
   Result<SocketAddress> local_address() const;
-  // Now or never: EAGAIN when the kernel has no room, EMSGSIZE, EBADF when it is not open, ...
+  // What the kernel made of the buffers that open() asked for. Two system calls.
+  Result<DatagramBuffers> buffers() const;
+  // Now or never: EAGAIN when the kernel has no room, EMSGSIZE, EACCES: broadcast without the option, ...
   Result<void> send_to(const SocketAddress& to, std::string_view bytes);
+  // Receives what is sent to a multicast group and the socket's own port, until leave() or close(). So the socket is
+  // bound to that port, of 0.0.0.0, [::] or the group itself. The group's port is ignored: join("239.255.0.1:0",
+  // "eth0"). Without the name of an interface the group's scope ("[ff02::1%eth0]:0") or the routing table chooses one.
+  // EINVAL: no multicast address; ENODEV: no such interface, or no route; EADDRINUSE: joined already; EAFNOSUPPORT: of
+  // another family than the socket; ENOBUFS: too many groups; EOPNOTSUPP: a unix socket, or a simulated network.
+  Result<void> join(const SocketAddress& group, const std::string& interface = {});
+  Result<void> join(std::string_view group, const std::string& interface = {});
+  // Takes back a join() of the same group and interface. EADDRNOTAVAIL: there was none; other errors as join()'s.
+  Result<void> leave(const SocketAddress& group, const std::string& interface = {});
+  Result<void> leave(std::string_view group, const std::string& interface = {});
   // What has arrived unread is dropped. Later calls do nothing.
   void close();
   bool is_open() const;

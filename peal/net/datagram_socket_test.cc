@@ -86,6 +86,83 @@ TEST_P(DatagramSocketTest, what_cannot_be_sent_is_an_error_and_counted) {
   });
 }
 
+TEST_P(DatagramSocketTest, burst_that_the_kernel_dropped_in_part_is_counted) {
+  DatagramSocket socket(loop(), noting());
+  DatagramSocket sender(loop(), {});
+  open(sender);
+  const SocketAddress there = ask([&] { return socket.open("127.0.0.1:0", {.receive_buffer_bytes = 4096}).value(); });
+  constexpr uint64_t kBurst = 200;
+  // The loop receives nothing before this is over.
+  ask([&] {
+    for (uint64_t i = 0; i < kBurst; ++i) EXPECT_TRUE(sender.send_to(there, std::string(100, 'x')));
+  });
+  uint64_t sent = kBurst;
+  ASSERT_TRUE(wait_until([&] {
+    const DatagramStats& stats = socket.stats();
+    if (stats.received + stats.kernel_dropped == sent) return true;
+    // Only what is taken in after the drops can tell of them.
+    sent += sender.send_to(there, "how many?") ? 1 : 0;
+    return false;
+  }));
+  EXPECT_GT(ask([&] { return socket.stats().kernel_dropped; }), 0u);
+  EXPECT_EQ(ask([&] { return sender.stats().kernel_dropped; }), 0u);
+}
+
+TEST_P(DatagramSocketTest, buffers_are_what_the_kernel_made_of_the_options) {
+  DatagramSocket plain(loop(), {});
+  DatagramSocket socket(loop(), {});
+  open(plain);
+  ask([&] {
+    EXPECT_EQ(test::error_of(socket.buffers()), errno_code(EBADF));
+    ASSERT_TRUE(socket.open("127.0.0.1:0", {.receive_buffer_bytes = 8192, .send_buffer_bytes = 8192}));
+    const DatagramBuffers buffers = socket.buffers().value();
+    EXPECT_GE(buffers.receive_bytes, 8192);
+    EXPECT_GE(buffers.send_bytes, 8192);
+    EXPECT_LT(buffers.receive_bytes, plain.buffers().value().receive_bytes);
+    EXPECT_LT(buffers.send_bytes, plain.buffers().value().send_bytes);
+    socket.close();
+    EXPECT_EQ(test::error_of(socket.buffers()), errno_code(EBADF));
+  });
+}
+
+TEST_P(DatagramSocketTest, member_of_a_group_hears_it_until_it_leaves) {
+  DatagramSocket member(loop(), noting());
+  DatagramSocket sender(loop(), {});
+  const std::string group = "239.255.77.2:0";
+  ask([&] {
+    SocketAddress there = SocketAddress::parse(group).value();
+    const SocketAddress own = member.open("0.0.0.0:0").value();
+    there.set_port(own.port());
+    ASSERT_TRUE(sender.open("127.0.0.1:0", {.multicast_interface = "lo"}));
+    ASSERT_TRUE(member.join(group, "lo"));
+    EXPECT_TRUE(sender.send_to(there, "joined"));
+    ASSERT_TRUE(member.leave(there, "lo"));
+    EXPECT_TRUE(sender.send_to(there, "left"));
+    ASSERT_TRUE(member.join(there, "lo"));
+    EXPECT_TRUE(sender.send_to(there, "joined again"));
+    ASSERT_TRUE(member.leave(group, "lo"));
+  });
+  ASSERT_TRUE(noted("got joined again"));
+  EXPECT_THAT(journal.lines(), ElementsAre("got joined", "got joined again"));
+}
+
+TEST_P(DatagramSocketTest, group_that_cannot_be_joined_is_an_error) {
+  DatagramSocket socket(loop(), {});
+  const SocketAddress group = SocketAddress::parse("239.255.77.2:0").value();
+  ask([&] {
+    EXPECT_EQ(test::error_of(socket.join(group, "lo")), errno_code(EBADF));
+    EXPECT_EQ(test::error_of(socket.leave(group, "lo")), errno_code(EBADF));
+  });
+  const SocketAddress here = open(socket);
+  ask([&] {
+    EXPECT_EQ(test::error_of(socket.join(here, "lo")), errno_code(EINVAL));
+    EXPECT_EQ(test::error_of(socket.join(group, "nonesuch0")), errno_code(ENODEV));
+    EXPECT_EQ(test::error_of(socket.leave(group, "lo")), errno_code(EADDRNOTAVAIL));
+    EXPECT_EQ(test::error_of(socket.join("group.example:1", "lo")), make_error_code(Trouble::kNameNotAddress));
+    EXPECT_EQ(test::error_of(socket.leave("239.255.77.2", "lo")), make_error_code(Trouble::kNoPort));
+  });
+}
+
 TEST_P(DatagramSocketTest, opens_once_and_where_nobody_is) {
   DatagramSocket socket(loop(), {});
   DatagramSocket second(loop(), {});

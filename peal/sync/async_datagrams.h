@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -31,15 +32,31 @@ class AsyncDatagrams {
   explicit AsyncDatagrams(Loop& loop, size_t most_waiting = 256);
 
   // As DatagramSocket's.
-  Result<SocketAddress> open(const SocketAddress& local) { return socket_.open(local); }
-  Result<SocketAddress> open(std::string_view local) { return socket_.open(local); }
+  Result<SocketAddress> open(const SocketAddress& local, const DatagramOptions& options = {}) {
+    return socket_.open(local, options);
+  }
+  Result<SocketAddress> open(std::string_view local, const DatagramOptions& options = {}) {
+    return socket_.open(local, options);
+  }
+  Result<void> join(const SocketAddress& group, const std::string& interface = {}) {
+    return socket_.join(group, interface);
+  }
+  Result<void> join(std::string_view group, const std::string& interface = {}) {
+    return socket_.join(group, interface);
+  }
+  Result<void> leave(const SocketAddress& group, const std::string& interface = {}) {
+    return socket_.leave(group, interface);
+  }
+  Result<void> leave(std::string_view group, const std::string& interface = {}) {
+    return socket_.leave(group, interface);
+  }
   // Result<Datagram>, in the order of arrival, to one task after the other; EPIPE after close(), when none waits any
   // more.
   auto receive() { return waiting_.pop(); }
   // As DatagramSocket's: now or never.
   Result<void> send_to(const SocketAddress& to, std::string_view bytes) { return socket_.send_to(to, bytes); }
   void close();
-  // Received, and dropped here since too many waited.
+  // Received, and dropped here since too many waited. What the kernel dropped is in socket().stats().
   uint64_t dropped() const { return dropped_; }
   // For its address and its counters.
   const DatagramSocket& socket() const { return socket_; }

@@ -45,6 +45,23 @@ TEST_P(AsyncDatagramsTest, one_answers_another_until_it_is_closed) {
   });
 }
 
+TEST_P(AsyncDatagramsTest, options_and_groups_are_those_of_its_socket) {
+  run([&]() -> Task<> {
+    AsyncDatagrams small(loop());
+    AsyncDatagrams large(loop());
+    const std::string group = "239.255.77.3:0";
+    EXPECT_EQ(error_of(small.join(group)), errno_code(EBADF));
+    EXPECT_EQ(error_of(small.leave(group)), errno_code(EBADF));
+    EXPECT_TRUE(small.open("127.0.0.1:0", {.receive_buffer_bytes = 16'384}));
+    EXPECT_TRUE(large.open(SocketAddress::parse("127.0.0.1:0").value(), {.receive_buffer_bytes = 65'536}));
+    EXPECT_EQ(large.socket().buffers().value().receive_bytes, 4 * small.socket().buffers().value().receive_bytes);
+    // Not joined; or, in a simulated network, nothing that could be.
+    EXPECT_FALSE(small.leave(SocketAddress::parse(group).value()));
+    EXPECT_FALSE(small.join(small.socket().local_address().value()));
+    co_return;
+  });
+}
+
 TEST_P(AsyncDatagramsTest, more_than_may_wait_are_dropped_and_counted) {
   run([&]() -> Task<> {
     AsyncDatagrams slow(loop(), 2);
