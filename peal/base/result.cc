@@ -23,7 +23,10 @@ class TroubleCategory final : public std::error_category {
       case Trouble::kNoAnswer: return "no name server answered in time";
       case Trouble::kNameServerFailed: return "the name servers refused or failed to answer";
       case Trouble::kTooManyLookups: return "too many names are being looked up at once";
-      case Trouble::kTruncated: return "the peer ended without saying so: what it sent may be cut short";
+      case Trouble::kTruncated: return "the peer ended too early: what it sent may be cut short";
+      case Trouble::kMessageTooLong: return "the peer's message is longer than the limit";
+      case Trouble::kMessageTooShort: return "the peer's message says that it is shorter than its own length field";
+      case Trouble::kBadMessage: return "the peer's message breaks the protocol";
     }
     return "unknown peal error " + std::to_string(value);
   }

@@ -27,7 +27,10 @@ enum class Trouble : int {
   kNoAnswer,               // no name server answered in time
   kNameServerFailed,       // the name servers refused or failed to answer
   kTooManyLookups,         // ResolverOptions::most_pending lookups are under way
-  kTruncated,              // the stream ended, and the peer had not said that it would: what it sent may lack its end
+  kTruncated,              // the stream ended inside a message, or without the end mark of its layer
+  kMessageTooLong,         // a peer's message is longer than its framing allows
+  kMessageTooShort,        // the length of a peer's message is smaller than the length's own size
+  kBadMessage,             // a peer's message breaks the protocol in another way: for Connection::refuse()
 };
 
 const std::error_category& trouble_category() noexcept;

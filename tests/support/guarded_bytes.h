@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// GuardedBytes: a copy of some bytes whose last one is the last of its page, with an unmapped page behind it. Whoever
-// reads one byte too far crashes.
+// Bytes that tests of parsers read. GuardedBytes: a copy of some bytes whose last one is the last of its page, with an
+// unmapped page behind it. Whoever reads one byte too far crashes. in_parts(): a Buffer of many small blocks. framed():
+// a message with its framing.
 #pragma once
 
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include <peal/base/assert.h>
+#include <peal/base/memory/block_pool.h>
+#include <peal/base/memory/buffer.h>
+#include <peal/wire/framing/frame.h>
 
 namespace peal::test {
 
@@ -49,6 +56,25 @@ inline std::vector<std::size_t> every_byte(std::string_view input) {
   std::vector<std::size_t> cuts;
   for (std::size_t at = 1; at < input.size(); ++at) cuts.push_back(at);
   return cuts;
+}
+
+// A message as it stands in a stream.
+template <Framing Its>
+std::string framed(const Its& framing, std::string_view body) {
+  Buffer frame;
+  framing.append(frame, body);
+  return frame.to_string();
+}
+
+// The bytes in blocks of `part_bytes` each, which append() does not join.
+inline Buffer in_parts(std::string_view bytes, std::size_t part_bytes) {
+  Buffer chain;
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(part_bytes, bytes.size()))) {
+    const std::string_view part = bytes.substr(0, part_bytes);
+    const auto size = static_cast<uint32_t>(part.size());
+    chain.append(Buffer(BlockPool::here().wrap(share_bytes(std::string(part)), 0, size), 0, size));
+  }
+  return chain;
 }
 
 }  // namespace peal::test

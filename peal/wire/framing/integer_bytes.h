@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads and writes unsigned integers of 1 to 8 bytes, big-endian unless told otherwise. Pure; any thread.
+//
+//   std::optional<uint32_t> length = peal::read_integer<4>(input);           // and removes the 4 bytes from `input`
+//   std::optional<uint16_t> port = peal::peek_integer<2, std::endian::little>(bytes);
+//   peal::append_integer<4>(output, 5U);
+//
+// The functions that take a Buffer join blocks only if the integer lies in two of them. Cast a signed integer to its
+// unsigned type and back.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include <peal/base/bad_value.h>
+#include <peal/base/memory/buffer.h>
+
+namespace peal {
+
+// The smallest unsigned type that holds kBytes bytes.
+template <size_t kBytes>
+  requires(kBytes >= 1 && kBytes <= 8)
+using IntegerOfBytes = std::conditional_t<
+    (kBytes == 1), uint8_t,
+    std::conditional_t<(kBytes == 2), uint16_t, std::conditional_t<(kBytes <= 4), uint32_t, uint64_t>>>;
+
+namespace detail {
+
+// Throws std::invalid_argument unless `width` is 1 to 8.
+inline void check_width(size_t width) {
+  if (width - 1 >= sizeof(uint64_t)) [[unlikely]]
+    throw_bad_value("an integer of {} bytes; 1 to 8 are possible", width);
+}
+
+// Swaps the bytes of `word` unless this machine has them in that order.
+inline uint64_t in_order(uint64_t word, bool big_endian) {
+  return big_endian == (std::endian::native == std::endian::big) ? word : std::byteswap(word);
+}
+
+// The integer in the first `width` bytes of the memory of `word`.
+inline uint64_t integer_in_word(uint64_t word, size_t width, bool big_endian) {
+  const size_t unused_bits = 8 * (sizeof word - width);
+  if (big_endian) [[likely]]
+    return in_order(word, true) >> unused_bits;
+  return in_order(word, false) << unused_bits >> unused_bits;
+}
+// The opposite: a word whose memory begins with the `width` bytes of `value`.
+inline uint64_t word_with_integer(uint64_t value, size_t width, bool big_endian) {
+  return in_order(big_endian ? value << 8 * (sizeof value - width) : value, big_endian);
+}
+
+// `bytes` has `width` bytes at least. One load if it has 8.
+inline uint64_t load_integer(std::string_view bytes, size_t width, bool big_endian) {
+  uint64_t word = 0;
+  if (bytes.size() >= sizeof word) [[likely]] {
+    std::memcpy(&word, bytes.data(), sizeof word);
+  } else {
+    std::memcpy(&word, bytes.data(), width);
+  }
+  return integer_in_word(word, width, big_endian);
+}
+
+// Throws std::invalid_argument if `value` needs more than `width` bytes.
+inline void check_fits(uint64_t value, size_t width) {
+  if (value > UINT64_MAX >> 8 * (sizeof value - width)) [[unlikely]]
+    throw_bad_value("{} does not fit into {} bytes", value, width);
+}
+
+}  // namespace detail
+
+// The integer in the first kBytes bytes. Nothing if there are fewer.
+template <size_t kBytes, std::endian kOrder = std::endian::big>
+std::optional<IntegerOfBytes<kBytes>> peek_integer(std::string_view bytes) {
+  if (bytes.size() < kBytes) return std::nullopt;
+  uint64_t word = 0;
+  std::memcpy(&word, bytes.data(), kBytes);
+  return static_cast<IntegerOfBytes<kBytes>>(detail::integer_in_word(word, kBytes, kOrder == std::endian::big));
+}
+template <size_t kBytes, std::endian kOrder = std::endian::big>
+std::optional<IntegerOfBytes<kBytes>> peek_integer(Buffer& input) {
+  if (input.size() < kBytes) return std::nullopt;
+  return peek_integer<kBytes, kOrder>(input.view(kBytes));
+}
+
+// The same, and removes the bytes. Removes nothing if there are fewer than kBytes.
+template <size_t kBytes, std::endian kOrder = std::endian::big>
+std::optional<IntegerOfBytes<kBytes>> read_integer(std::string_view& bytes) {
+  const auto value = peek_integer<kBytes, kOrder>(bytes);
+  if (value) bytes.remove_prefix(kBytes);
+  return value;
+}
+template <size_t kBytes, std::endian kOrder = std::endian::big>
+std::optional<IntegerOfBytes<kBytes>> read_integer(Buffer& input) {
+  const auto value = peek_integer<kBytes, kOrder>(input);
+  if (value) input.consume(kBytes);
+  return value;
+}
+
+// Appends the kBytes bytes of `value`. A value that needs more throws std::invalid_argument, and nothing is appended.
+template <size_t kBytes, std::endian kOrder = std::endian::big>
+  requires(kBytes >= 1 && kBytes <= 8)
+void append_integer(Buffer& output, uint64_t value) {
+  detail::check_fits(value, kBytes);
+  const uint64_t word = detail::word_with_integer(value, kBytes, kOrder == std::endian::big);
+  std::memcpy(output.prepare(kBytes).data(), &word, kBytes);
+  output.commit(kBytes);
+}
+template <size_t kBytes, std::endian kOrder = std::endian::big>
+  requires(kBytes >= 1 && kBytes <= 8)
+void append_integer(std::string& output, uint64_t value) {
+  detail::check_fits(value, kBytes);
+  const uint64_t word = detail::word_with_integer(value, kBytes, kOrder == std::endian::big);
+  output.append(reinterpret_cast<const char*>(&word), kBytes);
+}
+
+}  // namespace peal
