@@ -111,7 +111,7 @@ TEST_F(InspectorLayerTest, figures_of_a_layer_are_told_once_however_many_loops_u
   const std::string page = get("/servers", "text/html");
   EXPECT_THAT(page, HasSubstr("<th>certificate left</th>"));
   EXPECT_THAT(page, testing::ContainsRegex("<td class=\"n\">(89 d 23|90 d 0) h</td>"));
-  EXPECT_THAT(page, Not(HasSubstr("bad")));
+  EXPECT_THAT(page, Not(HasSubstr("class=\"n bad\"")));
 }
 
 TEST_F(InspectorLayerTest, certificate_that_ends_soon_is_marked) {

@@ -18,7 +18,7 @@ std::string_view to_string(CloseReason reason) {
     case CloseReason::kPeerClosed: return "closed by the peer";
     case CloseReason::kReset: return "reset by the peer";
     case CloseReason::kFailed: return "the socket failed";
-    case CloseReason::kTruncated: return "the peer ended without saying so";
+    case CloseReason::kTruncated: return "the peer ended too early";
     case CloseReason::kInputLimit: return "too much unconsumed input";
     case CloseReason::kOutputLimit: return "too much unsent output";
     case CloseReason::kLingerTimeout: return "the peer did not end in time";
@@ -33,6 +33,7 @@ std::string_view to_string(CloseReason reason) {
     case CloseReason::kEvicted: return "idle when the server was full";
     case CloseReason::kDrainDeadline: return "not done when the drain was to be";
     case CloseReason::kSendRefused: return "its loop refused what was sent from another thread";
+    case CloseReason::kBadMessage: return "the peer sent a message that breaks the protocol";
   }
   return "unknown";
 }

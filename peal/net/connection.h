@@ -76,6 +76,13 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
     ignores_peer_end_ = ignores_peer_end_ || is_open();
     close();
   }
+  // Ends gracefully, as close() does, because the peer sent what this side cannot read: mark_refused(), then the end. A
+  // Client connects anew if ClientOptions::retry says so.
+  void refuse(Trouble why);
+  // The connection stays open, so that the peer can be told what was wrong. However it ends then, its CloseReason is
+  // kTruncated if `why` is Trouble::kTruncated, otherwise kBadMessage, and error() answers `why`. Counts in
+  // NetStats::bad_messages. Does nothing if the connection was refused before, or is ending.
+  void mark_refused(Trouble why);
   // Ends with RST, dropping what is queued.
   void abort();
   // Has on_writable called once more, when the kernel has all that was sent (unless the connection ends first).
@@ -136,7 +143,8 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   // Not after a reset nor in on_close (ENOTCONN, EBADF), unless remember_peer or the flight recorder is on.
   Result<SocketAddress> peer_address() const;
   Result<void> set_option(SocketOption option, int value);
-  // What the socket or the layer failed with, for on_close: an errno, a Trouble, or StreamPort::errors() has it.
+  // What the socket or the layer failed with, for on_close: an errno, a Trouble, or StreamPort::errors() has it. After
+  // mark_refused(): its Trouble.
   std::error_code error() const;
   // What its layer has agreed on with the peer; ENOTSUP without one. Not in on_close (EBADF).
   Result<LayerFacts> layer_facts() const { return port_->layer_facts(stream_); }
@@ -293,6 +301,8 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   void follow_flow();
   bool expects_no_input() const { return peer_ended_ || ignores_peer_end_; }
   CloseReason note_error(std::error_code error);
+  // What the user is told: reason_, unless the peer was refused.
+  CloseReason shown_reason() const;
   void end_gracefully(CloseReason reason);
   void look_whether_acknowledged();
   bool end_over_budget();
@@ -331,6 +341,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   bool peer_ended_ : 1 = false;
   bool ignores_peer_end_ : 1 = false;  // its end is not waited for: close_when_sent()
   bool ended_here_ : 1 = false;        // close() or abort() was called
+  bool refused_ : 1 = false;           // error_ says why: mark_refused()
   bool expects_input_ : 1 = false;
   bool awaits_seat_ : 1 = false;  // an accepted stream that waits for another's place (admission.h)
 

@@ -20,7 +20,8 @@ enum class CloseReason : uint8_t {
   kPeerClosed,     // the peer's FIN
   kReset,          // the peer's RST: ECONNRESET, EPIPE
   kFailed,         // any other error of the socket, or of the layer it runs over; see Connection::error()
-  kTruncated,      // the peer ended without the end mark of the layer it runs over: what it sent may be cut short
+  kTruncated,      // the peer ended inside a message: without the end mark of the layer that the connection runs over,
+                   // or with input that on_message had left as incomplete
   kInputLimit,     // the callback left more than input_limit_bytes unconsumed
   kOutputLimit,    // more than output_limit_bytes were queued
   kLingerTimeout,  // the peer had everything, and did not end within linger_timeout
@@ -35,6 +36,7 @@ enum class CloseReason : uint8_t {
   kEvicted,        // the server was full, and this one idle for longest
   kDrainDeadline,  // Server::drain ran out of time
   kSendRefused,    // what was sent from another thread found the loop's mailbox full (LoopOptions::post_limit)
+  kBadMessage,     // the peer sent a message that breaks its protocol: Connection::refuse(); error() says which rule
 };
 std::string_view to_string(CloseReason reason);
 
@@ -47,6 +49,7 @@ struct BasicConnectionCallbacks {
   // Output that had crossed the high-water mark has drained to half of it, or has failed: can_send() tells.
   Slot<void(Connection&)> on_writable = nullptr;
   // The peer sent FIN and will send no more. With this set, the connection stays open for sending until close().
+  // Without it the connection ends: with kPeerClosed, or with kTruncated if on_message has left input unconsumed.
   Slot<void(Connection&)> on_peer_end = nullptr;
   // The server drains: close() when all is done. Without it a connection closes once it has no unconsumed input.
   Slot<void(Connection&)> on_drain = nullptr;

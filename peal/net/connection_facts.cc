@@ -18,9 +18,22 @@ constexpr unsigned kOfPort = 0x8000;
 CloseReason Connection::note_error(std::error_code error) {
   const bool of_port = error.category() == port_->errors();
   const unsigned category = error.category() == trouble_category() ? kOfTrouble : of_port ? kOfPort : 0;
-  error_ = static_cast<uint16_t>(static_cast<unsigned>(error.value()) | category);
+  const auto packed = static_cast<uint16_t>(static_cast<unsigned>(error.value()) | category);
+  if (!refused_) error_ = packed;
   if (error == Trouble::kTruncated) return CloseReason::kTruncated;
-  return error_ == ECONNRESET || error_ == EPIPE ? CloseReason::kReset : CloseReason::kFailed;
+  return packed == ECONNRESET || packed == EPIPE ? CloseReason::kReset : CloseReason::kFailed;
+}
+
+void Connection::mark_refused(Trouble why) {
+  if (refused_ || !(is_open() || is_beginning())) return;
+  note_error(why);
+  refused_ = true;
+  ++set_->stats().bad_messages;
+}
+
+CloseReason Connection::shown_reason() const {
+  if (!refused_) return reason_;
+  return error() == Trouble::kTruncated ? CloseReason::kTruncated : CloseReason::kBadMessage;
 }
 
 std::error_code Connection::error() const {

@@ -19,8 +19,9 @@ struct NetStats {
   uint64_t memory_closes = 0;  // ended with CloseReason::kMemoryBudget
   uint64_t lost_calls = 0;     // through a handle whose loop refused the post
   uint64_t idle_closes = 0;
-  uint64_t slow_closes = 0;  // CloseReason::kReadTooSlow, kWriteTooSlow and kNeitherRead
-  uint64_t evicted = 0;      // to make room for another
+  uint64_t slow_closes = 0;   // CloseReason::kReadTooSlow, kWriteTooSlow and kNeitherRead
+  uint64_t evicted = 0;       // to make room for another
+  uint64_t bad_messages = 0;  // Connection::mark_refused(): CloseReason::kBadMessage, or kTruncated inside a message
   uint64_t refused = 0;  // closed before on_open, the server being full: nobody was idle, or it shook hands for longest
   uint64_t drained = 0;  // ended while the server drained, in time
   uint64_t drain_forced = 0;
@@ -29,8 +30,8 @@ struct NetStats {
     for (uint64_t NetStats::* counter :
          {&NetStats::opened, &NetStats::closed, &NetStats::connect_failed, &NetStats::handshakes_failed,
           &NetStats::exceptions, &NetStats::late_calls, &NetStats::memory_pauses, &NetStats::memory_closes,
-          &NetStats::lost_calls, &NetStats::idle_closes, &NetStats::slow_closes, &NetStats::evicted, &NetStats::refused,
-          &NetStats::drained, &NetStats::drain_forced}) {
+          &NetStats::lost_calls, &NetStats::idle_closes, &NetStats::slow_closes, &NetStats::evicted,
+          &NetStats::bad_messages, &NetStats::refused, &NetStats::drained, &NetStats::drain_forced}) {
       this->*counter += other.*counter;
     }
     return *this;

@@ -44,7 +44,7 @@ TEST_P(TlsConnectionTest, fin_without_close_notify_is_truncation) {
   peer.send("is that all?");
   ASSERT_TRUE(noted("message 12"));
   peer.raw.fin();
-  ASSERT_TRUE(noted("the peer ended without saying so: " + make_error_code(Trouble::kTruncated).message()));
+  ASSERT_TRUE(noted("the peer ended too early: " + make_error_code(Trouble::kTruncated).message()));
 }
 
 TEST_P(TlsConnectionTest, close_notify_is_an_end_and_answered_by_one) {

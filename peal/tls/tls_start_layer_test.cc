@@ -95,7 +95,7 @@ TEST_P(TlsStartLayerTest, fin_without_close_notify_is_truncation) {
   peer.send("two\n");
   ASSERT_TRUE(hears(peer, "heard two\n"));
   peer.raw.fin();
-  ASSERT_TRUE(noted("the peer ended without saying so"));
+  ASSERT_TRUE(noted("the peer ended too early"));
   EXPECT_EQ(error, make_error_code(Trouble::kTruncated));
 }
 

@@ -171,7 +171,7 @@ class ChaosParty {
       case CloseReason::kAborted: return record_.aborts;
       case CloseReason::kCallbackThrew: return record_.threw;
       case CloseReason::kPipeEnded: return record_.relayed.has_value();
-      case CloseReason::kTruncated: return world_.layer != ChaosLayer::kPlain;
+      case CloseReason::kTruncated: return world_.layer != ChaosLayer::kPlain || record_.keeps_input;
       case CloseReason::kFailed: return world_.layer != ChaosLayer::kPlain || !world_.undisturbed();
       case CloseReason::kIdle: return world_.by_deadlines;
       case CloseReason::kDrainDeadline: return record_.drained || owner_->drained;

@@ -46,7 +46,9 @@ bool ended_well(const ChaosRecord& record) {
 // What an end that the peer meant has lost.
 void judge_ends(ChaosWorld& world) {
   for (const ChaosRecord& record : world.records) {
-    if (record.reason == CloseReason::kTruncated && record.peer != nullptr && !record.peer->relayed) {
+    // Input that is left unconsumed makes any end of the peer one that is too early.
+    const bool truncated = record.reason == CloseReason::kTruncated && !record.keeps_input;
+    if (truncated && record.peer != nullptr && !record.peer->relayed) {
       const ChaosRecord& peer = *record.peer;
       const bool why =
           peer.unsure || !peer.reason || !ended_well(peer) || peer.layer_at != record.layer_at || !world.undisturbed();

@@ -159,7 +159,7 @@ def test_a_marked_end_before_the_answer_is_no_truncation(authority, reader):
     (b"\x15\x03\x03\0\2\2\x46", "the peer's alert: protocol version (70)"),
     (b"\x15\x03\x03\0\2\2\x50", "the peer's alert: internal error (80)"),
     (b"\x15\x03\x03\0\2\2\x74", "the peer's alert: certificate required (116)"),
-    (b"", "the peer ended without saying so: what it sent may be cut short")])
+    (b"", "the peer ended too early: what it sent may be cut short")])
 def test_a_server_that_does_not_shake_hands(authority, reader, says, why):
     def serve(peer):
         with contextlib.suppress(ConnectionError):

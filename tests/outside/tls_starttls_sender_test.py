@@ -166,7 +166,7 @@ def test_answers_injected_behind_the_go_ahead_are_not_believed(authority, inject
         code, out, sentence = send(f"localhost:{port}", authority.certificate)
         assert (code, out) == (1, "")
         assert sentence in ("no TLS: the peer does not speak TLS",
-                            "no TLS: the peer ended without saying so: what it sent may be cut short")
+                            "no TLS: the peer ended too early: what it sent may be cut short")
 
 
 def test_the_honest_server_behind_who_injected_gets_nothing(authority):

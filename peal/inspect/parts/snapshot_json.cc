@@ -160,6 +160,7 @@ Json server_json(const ServerSnapshot& server, std::chrono::system_clock::time_p
             {"evicted", stats.evicted},
             {"refused", stats.refused},
             {"handshakes_failed", stats.handshakes_failed},
+            {"bad_messages", stats.bad_messages},
             {"memory_pauses", stats.memory_pauses},
             {"memory_closes", stats.memory_closes},
             {"late_calls", stats.late_calls},

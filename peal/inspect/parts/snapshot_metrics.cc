@@ -95,6 +95,8 @@ constexpr ServerMetric kServerCounters[] = {
      [](const ServerSnapshot& server) { return plain(server.stats.refused); }},
     {"server_failed_handshakes", "", "Connections closed before they were open: the peer did not shake hands.",
      [](const ServerSnapshot& server) { return plain(server.stats.handshakes_failed); }},
+    {"server_bad_messages", "", "Connections closed because the peer broke the framing or ended inside a message.",
+     [](const ServerSnapshot& server) { return plain(server.stats.bad_messages); }},
     {"server_memory_closes", "", "Connections closed because the process held too much memory.",
      [](const ServerSnapshot& server) { return plain(server.stats.memory_closes); }},
     {"server_late_calls", "", "Calls through handles whose connection had gone.",

@@ -205,6 +205,19 @@ TEST_P(StartLayerLifeTest, refused_it_takes_nothing) {
   EXPECT_TRUE(ask([&] { return handle.run([](Connection& connection) { EXPECT_TRUE(connection.is_open()); }); }));
 }
 
+// Not open meanwhile, it ends at once.
+TEST_P(StartLayerLifeTest, peer_is_refused_meanwhile) {
+  ConnectionCallbacks callbacks = noting();
+  callbacks.on_open = [](Connection& connection) {
+    EXPECT_TRUE(connection.start_layer());
+    connection.refuse(Trouble::kBadMessage);
+  };
+  auto server = serve_later(std::move(callbacks));
+  RawPeer peer = connect_peer();
+  ASSERT_TRUE(noted("the peer sent a message that breaks the protocol"));
+  EXPECT_EQ(ask([&] { return server->stats().bad_messages; }), 1u);
+}
+
 // What a pause has kept is shown again from the loop; what the callback leaves then goes to the layer.
 TEST_P(StartLayerLifeTest, from_a_message_that_is_shown_again) {
   ConnectionCallbacks callbacks = noting();
@@ -247,7 +260,7 @@ TEST_P(StartLayerLifeTest, from_on_writable_and_from_the_peers_end) {
   auto other = serve_later(std::move(at_its_end));
   RawPeer ends = connect_peer();
   ends.fin();
-  ASSERT_TRUE(noted("the peer ended without saying so"));
+  ASSERT_TRUE(noted("the peer ended too early"));
   EXPECT_EQ(other->stats().handshakes_failed, 1u);
 }
 

@@ -75,13 +75,13 @@ class TwoEnds {
   bool client_secured = false;
   ConnectionHandle here;
   ConnectionHandle there;
-  std::error_code error;  // of the last that ended with one
+  std::error_code error;  // of the client that was the last to end with one
 
  private:
   ConnectionCallbacks noting(std::string who) {
     ConnectionCallbacks callbacks;
     callbacks.on_close = [this, who = std::move(who)](Connection& connection, CloseReason reason) {
-      if (connection.error()) error = connection.error();
+      if (connection.error() && who == "c ") error = connection.error();
       journal.add(who + std::string(to_string(reason)));
     };
     return callbacks;

@@ -233,7 +233,7 @@ TEST_P(StartLayerTest, peer_that_leaves_meanwhile_ends_it_once) {
   RawPeer leaves = starting(connect_peer());
   leaves.fin();
   EXPECT_TRUE(ends(leaves));
-  ASSERT_TRUE(noted("the peer ended without saying so"));
+  ASSERT_TRUE(noted("the peer ended too early"));
   EXPECT_EQ(error, make_error_code(Trouble::kTruncated));
   RawPeer resets = starting(connect_peer());
   resets.reset();

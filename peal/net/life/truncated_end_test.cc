@@ -29,7 +29,7 @@ class TruncatedEndTest : public test::OverLayerTest {
   std::error_code error;
 };
 
-const std::string kTold = "the peer ended without saying so";
+const std::string kTold = "the peer ended too early";
 
 TEST_P(TruncatedEndTest, is_no_end_of_the_peers) {
   auto server = serve_over_layer(noting());

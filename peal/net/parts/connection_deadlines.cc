@@ -231,7 +231,7 @@ void Connection::log_abnormal_end() {
   using enum CloseReason;
   constexpr std::array kNormal{kLocal,       kAborted, kPeerClosed, kPipeEnded,
                                kLoopStopped, kIdle,    kEvicted,    kDrainDeadline};
-  if (std::ranges::find(kNormal, reason_) != kNormal.end()) return;
+  if (std::ranges::find(kNormal, shown_reason()) != kNormal.end()) return;
   std::optional<uint64_t> suppressed = set_->dump_limiter().admit(loop().now());
   if (!suppressed) return;
   auto text = [](const Result<SocketAddress>& address) { return address ? address->to_string() : "?"; };
@@ -239,7 +239,7 @@ void Connection::log_abnormal_end() {
   std::string events = loop().flight_recorder()->dump(flight_id(), 64, words);
   if (events.ends_with('\n')) events.pop_back();
   PEAL_LOG_WARN("connection {} <- {} ended: {} ({} such ends untold); its last events:\n{}", text(local_address()),
-                text(peer_address()), to_string(reason_), *suppressed, LogLines{events});
+                text(peer_address()), to_string(shown_reason()), *suppressed, LogLines{events});
 }
 
 }  // namespace peal

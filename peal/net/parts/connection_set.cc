@@ -112,7 +112,7 @@ void ConnectionSet::release(Connection& connection) {
   const bool was_open = connection.was_open_;
   if (was_open) {
     ++stats_.closed;
-    if (!retired_) call(callbacks_->on_close, connection, connection.reason_);
+    if (!retired_) call(callbacks_->on_close, connection, connection.shown_reason());
   } else if (on_connect_done) {
     ++stats_.connect_failed;
   }

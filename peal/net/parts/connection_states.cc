@@ -195,6 +195,8 @@ void Connection::on_receive_end(std::error_code error) {
     pipe_pair()->peer_ended(*this);
   } else if (is_open() && set_->callbacks().on_peer_end) {
     if (!set_->call(set_->callbacks().on_peer_end, *this)) end(CloseReason::kCallbackThrew);
+  } else if (is_open() && has_kept()) {
+    return refuse(Trouble::kTruncated);
   } else {
     return end_gracefully(is_open() ? CloseReason::kPeerClosed : reason_);
   }
@@ -214,6 +216,12 @@ void Connection::close() {
   if (is_beginning()) end(CloseReason::kLocal);
 }
 
+void Connection::refuse(Trouble why) {
+  mark_refused(why);
+  if (is_open()) return end_gracefully(CloseReason::kBadMessage);
+  if (is_beginning()) end(CloseReason::kBadMessage);
+}
+
 void Connection::abort() {
   ended_here_ = true;
   end(CloseReason::kAborted, CloseHow::kReset);
@@ -224,6 +232,8 @@ void Connection::end_gracefully(CloseReason reason) {
   const bool is_over = expects_no_input() && port_->queued_bytes(stream_) == 0;
   if (is_over && (port_->adopts_open() || !is_open())) return end(reason);
   if (!is_open()) return;
+  // Nobody is shown the input that is kept, unless the protocol reads when it wants to.
+  if (!set_->callbacks().awaits_input) take_kept();
   const bool was_piped = is_piped();
   // Where all is over, a layer's end mark is still to find room below it.
   enter(is_over ? State::kLingering : State::kEnding);
@@ -248,7 +258,7 @@ void Connection::end(CloseReason reason, CloseHow how) {
   if (pipe_pair() != nullptr) pipe_pair()->count_spliced();
   enter(State::kClosed);
   reason_ = reason;
-  record(FlightKind::kClosing, static_cast<uint64_t>(reason));
+  record(FlightKind::kClosing, static_cast<uint64_t>(shown_reason()));
   if (has(kRecorded)) log_abnormal_end();
   set_->note_end(*this, how);
   port_->close(stream_, how);
