@@ -36,7 +36,8 @@ Why why_of(CloseReason reason, std::error_code error) {
     case CloseReason::kPeerClosed:
     case CloseReason::kReset: return ECONNRESET;
     case CloseReason::kFailed:
-    case CloseReason::kTruncated: return detail::why_of(error);
+    case CloseReason::kTruncated:
+    case CloseReason::kBadMessage: return detail::why_of(error);
     case CloseReason::kLoopStopped: return detail::why_of(Trouble::kLoopStopped);
     default: return ECONNABORTED;
   }
@@ -184,6 +185,12 @@ Result<void> StreamState::pipe_to(StreamState& other, const PipeOptions& options
   return pipe(*connection, *other.connection, options, std::move(done));
 }
 
+Result<std::optional<Buffer>> StreamState::end_of_messages() {
+  if (why != 0) return failed(why);
+  if (!input->empty()) return failed(mark_refused(Trouble::kTruncated));
+  return std::optional<Buffer>();
+}
+
 void StreamState::end(void (Connection::*how)()) {
   if (connection == nullptr) return;
   (connection->*how)();
@@ -266,7 +273,10 @@ ConnectionHandle Stream::handle() const {
 void Stream::Leave::operator()(detail::StreamState* state) const {
   PEAL_ASSERT(state->reader.idle() && state->writers.empty() && state->flushers.empty() && state->starters.empty(),
               "a stream is destroyed while a coroutine waits in it, {} bytes unread", state->input->size());
-  if (state->connection != nullptr) state->connection->close();
+  if (state->connection != nullptr) {
+    state->connection->close();
+    state->connection->kept_input().clear();  // nobody reads it any more
+  }
   state->held_by_stream = false;
   if (!state->held_by_connection) delete state;
 }

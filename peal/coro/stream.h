@@ -25,128 +25,15 @@
 
 #include <peal/base/callback.h>
 #include <peal/base/memory/buffer.h>
+#include <peal/coro/stream_state.h>
 #include <peal/coro/task.h>
 #include <peal/net/connection.h>
 #include <peal/net/pipe.h>
+#include <peal/wire/framing/frame.h>
 
 namespace peal {
 
-class StreamReadMessage;
-
 namespace detail {
-
-class WriteWait;
-class FlushWait;
-
-// Whoever reads, from when it waits until it is resumed. One does at a time: so this is the stream's, and not made anew
-// by each read, in its frame.
-class ReadWait final : public Wait {
- public:
-  // Nobody reads.
-  bool idle() const { return marks_ == 0; }
-  bool waits() const { return (marks_ & (kAny | kMessage)) != 0; }
-  // For whatever comes, whenever.
-  bool takes_any() const { return marks_ == kAny; }
-  // What is waited for; null: whatever comes.
-  StreamReadMessage* message() const { return (marks_ & kMessage) != 0 ? message_ : nullptr; }
-  template <class Promise>
-  bool wait(std::coroutine_handle<Promise> handle, StreamReadMessage* message, std::optional<Duration> timeout) {
-    marks_ = message == nullptr ? kAny : kMessage;
-    if (message != nullptr) message_ = message;
-    if (timeout) set_timeout(*timeout);
-    return begin(handle);
-  }
-  void satisfied() noexcept { cancel(0); }
-  // The same of one that takes_any(), past the stream's input, when not ReadyQueue::busy().
-  void satisfied_by(Buffer& more) noexcept {
-    arriving = &more;
-    marks_ = 0;
-    complete_now();
-  }
-  void cancel(Why why) noexcept override {
-    marks_ = (marks_ & (kTimed | kSelected)) | kReady;
-    complete(why);
-  }
-  // In await_resume(), unless something is arriving. Answers how the wait ended.
-  Why rest() {
-    marks_ = 0;
-    return std::exchange(why_, 0);
-  }
-
-  Buffer* arriving = nullptr;
-
- private:
-  static constexpr uint32_t kAny = 2;
-  static constexpr uint32_t kMessage = 4;
-  static constexpr uint32_t kReady = 8;  // to be resumed
-
-  StreamReadMessage* message_;
-};
-
-// Owned by the Stream and by the connection's context, whichever dies last.
-class StreamState {
- public:
-  explicit StreamState(Connection& its_connection) : connection(&its_connection), input(&its_connection.kept_input()) {}
-
-  void received(Buffer& more);
-  void peer_ended();
-  void writable();
-  // The connection is no more, or as good as: `why` is what later calls fail with.
-  void fail(Why why);
-  Why why_no_write() const;
-  void gone(CloseReason reason, std::error_code error);
-  void shutdown_send();
-  // After shutdown_send(), while what was written before may still leave.
-  bool may_flush() const {
-    return send_ended && connection != nullptr && connection->is_open() && !connection->error();
-  }
-  // Gives what was not read to the other, and joins the two.
-  Result<void> pipe_to(StreamState& other, const PipeOptions& options, Callback<void(PipeReport)> on_done);
-  // A read waits for more. While input is shown, the connection looks for itself when that is over.
-  void await_input() {
-    if (input == &connection->kept_input()) connection->await_input();
-  }
-  // The stream's own end.
-  void end(void (Connection::*how)());
-  // 0: it begins.
-  Why start_layer(std::string_view host);
-  void secured();
-  // Unless others wait to: then, and when the output gets above the high-water mark, false.
-  bool send(Buffer& bytes) { return writable_now && connection->send(std::move(bytes)); }
-  bool send(std::string_view bytes) { return writable_now && connection->send(bytes); }
-  bool send(const FileRange& range) {
-    if (writable_now) connection->send_file(range);
-    return send(std::string_view());
-  }
-
-  Connection* connection;  // null once gone
-  Buffer* input;           // what nobody has read: the connection keeps it, is showing it, or has left it in `rest`
-  Buffer rest;
-  ReadWait reader;
-  WaitList<WriteWait> writers;
-  WaitList<FlushWait> flushers;
-  WaitList<FlushWait> starters;  // of the layer
-  std::optional<CloseReason> reason;
-  std::shared_ptr<void> keeper;  // what the connection needs to live, and dies with it
-  Why why = 0;                   // what the end of input means: 0 is the peer's FIN
-  bool over = false;             // no more input
-  bool writable_now = true;      // below the high-water mark and nobody waits
-  bool above = false;            // the high-water mark
-  bool send_ended = false;       // by shutdown_send()
-  bool securing = false;         // the layer is on its way: who writes or flushes waits for it
-  bool held_by_stream = true;
-  bool held_by_connection = true;
-  uint32_t high_water_bytes = 64 * 1024;
-
- private:
-  bool may_be_piped() const;
-  void received_slow(Buffer& more);
-  // Resumes the reader if the input suffices.
-  void look();
-  void pump_writers();
-  void pump_flushers();
-  void fail_writers(Why with);
-};
 
 // A read with a deadline. Refers to the read, which lives on in the same expression: g++ 12 would move it.
 template <class Read>
@@ -156,7 +43,7 @@ struct ReadUntil {
   bool await_suspend(std::coroutine_handle<Promise> handle) {
     return read.await_suspend(handle, timeout);
   }
-  Result<Buffer> await_resume() { return read.await_resume(); }
+  auto await_resume() { return read.await_resume(); }
 
   Read& read;
   const Duration timeout;
@@ -203,20 +90,18 @@ class [[nodiscard]] StreamRead final : public detail::Reading<StreamRead> {
     return Result<Buffer>(std::move(*state_.input));
   }
   bool suffices() const { return state_.input->holds_blocks(); }
-  static StreamReadMessage* message() { return nullptr; }
+  static detail::MessageRead* message() { return nullptr; }
 };
 
 // Until a delimiter, or a number of bytes.
-class [[nodiscard]] StreamReadMessage final : public detail::Reading<StreamReadMessage> {
+class [[nodiscard]] StreamReadMessage final : public detail::MessageRead, public detail::Reading<StreamReadMessage> {
  public:
   StreamReadMessage(detail::StreamState& state, std::string_view delimiter, size_t bytes)
       : Reading(state), delimiter_(delimiter), bytes_(bytes) {}
   Result<Buffer> await_resume();
-  // Whether the message is there, or can never be.
-  bool suffices();
-  // None of the input is there any more.
-  void search_anew() { searched_ = 0; }
-  StreamReadMessage* message() { return this; }
+  bool suffices() override;
+  void search_anew() override { searched_ = 0; }
+  detail::MessageRead* message() { return this; }
 
  private:
   friend class Stream;
@@ -227,6 +112,32 @@ class [[nodiscard]] StreamReadMessage final : public detail::Reading<StreamReadM
   size_t searched_ = 0;
   size_t found_ = 0;  // how long the message is
   bool too_long_ = false;
+};
+
+// The next message of a framing (peal/wire/framing/frame.h). The framing is borrowed until the await ends.
+template <Framing Its>
+class [[nodiscard]] StreamReadFrame final : public detail::MessageRead, public detail::Reading<StreamReadFrame<Its>> {
+ public:
+  StreamReadFrame(detail::StreamState& state, const Its& framing)
+      : detail::Reading<StreamReadFrame>(state), framing_(framing) {}
+  Result<std::optional<Buffer>> await_resume() {
+    detail::StreamState& state = this->state_;
+    if (const detail::Why why = state.reader.rest(); why != 0) return detail::failed(why);
+    if (found_.state == FrameState::kMore) return state.end_of_messages();
+    if (found_.state != FrameState::kWhole) return detail::failed(state.mark_refused(trouble_of(found_.state)));
+    std::optional<Buffer> body(std::in_place);
+    take_body(*state.input, found_, *body);
+    return body;
+  }
+  bool suffices() override {
+    found_ = framing_.peek(*this->state_.input);
+    return found_.state != FrameState::kMore;
+  }
+  detail::MessageRead* message() { return this; }
+
+ private:
+  const Its& framing_;
+  FramePeek found_;
 };
 
 namespace detail {
@@ -309,6 +220,15 @@ class Stream {
   }
   // As many bytes; none is an empty Buffer at once. The end of input as above.
   StreamReadMessage read_exactly(size_t bytes) { return {*state_, {}, bytes}; }
+  // The body of the next message, in the blocks it arrived in. An empty optional means that the peer has ended and that
+  // no message is left. Fails with Trouble::kMessageTooLong or kMessageTooShort if the message breaks the framing, and
+  // with Trouble::kTruncated if the input ends inside a message. These three call Connection::mark_refused(): a
+  // coroutine may still write, to tell the peer, and when the stream is closed or destroyed the reason is kBadMessage
+  // or kTruncated. Give a DelimiterFraming a name: g++ 12 destroys a temporary one twice.
+  template <Framing Its>
+  StreamReadFrame<Its> read(const Its& framing) {
+    return {*state_, framing};
+  }
   // Sends at once. Done when the output queue is below the high-water mark; while it is above, a message waits here, in
   // FIFO order. An error leaves open whether it goes out, but never half of it while the connection stands.
   detail::WriteWait write(Buffer&& bytes) { return {state_->send(bytes), *state_, bytes}; }
