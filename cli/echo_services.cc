@@ -3,9 +3,14 @@
 
 #include <utility>
 
-#include <models/common/echo/echo_frame.h>
+#include <peal/wire/framing/length_framing.h>
 
 namespace peal::cli {
+namespace {
+
+constexpr LengthFraming kFraming{.limit_bytes = 1024 * 1024};
+
+}  // namespace
 
 SharedConnectionCallbacks ping_pong() {
   return {.on_message = [](Connection& connection, Buffer& input) { connection.send(std::move(input)); }};
@@ -23,27 +28,21 @@ Task<> ping_pong_task(Stream stream) {
 // Frames that came together leave together, in the blocks they came in.
 SharedConnectionCallbacks framed_echo() {
   return {.on_message = [](Connection& connection, Buffer& input) {
-    const EchoFrameDecoder decoder;
     Buffer frame;
-    EchoFrameState state = decoder.next_frame(input, frame);
-    for (; state == EchoFrameState::kWhole; state = decoder.next_frame(input, frame)) connection.send(std::move(frame));
-    if (state == EchoFrameState::kTooLarge) connection.close();
+    FrameState state = FrameState::kMore;
+    while ((state = kFraming.next_frame(input, frame)) == FrameState::kWhole) connection.send(std::move(frame));
+    if (state != FrameState::kMore) connection.refuse(trouble_of(state));
   }};
 }
 
 Task<> framed_echo_task(Stream stream) {
-  const EchoFrameDecoder decoder;
   for (;;) {
-    auto frame = co_await stream.read_exactly(kEchoHeaderBytes);
-    if (!frame || frame->empty()) co_return;
-    const EchoFramePeek peek = decoder.peek(*frame);
-    if (peek.state == EchoFrameState::kTooLarge) co_return;
-    if (peek.body_bytes > 0) {
-      auto body = co_await stream.read_exactly(peek.body_bytes);
-      if (!body || body->empty()) co_return;
-      frame->append(std::move(*body));
-    }
-    if (!co_await stream.write(std::move(*frame))) co_return;
+    auto body = co_await stream.read(kFraming);
+    if (!body || !*body) co_return;
+    Buffer frame;
+    kFraming.append(frame, std::move(**body));
+    const auto sent = co_await stream.write(std::move(frame));
+    if (!sent) co_return;
   }
 }
 

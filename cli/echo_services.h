@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What `peal serve` serves, each with callbacks and as a coroutine: `pingpong` sends back whatever bytes arrive, `echo`
-// answers each frame with the same one (models/common/echo/echo_frame.h); a frame beyond its 1 MiB closes the
-// connection.
+// answers each frame of LengthFraming with the same frame. A body longer than 1 MiB ends the connection.
 #pragma once
 
 #include <peal/coro/co_server.h>

@@ -7,13 +7,14 @@
 
 #include <gtest/gtest.h>
 
-#include <models/common/echo/echo_frame.h>
 #include <peal/loop/loop_group.h>
 #include <peal/net/server.h>
 #include <tests/support/echo_crowd.h>
 
 namespace peal::cli {
 namespace {
+
+constexpr size_t kLongestBody = 1024 * 1024;
 
 enum class Style : uint8_t { kCallbacks, kCoroutines };
 
@@ -64,7 +65,7 @@ TEST_P(FramedEcho, many_frames_at_once_come_back_in_order) {
 
 TEST_P(FramedEcho, the_smallest_and_the_largest_body) {
   EchoPeer& client = crowd_.join(address_);
-  for (const size_t size : {size_t{0}, size_t{1}, size_t{kEchoBodyMaxBytes}}) {
+  for (const size_t size : {size_t{0}, size_t{1}, kLongestBody}) {
     client.ask(frame_of(std::string(size, 'x')));
     EXPECT_TRUE(answered(client)) << size;
   }
@@ -74,7 +75,7 @@ TEST_P(FramedEcho, one_byte_too_many_closes_the_connection) {
   EchoPeer& client = crowd_.join(address_);
   client.ask(frame_of("right"));
   EXPECT_TRUE(answered(client));
-  client.say(header_of(kEchoBodyMaxBytes + 1));
+  client.say(header_of(kLongestBody + 1));
   EXPECT_TRUE(crowd_.until([&] { return client.ended(); }));
   EXPECT_TRUE(client.answered()) << "nothing more came";
 }

@@ -110,7 +110,7 @@ std::string read_words(ModelArguments& words) {
   options.listen = *address;
   const std::optional<size_t> most = load::parse_size(words.max_frame);
   if (!most) return fmt::format("--max-frame takes a size such as 64KiB, at most 16MiB, not '{}'", words.max_frame);
-  options.max_body_bytes = static_cast<uint32_t>(*most);
+  options.max_body_bytes = *most;
   constexpr TimeOption kWork{
       .name = "--work", .takes = "a time up to 500ms such as 50us", .or_off = true, .most = kLongestWork};
   constexpr TimeOption kSlow{

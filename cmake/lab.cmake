@@ -18,17 +18,12 @@ if(load_sources)
   peal_together(peal_load <nlohmann/json.hpp>)
 endif()
 
-# The concurrency models. Boost.Context changes stacks for the stackful coroutines. `peal serve` speaks their frames,
-# too.
+# The concurrency models. Boost.Context changes stacks for the stackful coroutines.
 find_package(Boost REQUIRED COMPONENTS context)
 peal_lab_sources(model_sources models)
-set(echo_frame ${PROJECT_SOURCE_DIR}/models/common/echo/echo_frame.cc)
-list(REMOVE_ITEM model_sources ${echo_frame})
-add_library(peal_echo_frame STATIC ${echo_frame})
-target_link_libraries(peal_echo_frame PUBLIC peal PRIVATE peal_flags)
 add_library(peal_models STATIC ${model_sources})
 target_include_directories(peal_models PUBLIC ${PROJECT_SOURCE_DIR})
-target_link_libraries(peal_models PUBLIC peal_echo_frame peal PRIVATE peal_flags Boost::context PkgConfig::LIBURING)
+target_link_libraries(peal_models PUBLIC peal PRIVATE peal_flags Boost::context PkgConfig::LIBURING)
 peal_unoptimized_if_sanitized(peal_models)
 if(NOT PEAL_HOT_APART)  # all of them are measured
   peal_together(peal_models)
@@ -43,7 +38,7 @@ set(model_commands ${PROJECT_SOURCE_DIR}/cli/model.cc)
 list(REMOVE_ITEM cli_sources ${cli_main} ${model_main} ${model_commands})
 add_library(peal_cli STATIC ${cli_sources})
 target_include_directories(peal_cli PUBLIC ${PROJECT_SOURCE_DIR})
-target_link_libraries(peal_cli PUBLIC peal_load peal_echo_frame peal_tls peal CLI11::CLI11 nlohmann_json::nlohmann_json
+target_link_libraries(peal_cli PUBLIC peal_load peal_tls peal CLI11::CLI11 nlohmann_json::nlohmann_json
   PRIVATE peal_flags)
 peal_together(peal_cli <CLI/CLI.hpp> <nlohmann/json.hpp>)
 peal_hot(${PROJECT_SOURCE_DIR}/cli/echo_services.cc ${PROJECT_SOURCE_DIR}/cli/http_service.cc)

@@ -14,6 +14,7 @@
 // receive ends and has to be asked for again. A request that computes or sleeps holds up every other connection.
 // There must be an io_uring: Linux 6.1, and nobody who forbids it.
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include <models/common/completion_ring.h>
@@ -21,6 +22,7 @@
 #include <models/common/uring_clients.h>
 #include <models/common/work.h>
 #include <models/models.h>
+#include <peal/wire/framing/length_framing.h>
 
 namespace peal::models {
 namespace {
@@ -29,8 +31,7 @@ namespace {
 constexpr size_t kAsideBytes = 64 * 1024;
 
 struct MultishotClient : UringClient {
-  MultishotClient(Fd its_socket, uint32_t max_body_bytes)
-      : UringClient(std::move(its_socket)), buffer(max_body_bytes) {}
+  MultishotClient(Fd its_socket, size_t max_body_bytes) : UringClient(std::move(its_socket)), buffer(max_body_bytes) {}
 
   bool in_the_middle() const { return sending || buffer.in_frame(); }
 
@@ -99,14 +100,16 @@ class MultishotServer final : public UringClients<MultishotClient> {
 
   // The frames that are whole leave from the provided buffer; what follows them is the beginning of another.
   void answer_in_place(MultishotClient& client, std::span<std::byte> bytes) {
-    size_t whole = 0;
-    EchoFramePeek next = peek_frame(bytes, options().max_body_bytes);
-    for (; next.state == EchoFrameState::kWhole; next = peek_frame(bytes.subspan(whole), options().max_body_bytes)) {
+    const LengthFraming framing{.limit_bytes = options().max_body_bytes};
+    std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    FramePeek next = framing.peek(rest);
+    for (; next.state == FrameState::kWhole; next = framing.peek(rest)) {
       do_work(options().work);
       ++tally().requests;
-      whole += next.frame_bytes();
+      rest.remove_prefix(next.frame_bytes());
     }
-    if (next.state == EchoFrameState::kTooLarge) {
+    const size_t whole = bytes.size() - rest.size();
+    if (next.state == FrameState::kTooLong) {
       ++tally().too_large;
       receive_no_more(client);
     }
@@ -122,7 +125,7 @@ class MultishotServer final : public UringClients<MultishotClient> {
 
   // The frames that are whole in the connection's own buffer.
   void answer(MultishotClient& client) {
-    if (take_frames(client.buffer, options().work, tally()) == EchoFrameState::kTooLarge) receive_no_more(client);
+    if (take_frames(client.buffer, options().work, tally()) == FrameState::kTooLong) receive_no_more(client);
     if (client.buffer.has_answer()) send(client);
   }
 
@@ -156,7 +159,7 @@ class MultishotServer final : public UringClients<MultishotClient> {
     const size_t left = static_cast<size_t>(std::max(result, 0));
     if (left < held.size() && (result > 0 || result == -EAGAIN)) {
       append(client.buffer, held);
-      while (client.buffer.take() == EchoFrameState::kWhole) {
+      while (client.buffer.take() == FrameState::kWhole) {
       }
       client.buffer.sent(left);
     }

@@ -24,8 +24,7 @@ namespace {
 
 // One operation of it is with the kernel, always; when it comes back the next is asked for, or the connection ends.
 struct ReceivingClient : UringClient {
-  ReceivingClient(Fd its_socket, uint32_t max_body_bytes)
-      : UringClient(std::move(its_socket)), buffer(max_body_bytes) {}
+  ReceivingClient(Fd its_socket, size_t max_body_bytes) : UringClient(std::move(its_socket)), buffer(max_body_bytes) {}
 
   EchoBytes buffer;
   bool last_answer = false;  // it sent what cannot be answered
@@ -44,7 +43,7 @@ class ReceiveEachServer final : public UringClients<ReceivingClient> {
     const auto bytes = static_cast<size_t>(completion.result);
     if (kind == UringKind::kReceive) {
       client.buffer.filled(bytes);
-      client.last_answer = take_frames(client.buffer, options().work, tally()) == EchoFrameState::kTooLarge;
+      client.last_answer = take_frames(client.buffer, options().work, tally()) == FrameState::kTooLong;
     } else {
       client.buffer.sent(bytes);
     }

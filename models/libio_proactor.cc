@@ -70,7 +70,7 @@ class ProactiveServer::Client final : public Proactor::Initiator, public SlowNod
 
   void on_read(Moved moved) override {
     if (moved.did != CallOutcome::kDone) return server_.close(*this);
-    ending_ = take_frames(buffer_, server_.run_.options.work, server_.tally_) == EchoFrameState::kTooLarge;
+    ending_ = take_frames(buffer_, server_.run_.options.work, server_.tally_) == FrameState::kTooLong;
     go_on();
   }
   void on_written(Moved moved) override {

@@ -16,24 +16,25 @@
 #include <models/common/peal_service.h>
 #include <models/common/work.h>
 #include <models/models.h>
+#include <peal/wire/framing/length_framing.h>
 
 namespace peal::models {
 namespace {
 
 void answer(Connection& connection, Buffer& input, const ModelOptions& options) {
   auto& client = connection.context<PealClient>();
-  const EchoFrameDecoder decoder(options.max_body_bytes);
+  const LengthFraming framing{.limit_bytes = options.max_body_bytes};
   Buffer frame;
-  EchoFrameState state = decoder.next_frame(input, frame);
-  for (; state == EchoFrameState::kWhole; state = decoder.next_frame(input, frame)) {
+  FrameState state = FrameState::kMore;
+  while ((state = framing.next_frame(input, frame)) == FrameState::kWhole) {
     do_work(options.work);
     ++client.tally.requests;
     connection.send(std::move(frame));
   }
   client.in_frame = input.holds_blocks();
-  if (state != EchoFrameState::kTooLarge) return;
+  if (state == FrameState::kMore) return;
   ++client.tally.too_large;
-  connection.close();
+  connection.refuse(trouble_of(state));
 }
 
 SharedConnectionCallbacks callbacks_of(PealLoops& loops, const ModelOptions& options) {

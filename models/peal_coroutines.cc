@@ -17,21 +17,22 @@
 #include <models/common/work.h>
 #include <models/models.h>
 #include <peal/coro/co_server.h>
+#include <peal/wire/framing/length_framing.h>
 
 namespace peal::models {
 namespace {
 
 // Takes the frames that are whole from `input` to `answer`; what the next one is.
-EchoFrameState take_frames(Buffer& input, Buffer& answer, const ModelOptions& options, Tally& tally) {
-  const EchoFrameDecoder decoder(options.max_body_bytes);
+FrameState take_frames(Buffer& input, Buffer& answer, const ModelOptions& options, Tally& tally) {
+  const LengthFraming framing{.limit_bytes = options.max_body_bytes};
   Buffer frame;
-  EchoFrameState state = decoder.next_frame(input, frame);
-  for (; state == EchoFrameState::kWhole; state = decoder.next_frame(input, frame)) {
+  FrameState state = FrameState::kMore;
+  while ((state = framing.next_frame(input, frame)) == FrameState::kWhole) {
     do_work(options.work);
     ++tally.requests;
     answer.append(std::move(frame));
   }
-  if (state == EchoFrameState::kTooLarge) ++tally.too_large;
+  if (state == FrameState::kTooLong) ++tally.too_large;
   return state;
 }
 
@@ -44,10 +45,10 @@ Task<> serve(Stream stream, PealLoops& loops, const ModelOptions& options) {
     if (!more || more->empty()) co_return;
     input.append(std::move(*more));
     Buffer answer;
-    const EchoFrameState state = take_frames(input, answer, options, client.tally);
+    const FrameState state = take_frames(input, answer, options, client.tally);
     client.in_frame = input.holds_blocks();
     if (!answer.empty() && !co_await stream.write(std::move(answer))) co_return;
-    if (state == EchoFrameState::kTooLarge) co_return;
+    if (state == FrameState::kTooLong) co_return;
   }
 }
 

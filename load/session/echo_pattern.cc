@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <peal/base/assert.h>
+#include <peal/wire/framing/integer_bytes.h>
 
 namespace peal::load {
 namespace {
@@ -17,7 +18,6 @@ constexpr size_t kPeriod = 128;
 constexpr size_t kCopiedBytes = 4096;
 // Of the text that chunks are compared with, at least: a chunk that holds many small messages is compared at once.
 constexpr size_t kComparedBytes = size_t{64} << 10;
-constexpr size_t kLengthBytes = 4;
 
 std::string counted(size_t size) {
   std::string bytes(size, '\0');
@@ -25,17 +25,15 @@ std::string counted(size_t size) {
   return bytes;
 }
 
-std::string length_of(size_t size) {
-  std::string bytes;
-  for (size_t shift = 8 * kLengthBytes; shift > 0; shift -= 8) bytes += static_cast<char>(size >> (shift - 8) & 0xff);
-  return bytes;
-}
-
 }  // namespace
 
 EchoPattern::EchoPattern(size_t size) : EchoPattern(counted(size)) {}
 
-EchoPattern EchoPattern::framed(size_t size) { return EchoPattern(length_of(size) + counted(size)); }
+EchoPattern EchoPattern::framed(size_t size) {
+  std::string frame;
+  append_integer<4>(frame, size);
+  return EchoPattern(frame += counted(size));
+}
 
 EchoPattern::EchoPattern(const std::string& block) : size_(block.size()) {
   PEAL_ASSERT(size_ > 0, "a block of {} bytes", size_);

@@ -26,11 +26,11 @@ void serve_to_the_end(int socket, const ModelOptions& options, Tally& tally) {
   EchoBytes buffer(options.max_body_bytes);
   ++tally.ended;
   while (read_some(socket, buffer).did == CallOutcome::kDone) {
-    const EchoFrameState last = take_frames(buffer, options.work, tally);
+    const FrameState last = take_frames(buffer, options.work, tally);
     while (buffer.has_answer()) {
       if (write_some(socket, buffer).did != CallOutcome::kDone) return;
     }
-    if (last == EchoFrameState::kTooLarge) return;
+    if (last == FrameState::kTooLong) return;
   }
 }
 

@@ -191,9 +191,9 @@ bool IoThread::read(HalfSyncConnection& connection) {
   const Moved got = read_some(connection.socket.get(), connection.buffer);
   if (got.did == CallOutcome::kEnd) connection.wants = Wants::kClose;
   if (got.did != CallOutcome::kDone) return false;
-  EchoFrameState state = connection.buffer.take();
-  for (; state == EchoFrameState::kWhole; state = connection.buffer.take()) ++connection.frames;
-  if (state == EchoFrameState::kTooLarge) {
+  FrameState state = connection.buffer.take();
+  for (; state == FrameState::kWhole; state = connection.buffer.take()) ++connection.frames;
+  if (state == FrameState::kTooLong) {
     ++tally_.too_large;
     connection.ending = true;
     if (connection.frames == 0) connection.wants = Wants::kClose;

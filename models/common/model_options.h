@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <string>
 
-#include <models/common/echo/echo_frame.h>
 #include <peal/base/clock.h>
 #include <peal/base/socket_address.h>
 
@@ -74,7 +73,7 @@ enum class Connections : uint8_t {
 
 struct ModelOptions {
   SocketAddress listen;
-  uint32_t max_body_bytes = kEchoBodyMaxBytes;  // a frame that announces more closes its connection
+  size_t max_body_bytes = 1024 * 1024;  // a frame that announces more closes its connection
   Work work;
 
   bool loop_accept = true;        // accept until nobody waits, not one a readiness

@@ -64,7 +64,7 @@ TEST_F(PlainSocketsTest, frames_are_read_and_their_answer_written) {
   const Moved got = read_some(fd, buffer);
   EXPECT_EQ(got.did, CallOutcome::kDone);
   EXPECT_EQ(got.bytes, 9u);
-  ASSERT_EQ(buffer.take(), EchoFrameState::kWhole);
+  ASSERT_EQ(buffer.take(), FrameState::kWhole);
   const Moved sent = write_some(fd, buffer);
   EXPECT_EQ(sent.did, CallOutcome::kDone);
   EXPECT_EQ(sent.bytes, 9u);
@@ -84,7 +84,7 @@ TEST_F(PlainSocketsTest, full_socket_would_block_and_one_that_was_reset_ends) {
   const int fd = accepted.socket.get();
   peer.send(frame_of(pattern(40'000)));
   EchoBytes buffer(40'000);
-  while (buffer.take() != EchoFrameState::kWhole) {
+  while (buffer.take() != FrameState::kWhole) {
     ASSERT_TRUE(readable(fd));
     ASSERT_EQ(read_some(fd, buffer).did, CallOutcome::kDone);
   }

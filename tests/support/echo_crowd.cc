@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <models/common/echo/echo_frame.h>
+#include <peal/wire/framing/integer_bytes.h>
 #include <tests/support/program.h>
 
 namespace peal {
@@ -18,8 +18,9 @@ constexpr Duration kLittleWhile = std::chrono::milliseconds(40);
 }  // namespace
 
 std::string header_of(size_t body_bytes) {
-  const auto header = echo_header(static_cast<uint32_t>(body_bytes));
-  return {reinterpret_cast<const char*>(header.data()), header.size()};
+  std::string header;
+  append_integer<4>(header, body_bytes);
+  return header;
 }
 
 std::string frame_of(std::string_view body) { return header_of(body.size()).append(body); }

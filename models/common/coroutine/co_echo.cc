@@ -17,10 +17,10 @@ void CoEcho::count_waiting(bool coroutine_free) {
   if (crowded_) ++tally_.waited;
 }
 
-EchoFrameState CoEcho::take_frames(EchoBytes& buffer) {
+FrameState CoEcho::take_frames(EchoBytes& buffer) {
   const bool works = options_.work.time > Duration::zero();
-  EchoFrameState state = buffer.take();
-  for (; state == EchoFrameState::kWhole; state = buffer.take()) {
+  FrameState state = buffer.take();
+  for (; state == FrameState::kWhole; state = buffer.take()) {
     do_work(options_.work);
     ++tally_.requests;
     if (works && loop_.stop_asked()) break;
@@ -28,9 +28,9 @@ EchoFrameState CoEcho::take_frames(EchoBytes& buffer) {
   return state;
 }
 
-void CoEcho::count_end(const CoSocket& socket, EchoFrameState last) {
+void CoEcho::count_end(const CoSocket& socket, FrameState last) {
   ++tally_.ended;
-  if (last == EchoFrameState::kTooLarge) ++tally_.too_large;
+  if (last == FrameState::kTooLong) ++tally_.too_large;
   if (socket.timed_out()) ++tally_.timed_out;
   statistics_.add(tally_);
 }

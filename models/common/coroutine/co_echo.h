@@ -27,8 +27,8 @@ class CoEcho {
  protected:
   Accepted try_accept(CoSocket& listener);
   // Takes and works for every whole frame that came; what the last one was.
-  EchoFrameState take_frames(EchoBytes& buffer);
-  void count_end(const CoSocket& socket, EchoFrameState last);
+  FrameState take_frames(EchoBytes& buffer);
+  void count_end(const CoSocket& socket, FrameState last);
 
  private:
   CoroutineLoop& loop_;

@@ -16,8 +16,8 @@ std::optional<Fd> StackfulEcho::accept(Fiber& self, CoSocket& listener) {
 void StackfulEcho::serve(Fiber& self, Fd connection) {
   CoSocket socket(loop(), std::move(connection));
   EchoBytes buffer(options().max_body_bytes);
-  EchoFrameState last = EchoFrameState::kMore;
-  while (last != EchoFrameState::kTooLarge) {
+  FrameState last = FrameState::kMore;
+  while (last != FrameState::kTooLong) {
     if (!read(self, socket, buffer)) break;
     last = take_frames(buffer);
     if (!write(self, socket, buffer)) break;

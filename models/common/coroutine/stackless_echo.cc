@@ -91,8 +91,8 @@ CoTask<std::optional<Fd>> StacklessEcho::accept(CoSocket& listener) {
 CoTask<void> StacklessEcho::serve(Fd connection) {
   CoSocket socket(loop(), std::move(connection));
   EchoBytes buffer(options().max_body_bytes);
-  EchoFrameState last = EchoFrameState::kMore;
-  while (last != EchoFrameState::kTooLarge) {
+  FrameState last = FrameState::kMore;
+  while (last != FrameState::kTooLong) {
     // Statements of their own: in a loop's condition g++ 12 awaits what stands right of && whatever stands left.
     const bool got = co_await Read(socket, buffer);
     if (!got) break;

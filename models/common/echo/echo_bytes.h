@@ -11,21 +11,21 @@
 #include <memory>
 #include <span>
 
-#include <models/common/echo/echo_frame.h>
+#include <peal/wire/framing/frame.h>
 
 namespace peal::models {
 
 class EchoBytes {
  public:
-  explicit EchoBytes(uint32_t max_body_bytes) : max_body_bytes_(max_body_bytes) {}
+  explicit EchoBytes(size_t max_body_bytes) : max_body_bytes_(max_body_bytes) {}
 
   // Where the next read goes; never empty. Whatever was shown before has moved.
   std::span<std::byte> room();
   // So many bytes were read into room().
   void filled(size_t bytes);
 
-  // Takes the next frame if it lies there whole: it joins answer(). `body`, if given, is where its body lies.
-  EchoFrameState take(std::span<const std::byte>* body = nullptr);
+  // Takes the next frame if it lies there whole: it joins answer(). The framing is LengthFraming.
+  FrameState take();
   // Frames taken and not sent yet, whole ones; the first perhaps sent in part.
   std::span<const std::byte> answer() const { return {bytes_.get() + sent_, taken_ - sent_}; }
   // So many bytes of the answer left.
@@ -45,7 +45,7 @@ class EchoBytes {
   std::unique_ptr<std::byte[]> bytes_;
   size_t capacity_ = 0;
   size_t sent_ = 0, taken_ = 0, filled_ = 0;
-  uint32_t max_body_bytes_;
+  size_t max_body_bytes_;
 };
 
 }  // namespace peal::models

@@ -29,7 +29,7 @@ Wants EchoConnection::on_readable() {
     unread_ = got.did == CallOutcome::kDone;
     if (got.did == CallOutcome::kEnd) ending_ = true;
     if (got.did != CallOutcome::kDone) break;
-    if (take_frames(buffer_, options_.work, tally_) == EchoFrameState::kTooLarge) ending_ = true;
+    if (take_frames(buffer_, options_.work, tally_) == FrameState::kTooLong) ending_ = true;
   } while (options_.read_until_empty && !ending_ && buffer_.answer().size() < kAnswerAtOnceBytes);
   if (!buffer_.has_answer()) return ending_ ? Wants::kClose : Wants::kRead;
   return options_.write_order == WriteOrder::kFirst ? write() : Wants::kWrite;

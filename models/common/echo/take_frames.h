@@ -8,15 +8,15 @@
 
 namespace peal::models {
 
-// Takes every frame that lies in the buffer whole, works for it and counts it; what stopped that: kMore, or kTooLarge,
-// which is counted too and after which nothing more can be answered.
-inline EchoFrameState take_frames(EchoBytes& buffer, const Work& work, Tally& tally) {
-  EchoFrameState state = buffer.take();
-  for (; state == EchoFrameState::kWhole; state = buffer.take()) {
+// Takes every frame that lies in the buffer whole, works for it and counts it. Returns what stopped it: kMore, or
+// kTooLong, which is counted too. After kTooLong nothing more can be answered.
+inline FrameState take_frames(EchoBytes& buffer, const Work& work, Tally& tally) {
+  FrameState state = buffer.take();
+  for (; state == FrameState::kWhole; state = buffer.take()) {
     do_work(work);
     ++tally.requests;
   }
-  if (state == EchoFrameState::kTooLarge) ++tally.too_large;
+  if (state == FrameState::kTooLong) ++tally.too_large;
   return state;
 }
 
