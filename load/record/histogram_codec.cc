@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <concepts>
 #include <limits>
 #include <optional>
 
 #include <peal/base/assert.h>
 #include <peal/wire/base64.h>
+#include <peal/wire/framing/integer_bytes.h>
 
 namespace peal {
 namespace {
@@ -22,20 +22,6 @@ constexpr std::uint32_t kCompressedCookie = 0x1c849314;
 constexpr std::uint32_t kCookieMask = ~std::uint32_t{0xf0};
 constexpr std::size_t kHeaderBytes = 40;
 constexpr std::size_t kMaxNumberBytes = 9;
-
-template <std::unsigned_integral T>
-void put_big_endian(std::string& out, T value) {
-  for (std::size_t i = sizeof(T); i-- > 0;) out += static_cast<char>(value >> (8 * i) & 255);
-}
-
-// Takes numbers from the front of a view that is long enough.
-template <std::unsigned_integral T>
-T take_big_endian(std::string_view& in) {
-  T value = 0;
-  for (std::size_t i = 0; i < sizeof(T); ++i) value = static_cast<T>(value << 8 | static_cast<std::uint8_t>(in[i]));
-  in.remove_prefix(sizeof(T));
-  return value;
-}
 
 // Seven bits a byte, low ones first; the ninth byte holds eight.
 void put_number(std::string& out, std::int64_t number) {
@@ -75,16 +61,16 @@ void put_counts(std::string& out, const Histogram& histogram) {
   }
 }
 
-// Reads the header's 40 bytes; nothing if no Histogram is like it.
+// Reads the header's 40 bytes; nothing if no Histogram is like it. All of them are there, so no number is missing.
 std::optional<HistogramOptions> parse_header(std::string_view header, std::uint32_t& body_bytes) {
   if (header.size() < kHeaderBytes) return std::nullopt;
-  const auto cookie = take_big_endian<std::uint32_t>(header);
-  body_bytes = take_big_endian<std::uint32_t>(header);
-  const auto shifted_by = take_big_endian<std::uint32_t>(header);
-  const auto digits = take_big_endian<std::uint32_t>(header);
-  const auto lowest = take_big_endian<std::uint64_t>(header);
-  const auto highest = take_big_endian<std::uint64_t>(header);
-  const auto scale = std::bit_cast<double>(take_big_endian<std::uint64_t>(header));
+  const auto cookie = read_integer<4>(header).value_or(0);
+  body_bytes = read_integer<4>(header).value_or(0);
+  const auto shifted_by = read_integer<4>(header).value_or(0);
+  const auto digits = read_integer<4>(header).value_or(0);
+  const auto lowest = read_integer<8>(header).value_or(0);
+  const auto highest = read_integer<8>(header).value_or(0);
+  const auto scale = std::bit_cast<double>(read_integer<8>(header).value_or(0));
   if ((cookie & kCookieMask) != (kPayloadCookie & kCookieMask) || shifted_by != 0 || scale != 1.0) return std::nullopt;
   const HistogramOptions options{.lowest = static_cast<std::int64_t>(lowest),
                                  .highest = static_cast<std::int64_t>(highest),
@@ -159,13 +145,13 @@ std::string encode_histogram_payload(const Histogram& histogram) {
   put_counts(body, histogram);
   std::string payload;
   payload.reserve(kHeaderBytes + body.size());
-  put_big_endian(payload, kPayloadCookie);
-  put_big_endian(payload, static_cast<std::uint32_t>(body.size()));
-  put_big_endian(payload, std::uint32_t{0});  // a shift of the counts, of histograms that are scaled by powers of two
-  put_big_endian(payload, static_cast<std::uint32_t>(histogram.options().significant_digits));
-  put_big_endian(payload, static_cast<std::uint64_t>(histogram.options().lowest));
-  put_big_endian(payload, static_cast<std::uint64_t>(histogram.options().highest));
-  put_big_endian(payload, std::bit_cast<std::uint64_t>(1.0));  // the scale, of histograms of floating-point values
+  append_integer<4>(payload, kPayloadCookie);
+  append_integer<4>(payload, body.size());
+  append_integer<4>(payload, 0);  // a shift of the counts, of histograms that are scaled by powers of two
+  append_integer<4>(payload, static_cast<std::uint32_t>(histogram.options().significant_digits));
+  append_integer<8>(payload, static_cast<std::uint64_t>(histogram.options().lowest));
+  append_integer<8>(payload, static_cast<std::uint64_t>(histogram.options().highest));
+  append_integer<8>(payload, std::bit_cast<std::uint64_t>(1.0));  // the scale, of histograms of floating-point values
   return payload += body;
 }
 
@@ -184,8 +170,8 @@ std::string encode_histogram(const Histogram& histogram) {
                                 reinterpret_cast<const Bytef*>(payload.data()), payload.size());
   PEAL_ASSERT(status == Z_OK, "zlib answers {} to {} bytes", status, payload.size());
   std::string message;
-  put_big_endian(message, kCompressedCookie);
-  put_big_endian(message, static_cast<std::uint32_t>(size));
+  append_integer<4>(message, kCompressedCookie);
+  append_integer<4>(message, size);
   return base64_encode(message.append(compressed, 0, size));
 }
 
@@ -194,8 +180,8 @@ Result<Histogram> decode_histogram(std::string_view text) {
   const std::optional<std::string> message = base64_decode(text);
   if (!message || message->size() < kEnvelopeBytes) return fail(Trouble::kBadHistogram);
   std::string_view rest = *message;
-  const auto cookie = take_big_endian<std::uint32_t>(rest);
-  const auto size = take_big_endian<std::uint32_t>(rest);
+  const auto cookie = read_integer<4>(rest).value_or(0);
+  const auto size = read_integer<4>(rest).value_or(0);
   if ((cookie & kCookieMask) != (kCompressedCookie & kCookieMask) || size != rest.size()) {
     return fail(Trouble::kBadHistogram);
   }

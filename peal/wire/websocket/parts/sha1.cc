@@ -5,17 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+
+#include <peal/wire/framing/integer_bytes.h>
 
 namespace peal::detail {
 namespace {
 
 constexpr size_t kSha1BlockBytes = 64;
-
-uint32_t big_endian_word(const char* bytes) {
-  uint32_t word = 0;
-  for (size_t at = 0; at < 4; ++at) word = word << 8 | static_cast<unsigned char>(bytes[at]);
-  return word;
-}
 
 // The function and the constant of a round (FIPS 180-4 4.1.1 and 4.2.1).
 uint32_t sha1_round(size_t round, uint32_t b, uint32_t c, uint32_t d) {
@@ -27,7 +24,7 @@ uint32_t sha1_round(size_t round, uint32_t b, uint32_t c, uint32_t d) {
 
 void sha1_block(std::array<uint32_t, 5>& state, const char* block) {
   std::array<uint32_t, 80> words;
-  for (size_t at = 0; at < 16; ++at) words[at] = big_endian_word(block + 4 * at);
+  for (size_t at = 0; at < 16; ++at) words[at] = peek_integer<4>(std::string_view(block + 4 * at, 4)).value_or(0);
   for (size_t at = 16; at < 80; ++at) {
     words[at] = std::rotl(words[at - 3] ^ words[at - 8] ^ words[at - 14] ^ words[at - 16], 1);
   }
@@ -50,8 +47,7 @@ Sha1Digest sha1(std::string_view bytes) {
   std::string padded(bytes);
   padded += '\x80';
   while (padded.size() % kSha1BlockBytes != kSha1BlockBytes - 8) padded += '\0';
-  const uint64_t bits = uint64_t{bytes.size()} * 8;
-  for (int shift = 56; shift >= 0; shift -= 8) padded += static_cast<char>(bits >> shift);
+  append_integer<8>(padded, uint64_t{bytes.size()} * 8);
 
   std::array<uint32_t, 5> state{0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
   for (size_t at = 0; at < padded.size(); at += kSha1BlockBytes) sha1_block(state, padded.data() + at);
