@@ -12,10 +12,12 @@
 #include <string_view>
 
 #include <peal/net/client.h>
+#include <peal/net/messages.h>
 #include <peal/net/server.h>
 #include <peal/sim/sim_loop.h>
 #include <peal/sim/sim_machine.h>
 #include <peal/sim/simulate.h>
+#include <peal/wire/framing/delimiter_framing.h>
 
 namespace {
 
@@ -39,14 +41,11 @@ class TicketOffice {
 
  private:
   peal::ConnectionCallbacks callbacks() {
-    peal::ConnectionCallbacks callbacks;
-    callbacks.on_message = [this](peal::Connection& connection, peal::Buffer& input) {
-      for (size_t end; (end = input.view().find('\n')) != std::string_view::npos; input.consume(end + 1)) {
-        if (!keep(++last_)) return connection.abort();
-        connection.send(std::to_string(last_) + "\n");
-      }
+    auto give = [this](peal::Connection& connection, std::string_view) {
+      if (!keep(++last_)) return connection.abort();
+      connection.send(std::to_string(last_) + "\n");
     };
-    return callbacks;
+    return {.on_message = peal::messages(peal::LineFraming(), give)};
   }
   // A file is either the old one or the new one, if the new one is synced before it takes the old one's name.
   bool keep(long number) {
@@ -83,16 +82,14 @@ class Customer {
   peal::ConnectionCallbacks callbacks() {
     peal::ConnectionCallbacks callbacks;
     callbacks.on_open = [](peal::Connection& connection) { connection.send("next\n"); };
-    callbacks.on_message = [this](peal::Connection& connection, peal::Buffer& input) {
-      const std::string_view line = input.view();
-      if (!line.ends_with('\n')) return;
+    auto take = [this](peal::Connection& connection, std::string_view line) {
       // [expect]
-      const std::string ticket(line.substr(0, line.size() - 1));
+      const std::string ticket(line);
       world_.expect(tickets_.insert(ticket).second, "ticket " + ticket + " was given twice");
       // [expect]
-      input.clear();
       loop_->after(milliseconds(20), [handle = connection.handle()] { handle.send("next\n"); });
     };
+    callbacks.on_message = peal::messages(peal::LineFraming(), take);
     return callbacks;
   }
 

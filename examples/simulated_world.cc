@@ -8,25 +8,24 @@
 #include <string>
 
 #include <peal/net/client.h>
+#include <peal/net/messages.h>
 #include <peal/net/server.h>
 #include <peal/sim/sim_loop.h>
 #include <peal/sim/sim_world.h>
+#include <peal/wire/framing/delimiter_framing.h>
 
 namespace {
 
 // [protocol]
 // "1 2 3\n" is answered with "6\n". Nothing here knows whether its loop is simulated.
-void answer_sums(peal::Connection& connection, peal::Buffer& input) {
-  for (size_t end; (end = input.view().find('\n')) != std::string_view::npos; input.consume(end + 1)) {
-    const std::string_view line = input.view(end);
-    long sum = 0;
-    for (const char* at = line.begin(); at < line.end(); ++at) {
-      long number = 0;
-      at = std::from_chars(at, line.end(), number).ptr;
-      sum += number;
-    }
-    connection.send(std::to_string(sum) + "\n");
+void answer_sum(peal::Connection& connection, std::string_view line) {
+  long sum = 0;
+  for (const char* at = line.begin(); at < line.end(); ++at) {
+    long number = 0;
+    at = std::from_chars(at, line.end(), number).ptr;
+    sum += number;
   }
+  connection.send(std::to_string(sum) + "\n");
 }
 // [protocol]
 
@@ -39,7 +38,7 @@ bool play(uint64_t seed, int questions, bool tell) {
   peal::SimLoop client_loop(world);
 
   peal::ConnectionCallbacks serving;
-  serving.on_message = answer_sums;
+  serving.on_message = peal::messages(peal::LineFraming(), answer_sum);
   peal::Server server(*server_loop, std::move(serving));
   while (!server.listen(world.names()["adder"].front())) {
   }  // a hostile world may be out of fds for a while
@@ -54,12 +53,11 @@ bool play(uint64_t seed, int questions, bool tell) {
     connection.send(std::to_string(asked) + " 1 1\n");
   };
   asking.on_open = ask;
-  asking.on_message = [&](peal::Connection& connection, peal::Buffer& input) {
-    if (input.view().find('\n') == std::string_view::npos) return;
-    right = right && input.view() == std::to_string(asked + 2) + "\n";
-    input.clear();
+  auto check = [&](peal::Connection& connection, std::string_view sum) {
+    right = right && sum == std::to_string(asked + 2);
     ask(connection);
   };
+  asking.on_message = peal::messages(peal::LineFraming(), check);
   asking.on_close = [&](peal::Connection&, peal::CloseReason) { over = true; };
   peal::Client client(*client_loop, std::move(asking), {}, [&](std::error_code, peal::Duration) { over = true; });
   right = right && client.connect(world.names()["adder"].front()).has_value();

@@ -8,6 +8,7 @@
 
 #include <peal/base/thread/thread.h>
 #include <peal/net/client.h>
+#include <peal/net/messages.h>
 
 int main(int argc, char** argv) {
   using namespace peal;
@@ -21,14 +22,15 @@ int main(int argc, char** argv) {
   Loop loop;
   auto read_lines = [&](const ConnectionHandle& connection) {
     std::string line;
-    while (std::getline(std::cin, line)) connection.send(chat_message(line));
+    // The room refuses longer messages.
+    while (std::getline(std::cin, line)) connection.send(chat_message(line.substr(0, kChatFraming.limit_bytes)));
     loop.post([&, connection] {
       exit_code = 0;
       loop.after(std::chrono::milliseconds(500), [connection] { connection.close(); });
     });
   };
-  auto on_message = [](Connection& connection, Buffer& input) {
-    take_chat_messages(connection, input, [](Buffer& message) { fmt::print("{}\n", message.view().substr(4)); });
+  auto on_text = [](Connection&, std::string_view text) {
+    fmt::print("{}\n", text);
     std::fflush(stdout);
   };
   Client client(loop,
@@ -38,7 +40,7 @@ int main(int argc, char** argv) {
                                                                     const std::stop_token&) { read_lines(handle); });
                        started ? void(keyboard = std::move(*started)) : connection.close();
                      },
-                 .on_message = on_message,
+                 .on_message = messages(kChatFraming, on_text),
                  .on_close = [&](Connection&, CloseReason) { loop.stop(); }},
                 {}, [&](std::error_code error, Duration) {
                   failed("cannot connect", error);

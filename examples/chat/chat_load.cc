@@ -11,6 +11,7 @@
 #include <examples/shared/service.h>
 
 #include <peal/net/client.h>
+#include <peal/net/messages.h>
 
 namespace {
 
@@ -20,11 +21,12 @@ class ChatLoad {
  public:
   ChatLoad(Loop& loop, size_t connections, size_t messages) : loop_(loop), messages_(messages) {
     for (size_t i = 0; i < connections; ++i) {
+      auto on_text = [this, i](Connection&, std::string_view text) { heard(text, i); };
       clients_.push_back(std::make_unique<Client>(
           loop_,
           ConnectionCallbacks{
               .on_open = [this, i](Connection& connection) { opened(connection, i); },
-              .on_message = [this, i](Connection& connection, Buffer& input) { heard(connection, input, i); },
+              .on_message = peal::messages(examples::kChatFraming, on_text),
               .on_close = [this](Connection&, CloseReason) { lost("a connection was closed"); },
           },
           ClientOptions{}, [this](std::error_code error, Duration) { lost(error.message()); }));
@@ -58,17 +60,15 @@ class ChatLoad {
     said_at_ = loop_.engine().now();
     speaker_.send(examples::chat_message(kWords));
   }
-  void heard(Connection& connection, Buffer& input, size_t number) {
-    examples::take_chat_messages(connection, input, [&](Buffer& message) {
-      const std::string_view text = message.view().substr(sizeof(uint32_t));
-      if (text != kWords) {
-        if (text == fmt::format("{}", number) && ++joined_ == clients_.size()) say();
-        return;
-      }
-      if (++heard_ < clients_.size()) return;
-      times_.push_back(loop_.engine().now() - said_at_);
-      done() ? loop_.stop() : say();
-    });
+  void heard(std::string_view text, size_t number) {
+    if (text != kWords) {
+      if (text == fmt::format("{}", number) && ++joined_ == clients_.size()) say();
+      return;
+    }
+    if (++heard_ < clients_.size()) return;
+    times_.push_back(loop_.engine().now() - said_at_);
+    if (done()) return loop_.stop();
+    say();
   }
   void lost(const std::string& why) {
     if (done()) return;

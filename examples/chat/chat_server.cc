@@ -6,17 +6,17 @@
 #include <examples/chat/chat_codec.h>
 #include <examples/shared/service.h>
 
+#include <peal/net/messages.h>
+
 int main(int argc, char** argv) {
   using namespace peal;
   std::map<const Connection*, ConnectionHandle> room;
-  auto on_message = [&](Connection& connection, Buffer& input) {
-    examples::take_chat_messages(connection, input, [&](Buffer& message) {
-      const SharedBytes shared = share_bytes(message.to_string());  // one copy for all of them
-      for (const auto& [key, member] : room) member.send(shared);
-    });
+  auto on_text = [&](Connection&, std::string_view text) {
+    const SharedBytes message = share_bytes(examples::chat_message(text).to_string());  // one copy for all of them
+    for (const auto& [key, member] : room) member.send(message);
   };
   return examples::serve(argc, argv, "127.0.0.1:9983",
                          {.on_open = [&](Connection& connection) { room.emplace(&connection, connection.handle()); },
-                          .on_message = on_message,
+                          .on_message = messages(examples::kChatFraming, on_text),
                           .on_close = [&](Connection& connection, CloseReason) { room.erase(&connection); }});
 }

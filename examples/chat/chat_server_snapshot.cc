@@ -10,6 +10,8 @@
 #include <examples/chat/chat_codec.h>
 #include <examples/shared/service.h>
 
+#include <peal/net/messages.h>
+
 namespace {
 
 using namespace peal;
@@ -42,17 +44,15 @@ int main(int argc, char** argv) {
   auto on_open = [&](Connection& connection) {
     room.change([&](Room::Members& members) { members.emplace(&connection, connection.handle()); });
   };
-  auto on_message = [&](Connection& connection, Buffer& input) {
-    examples::take_chat_messages(connection, input, [&](Buffer& message) {
-      const SharedBytes shared = share_bytes(message.to_string());
-      for (const auto& [key, member] : *room.members()) member.send(shared);
-    });
+  auto on_text = [&](Connection&, std::string_view text) {
+    const SharedBytes message = share_bytes(examples::chat_message(text).to_string());
+    for (const auto& [key, member] : *room.members()) member.send(message);
   };
   auto on_close = [&](Connection& connection, CloseReason) {
     room.change([&](Room::Members& members) { members.erase(&connection); });
   };
   const int threads = std::atoi(examples::argument(argc, argv, 2, "2").c_str());
-  return examples::serve_on_threads(static_cast<size_t>(std::max(threads, 1)),
-                                    examples::argument(argc, argv, 1, "127.0.0.1:9983"),
-                                    {.on_open = on_open, .on_message = on_message, .on_close = on_close});
+  return examples::serve_on_threads(
+      static_cast<size_t>(std::max(threads, 1)), examples::argument(argc, argv, 1, "127.0.0.1:9983"),
+      {.on_open = on_open, .on_message = messages(examples::kChatFraming, on_text), .on_close = on_close});
 }

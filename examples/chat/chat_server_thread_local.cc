@@ -8,6 +8,8 @@
 #include <examples/chat/chat_codec.h>
 #include <examples/shared/service.h>
 
+#include <peal/net/messages.h>
+
 namespace {
 
 using namespace peal;
@@ -23,7 +25,8 @@ int main(int argc, char** argv) {
   if (auto done = signals.stop_on_signals(); !done) return examples::failed("cannot handle signals", done.error());
   auto group = LoopGroup::start(static_cast<size_t>(threads));
   if (!group) return examples::failed("cannot start the loops", group.error());
-  auto tell_everybody = [&](const SharedBytes& message) {
+  auto tell_everybody = [&](Connection&, std::string_view text) {
+    const SharedBytes message = share_bytes(examples::chat_message(text).to_string());
     for (size_t i = 0; i < (*group)->size(); ++i) {
       (**group)[i].run_in_loop([message] {
         for (const auto& [key, member] : t_room) member.send(message);
@@ -31,12 +34,7 @@ int main(int argc, char** argv) {
     }
   };
   Server server(**group, {.on_open = [](Connection& connection) { t_room.emplace(&connection, connection.handle()); },
-                          .on_message =
-                              [&](Connection& connection, Buffer& input) {
-                                examples::take_chat_messages(connection, input, [&](Buffer& message) {
-                                  tell_everybody(share_bytes(message.to_string()));
-                                });
-                              },
+                          .on_message = messages(examples::kChatFraming, tell_everybody),
                           .on_close = [](Connection& connection, CloseReason) { t_room.erase(&connection); }});
   if (!examples::listen(server, examples::argument(argc, argv, 1, "127.0.0.1:9983"))) return 1;
   return signals.run() ? 0 : 1;

@@ -2,9 +2,11 @@
 // Finger, step 4 of 7: reads the user's name, a line that ends in CRLF (RFC 1288), then drops the connection.
 #include <examples/shared/service.h>
 
+#include <peal/net/messages.h>
+#include <peal/wire/framing/delimiter_framing.h>
+
 int main(int argc, char** argv) {
-  auto on_message = [](peal::Connection& connection, peal::Buffer& input) {
-    if (input.view().find("\r\n") != std::string_view::npos) connection.close();
-  };
-  return peal::examples::serve(argc, argv, "127.0.0.1:1079", {.on_message = on_message});
+  auto on_line = [](peal::Connection& connection, std::string_view) { connection.close(); };
+  return peal::examples::serve(argc, argv, "127.0.0.1:1079",
+                               {.on_message = peal::messages(peal::LineFraming(), on_line)});
 }

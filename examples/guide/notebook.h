@@ -29,7 +29,6 @@ class Notebook {
   // [answer]
   // The protocol of lines: `add TEXT`, `list`. The answer ends with a newline, that of `list` with a line of one dot.
   std::string answer(std::string_view line) {
-    if (line.ends_with('\r')) line.remove_suffix(1);  // of telnet, and of Windows
     if (line == "list") return list();
     if (!line.starts_with("add ")) return "? add TEXT, list, quit\n";
     const auto number = add(line.substr(4));

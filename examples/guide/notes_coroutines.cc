@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,7 @@
 #include <peal/coro/sleep.h>
 #include <peal/sync/async_event.h>
 #include <peal/sync/select.h>
+#include <peal/wire/framing/delimiter_framing.h>
 
 #include "notebook.h"
 
@@ -22,7 +24,7 @@ using namespace peal;
 using std::chrono::seconds;
 
 constexpr seconds kPatience(60);
-constexpr size_t kMostLineBytes = 1024;
+constexpr LineFraming kLines{.limit_bytes = 1024};
 constexpr size_t kMostReminders = 10;
 constexpr seconds kLongestDelay(3600);
 
@@ -45,15 +47,15 @@ class Service {
     for (;;) {
       // Who waits for a reminder may be silent.
       const seconds patience = reminders.size() > 0 ? kLongestDelay : kPatience;
-      Result<Buffer> input = co_await stream.read_until("\n", kMostLineBytes).within(patience);
+      Result<std::optional<Buffer>> input = co_await stream.read(kLines).within(patience);
       if (!input) {
         reminders.cancel();
         if (input.error() == std::errc::timed_out) co_await stream.write("! too slow, good-bye\n");
-        if (input.error() == std::errc::message_size) co_await stream.write("! too long a line\n");
+        if (input.error() == Trouble::kMessageTooLong) co_await stream.write("! too long a line\n");
         break;
       }
-      if (input->empty()) break;  // the client has said its last; reminders are still sent
-      const std::string_view line = input->view().substr(0, input->size() - 1);
+      if (!*input) break;  // the client has said its last; reminders are still sent
+      const std::string_view line = (*input)->view();
       Result<void> sent;
       if (line == "quit") {
         reminders.cancel();
@@ -97,7 +99,7 @@ class Service {
         sent = co_await stream.write(news).within(kPatience);
         continue;  // others may have added something meanwhile
       }
-      const auto chosen = co_await select(stream.read_until("\n", kMostLineBytes), added_.wait());
+      const auto chosen = co_await select(stream.read(kLines), added_.wait());
       if (!chosen || chosen->index() == 0) break;
     }
     co_return sent;

@@ -6,25 +6,28 @@
 
 #include <fmt/core.h>
 
+#include <peal/net/messages.h>
 #include <peal/net/server.h>
+#include <peal/wire/framing/delimiter_framing.h>
 
 #include "notebook.h"
 
 namespace {
 
 // [limits]
+// A command is `add ` and a note; a longer line is no command.
+constexpr peal::LineFraming kLines{.limit_bytes = 1024};
+
 peal::ServerOptions options(std::chrono::seconds idle_timeout) {
   using std::chrono::seconds;
   peal::ServerOptions options;
   options.max_connections = 1000;
   options.max_connections_per_address = 100;
-  // A command is `add ` and a note; more without a newline is no command.
-  options.connection.input_limit_bytes = 1024;
   // Nobody types a byte a second; a line that has begun brings at least so much in each window.
   options.connection.min_read_bytes = 16;
   options.connection.read_window = seconds(10);
   options.connection.idle_timeout = idle_timeout;
-  // The longest list has 205 KB. answer_lines() stops at the high-water mark, so the limit is for its bugs.
+  // The longest list has 205 KB. answer_line() pauses at the high-water mark, so the limit is for its bugs.
   options.connection.high_water_bytes = 256 * 1024;
   options.connection.output_limit_bytes = 2 * 1024 * 1024;
   return options;
@@ -32,26 +35,18 @@ peal::ServerOptions options(std::chrono::seconds idle_timeout) {
 // [limits]
 
 // [backpressure]
-void answer_lines(Notebook& notebook, peal::Connection& connection, peal::Buffer& input) {
-  for (;;) {
-    const std::string_view text = input.view();
-    const size_t end = text.find('\n');
-    if (end == text.npos) return;
-    const std::string_view line = text.substr(0, end);
-    if (line == "quit") return connection.close();
-    const bool go_on = connection.send(notebook.answer(line));
-    input.consume(end + 1);
-    if (!go_on) return connection.pause();  // the other lines are shown again after resume()
-  }
+void answer_line(Notebook& notebook, peal::Connection& connection, std::string_view line) {
+  if (line == "quit") return connection.close();
+  if (!connection.send(notebook.answer(line))) connection.pause();  // the next line is shown after resume()
 }
 // [backpressure]
 
 // [callbacks]
 peal::ConnectionCallbacks callbacks(Notebook& notebook) {
   peal::ConnectionCallbacks callbacks;
-  callbacks.on_message = [&notebook](peal::Connection& connection, peal::Buffer& input) {
-    answer_lines(notebook, connection, input);
-  };
+  callbacks.on_message = peal::messages(kLines, [&notebook](peal::Connection& connection, std::string_view line) {
+    answer_line(notebook, connection, line);
+  });
   callbacks.on_writable = [](peal::Connection& connection) { connection.resume(); };
   callbacks.on_close = [](peal::Connection& connection, peal::CloseReason reason) {
     fmt::print("{}, after {} bytes\n", to_string(reason), connection.received_bytes());

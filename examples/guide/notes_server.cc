@@ -4,33 +4,21 @@
 
 #include <fmt/core.h>
 
+#include <peal/net/messages.h>
 #include <peal/net/server.h>
+#include <peal/wire/framing/delimiter_framing.h>
 
 #include "notebook.h"
-
-// [message]
-// Answers every line that is complete. What is left in `input` is shown again with what arrives next.
-void answer_lines(Notebook& notebook, peal::Connection& connection, peal::Buffer& input) {
-  for (;;) {
-    const std::string_view text = input.view();
-    const size_t end = text.find('\n');
-    if (end == text.npos) return;
-    const std::string_view line = text.substr(0, end);
-    if (line == "quit") return connection.close();
-    connection.send(notebook.answer(line));
-    input.consume(end + 1);  // `text` and `line` are gone with it
-  }
-}
-// [message]
 
 // [main]
 int main(int argc, char** argv) {
   Notebook notebook;
   peal::Loop loop;
-  auto on_message = [&notebook](peal::Connection& connection, peal::Buffer& input) {
-    answer_lines(notebook, connection, input);
+  auto on_line = [&notebook](peal::Connection& connection, std::string_view line) {
+    if (line == "quit") return connection.close();
+    connection.send(notebook.answer(line));
   };
-  peal::Server server(loop, {.on_message = on_message});
+  peal::Server server(loop, {.on_message = peal::messages(peal::LineFraming(), on_line)});
 
   const char* address = argc > 1 ? argv[1] : "127.0.0.1:7000";
   const peal::Result<peal::SocketAddress> bound = server.listen(address);

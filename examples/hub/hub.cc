@@ -10,33 +10,39 @@
 #include <examples/shared/service.h>
 #include <fmt/chrono.h>
 
+#include <peal/net/messages.h>
+
 namespace {
 
 using namespace peal;
 using namespace peal::examples;
 
+// What the hub keeps of each connection.
+struct Member {
+  HubReader reader;
+  std::set<std::string> topics;
+};
+
 class Hub {
  public:
-  void on_message(Connection& connection, Buffer& input) {
-    while (auto message = next_hub_message(input)) {
-      switch (message->verb) {
-        case HubMessage::Verb::kPublish: publish(message->topic, message->content); break;
-        case HubMessage::Verb::kSubscribe: subscribe(connection, message->topic); break;
-        case HubMessage::Verb::kUnsubscribe: unsubscribe(connection, message->topic); break;
-        case HubMessage::Verb::kBad: return connection.close();
-      }
+  void on_line(Connection& connection, std::string_view line) {
+    const std::optional<HubMessage> message = connection.context<Member>().reader.take(line);
+    if (!message) return;
+    switch (message->verb) {
+      case HubMessage::Verb::kPublish: return publish(message->topic, message->content);
+      case HubMessage::Verb::kSubscribe: return subscribe(connection, message->topic);
+      case HubMessage::Verb::kUnsubscribe: return unsubscribe(connection, message->topic);
+      case HubMessage::Verb::kBad: return connection.refuse(Trouble::kBadMessage);
     }
   }
   void forget(Connection& connection) {
-    for (const std::string& topic : connection.context<Topics>()) topics_[topic].subscribers.erase(&connection);
+    for (const std::string& topic : connection.context<Member>().topics) topics_[topic].subscribers.erase(&connection);
   }
   void publish(const std::string& topic, std::string_view content) {
     Topic& entry = topics_[topic];
     entry.retained = share_bytes(publication(topic, content));  // one copy for all of them
     for (const auto& [key, subscriber] : entry.subscribers) subscriber.send(entry.retained);
   }
-
-  using Topics = std::set<std::string>;  // of one connection
 
  private:
   struct Topic {
@@ -45,13 +51,13 @@ class Hub {
   };
 
   void subscribe(Connection& connection, const std::string& topic) {
-    connection.context<Topics>().insert(topic);
+    connection.context<Member>().topics.insert(topic);
     Topic& entry = topics_[topic];
     entry.subscribers.emplace(&connection, connection.handle());
     if (entry.retained) connection.send(entry.retained);
   }
   void unsubscribe(Connection& connection, const std::string& topic) {
-    connection.context<Topics>().erase(topic);
+    connection.context<Member>().topics.erase(topic);
     topics_[topic].subscribers.erase(&connection);
   }
 
@@ -63,12 +69,12 @@ class Hub {
 int main(int argc, char** argv) {
   Hub hub;
   Loop loop;
-  Server server(loop,
-                {
-                    .on_open = [](Connection& connection) { connection.emplace_context<Hub::Topics>(); },
-                    .on_message = [&](Connection& connection, Buffer& input) { hub.on_message(connection, input); },
-                    .on_close = [&](Connection& connection, CloseReason) { hub.forget(connection); },
-                });
+  auto on_line = [&](Connection& connection, std::string_view line) { hub.on_line(connection, line); };
+  Server server(loop, {
+                          .on_open = [](Connection& connection) { connection.emplace_context<Member>(); },
+                          .on_message = messages(hub_lines(), on_line),
+                          .on_close = [&](Connection& connection, CloseReason) { hub.forget(connection); },
+                      });
   if (!listen(server, argument(argc, argv, 1, "127.0.0.1:9982"))) return 1;
   loop.every(std::chrono::seconds(1),
              [&] { hub.publish("utc_time", fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(std::time(nullptr)))); });

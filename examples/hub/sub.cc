@@ -4,6 +4,7 @@
 #include <examples/shared/service.h>
 
 #include <peal/net/client.h>
+#include <peal/net/messages.h>
 
 int main(int argc, char** argv) {
   using namespace peal;
@@ -15,19 +16,17 @@ int main(int argc, char** argv) {
   Loop loop;
   ClientOptions options;
   options.retry = {.attempts = 0, .reconnect = true};
-  Client client(loop,
-                {.on_open =
-                     [&](Connection& connection) {
-                       for (int i = 2; i < argc; ++i) connection.send(fmt::format("sub {}\r\n", argv[i]));
-                     },
-                 .on_message =
-                     [](Connection&, Buffer& input) {
-                       while (auto message = next_hub_message(input)) {
-                         fmt::print("{}: {}\n", message->topic, message->content);
-                       }
-                       std::fflush(stdout);
-                     }},
-                options);
+  auto on_open = [&](Connection& connection) {
+    connection.emplace_context<HubReader>();
+    for (int i = 2; i < argc; ++i) connection.send(fmt::format("sub {}\r\n", argv[i]));
+  };
+  auto on_line = [](Connection& connection, std::string_view line) {
+    const std::optional<HubMessage> message = connection.context<HubReader>().take(line);
+    if (!message) return;
+    fmt::print("{}: {}\n", message->topic, message->content);
+    std::fflush(stdout);
+  };
+  Client client(loop, {.on_open = on_open, .on_message = messages(hub_lines(), on_line)}, options);
   if (auto started = client.connect(argv[1]); !started) return failed(argv[1], started.error());
   return run(loop);
 }

@@ -5,7 +5,9 @@
 
 #include <examples/shared/service.h>
 
+#include <peal/net/messages.h>
 #include <peal/process/master.h>
+#include <peal/wire/framing/delimiter_framing.h>
 
 namespace {
 
@@ -23,15 +25,11 @@ Result<size_t> workers_wanted(const std::string& path) {
 // [worker]
 int work(Worker& worker) {
   const std::string who = fmt::format("one of {} workers of generation {}: ", worker.count(), worker.generation());
-  ConnectionCallbacks callbacks;
-  callbacks.on_message = [&who](Connection& connection, Buffer& input) {
-    for (size_t end = input.view().find('\n'); end != std::string_view::npos; end = input.view().find('\n')) {
-      connection.send(who);
-      connection.send(input.take(end + 1));
-    }
+  auto on_line = [&who](Connection& connection, std::string_view line) {
+    connection.send(fmt::format("{}{}\n", who, line));
   };
   Loop loop;
-  Server server(loop, std::move(callbacks));
+  Server server(loop, {.on_message = messages(LineFraming(), on_line)});
   return worker.serve(loop, server);
 }
 // [worker]

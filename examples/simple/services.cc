@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <examples/simple/services.h>
 
-#include <arpa/inet.h>
-
 #include <ctime>
 #include <string>
 
 #include <fmt/chrono.h>
+
+#include <peal/wire/framing/integer_bytes.h>
 
 namespace peal::examples {
 namespace {
@@ -42,8 +42,9 @@ SharedConnectionCallbacks daytime_service() {
 
 SharedConnectionCallbacks time_service() {
   return {.on_open = [](Connection& connection) {
-    const uint32_t seconds = htonl(static_cast<uint32_t>(std::time(nullptr)) + kSecondsFrom1900To1970);
-    connection.send(std::string_view(reinterpret_cast<const char*>(&seconds), sizeof(seconds)));
+    std::string seconds;
+    append_integer<4>(seconds, static_cast<uint32_t>(std::time(nullptr)) + kSecondsFrom1900To1970);
+    connection.send(seconds);
     connection.close();
   }};
 }

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Asks a time server (RFC 868) and prints its answer as a date. `time_client [ADDRESS]`
-#include <arpa/inet.h>
-
-#include <cstring>
 #include <ctime>
 
 #include <examples/shared/service.h>
@@ -10,6 +7,7 @@
 #include <fmt/chrono.h>
 
 #include <peal/net/client.h>
+#include <peal/wire/framing/integer_bytes.h>
 
 int main(int argc, char** argv) {
   using namespace peal::examples;
@@ -17,11 +15,9 @@ int main(int argc, char** argv) {
   int exit_code = 1;
   peal::Loop loop;
   auto on_message = [&](peal::Connection& connection, peal::Buffer& input) {
-    uint32_t seconds = 0;
-    if (input.size() < sizeof(seconds)) return;  // the rest is still on its way
-    std::memcpy(&seconds, input.view(sizeof(seconds)).data(), sizeof(seconds));
-    input.clear();
-    const auto since_1970 = static_cast<std::time_t>(ntohl(seconds) - kSecondsFrom1900To1970);
+    const std::optional<uint32_t> seconds = peal::read_integer<4>(input);
+    if (!seconds) return;  // the rest is still on its way
+    const auto since_1970 = static_cast<std::time_t>(*seconds - kSecondsFrom1900To1970);
     fmt::print("{:%Y-%m-%d %H:%M:%S} UTC\n", fmt::gmtime(since_1970));
     exit_code = 0;
     connection.close();

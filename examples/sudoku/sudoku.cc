@@ -93,15 +93,6 @@ std::optional<std::string> solve_sudoku(std::string_view cells) {
   return board.text();
 }
 
-std::optional<std::string> next_sudoku_line(Buffer& input) {
-  const std::string_view text = input.view();
-  const size_t end = text.find("\r\n");
-  if (end == text.npos) return std::nullopt;
-  std::string line(text.substr(0, end));
-  input.consume(end + 2);
-  return line;
-}
-
 std::optional<std::string> answer_sudoku(std::string_view line) {
   const size_t colon = line.find(':');
   const std::string_view id = colon == line.npos ? "" : line.substr(0, colon + 1);

@@ -8,18 +8,16 @@
 #include <string>
 #include <string_view>
 
-#include <peal/base/memory/buffer.h>
+#include <peal/wire/framing/delimiter_framing.h>
 
 namespace peal::examples {
 
 inline constexpr size_t kSudokuCells = 81;
-inline constexpr size_t kMostSudokuRequestBytes = 128;
+inline constexpr LineFraming kSudokuLines{.limit_bytes = 128};
 
 // The first solution; nothing when there is none. `cells`: 81 digits.
 std::optional<std::string> solve_sudoku(std::string_view cells);
 
-// The next whole line of `input`, without its end. Nothing: it is incomplete.
-std::optional<std::string> next_sudoku_line(Buffer& input);
 // What the service answers, with its line end; nothing for a line that is no request.
 std::optional<std::string> answer_sudoku(std::string_view line);
 inline constexpr std::string_view kBadSudoku = "BadRequest\r\n";

@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
                                        .queue_capacity = static_cast<size_t>(queue),
                                        .when_full = peal::WhenFull::kRefuse});
   if (!pool) return failed("cannot start the pool", pool.error());
-  peal::ServerOptions options = sudoku_options();
+  peal::ServerOptions options;
   options.connection.output_limit_bytes = 1024 * 1024;
   return serve_on_threads(thread_argument(argc, argv, 2), argument(argc, argv, 1, kSudokuAddress),
                           sudoku_on_pool(**pool), options);

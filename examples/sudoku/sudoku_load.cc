@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A load test of a sudoku server: `sudoku_load ADDRESS [CONNECTIONS [IN_FLIGHT [SECONDS]]]` keeps IN_FLIGHT requests on
 // their way on each connection (a closed loop), checks every solution, prints the rate and the latencies.
+#include <charconv>
 #include <cstdlib>
 #include <memory>
 #include <unordered_map>
@@ -25,12 +26,13 @@ class SudokuLoad {
  public:
   SudokuLoad(Loop& loop, size_t connections, size_t in_flight, Duration duration)
       : loop_(loop), in_flight_(in_flight), duration_(duration), histogram_({.highest = 60'000'000'000}) {
+    auto on_line = [this](Connection& connection, std::string_view line) { answered(connection, line); };
     for (size_t i = 0; i < connections; ++i) {
       clients_.push_back(std::make_unique<Client>(
           loop_,
           ConnectionCallbacks{
               .on_open = [this](Connection& connection) { opened(connection); },
-              .on_message = [this](Connection& connection, Buffer& input) { answered(connection, input); },
+              .on_message = messages(kSudokuLines, on_line),
               .on_close = [this](Connection&, CloseReason reason) { end(std::string(to_string(reason))); },
           },
           ClientOptions{}, [this](std::error_code error, Duration) { end(error.message()); }));
@@ -69,21 +71,21 @@ class SudokuLoad {
     connection.context<Pending>()[next_id_] = loop_.engine().now();
     connection.send(fmt::format("{}:{}\r\n", next_id_++, kPuzzle));
   }
-  void answered(Connection& connection, Buffer& input) {
-    while (const auto line = next_sudoku_line(input)) {
-      if (*line == "ServerTooBusy") {
-        // Which request it was for is not told: try again a little later.
-        ++busy_;
-        loop_.after(std::chrono::milliseconds(1),
-                    [this, handle = connection.handle()] { handle.run([this](Connection& open) { ask(open); }); });
-        continue;
-      }
-      auto pending = connection.context<Pending>().extract(std::strtoull(line->c_str(), nullptr, 10));
-      if (pending.empty() || !line->ends_with(kSolution)) return end("a wrong answer: " + *line);
-      histogram_.record((loop_.engine().now() - pending.mapped()).count());
-      ++solved_;
-      ask(connection);
+  void answered(Connection& connection, std::string_view line) {
+    if (line == "ServerTooBusy") {
+      // Which request it was for is not told: try again a little later.
+      ++busy_;
+      loop_.after(std::chrono::milliseconds(1),
+                  [this, handle = connection.handle()] { handle.run([this](Connection& open) { ask(open); }); });
+      return;
     }
+    uint64_t id = 0;
+    std::from_chars(line.begin(), line.end(), id);
+    auto pending = connection.context<Pending>().extract(id);
+    if (pending.empty() || !line.ends_with(kSolution)) return end(fmt::format("a wrong answer: {}", line));
+    histogram_.record((loop_.engine().now() - pending.mapped()).count());
+    ++solved_;
+    ask(connection);
   }
   void end(const std::string& why) {
     if (!over_) fmt::print(stderr, "sudoku_load: {}\n", why);

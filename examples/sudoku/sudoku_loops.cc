@@ -8,6 +8,5 @@
 int main(int argc, char** argv) {
   using namespace peal::examples;
   const int threads = std::max(1, std::atoi(argument(argc, argv, 2, "2").c_str()));
-  return serve_on_threads(static_cast<size_t>(threads), argument(argc, argv, 1, kSudokuAddress), sudoku_on_the_loop(),
-                          sudoku_options());
+  return serve_on_threads(static_cast<size_t>(threads), argument(argc, argv, 1, kSudokuAddress), sudoku_on_the_loop());
 }

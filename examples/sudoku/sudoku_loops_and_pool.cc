@@ -8,5 +8,5 @@ int main(int argc, char** argv) {
   auto pool = peal::ThreadPool::start({.name = "solve", .threads = thread_argument(argc, argv, 3)});
   if (!pool) return failed("cannot start the pool", pool.error());
   return serve_on_threads(thread_argument(argc, argv, 2), argument(argc, argv, 1, kSudokuAddress),
-                          sudoku_on_pool(**pool), sudoku_options());
+                          sudoku_on_pool(**pool));
 }

@@ -13,22 +13,16 @@ namespace peal::examples {
 
 inline constexpr std::string_view kTooBusy = "ServerTooBusy\r\n";
 
-// Whether the line was a request; it is solved later, or refused by the full pool with kTooBusy.
-inline bool submit_sudoku(ThreadPool& pool, Connection& connection, std::string line) {
-  const bool taken = pool.submit([handle = connection.handle(), line = std::move(line)] {
-    const std::optional<std::string> answer = answer_sudoku(line);
-    handle.send(answer ? *answer : std::string(kBadSudoku));
-    if (!answer) handle.close();
-  });
-  if (!taken) connection.send(kTooBusy);
-  return true;
-}
-
 inline SharedConnectionCallbacks sudoku_on_pool(ThreadPool& pool) {
-  return {.on_message = [&pool](Connection& connection, Buffer& input) {
-    take_sudoku_requests(connection, input,
-                         [&](const std::string& line) { return submit_sudoku(pool, connection, line); });
-  }};
+  auto on_line = [&pool](Connection& connection, std::string_view line) {
+    const bool taken = pool.submit([handle = connection.handle(), line = std::string(line)] {
+      const std::optional<std::string> answer = answer_sudoku(line);
+      handle.send(answer ? *answer : kBadSudoku);
+      if (!answer) handle.close();
+    });
+    if (!taken) connection.send(kTooBusy);
+  };
+  return {.on_message = messages(kSudokuLines, on_line, answer_too_long_sudoku)};
 }
 
 // argv[index] as a number of threads; at least one.

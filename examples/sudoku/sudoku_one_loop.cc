@@ -5,5 +5,5 @@
 
 int main(int argc, char** argv) {
   using namespace peal::examples;
-  return serve(argc, argv, kSudokuAddress, sudoku_on_the_loop(), sudoku_options());
+  return serve(argc, argv, kSudokuAddress, sudoku_on_the_loop());
 }

@@ -8,5 +8,5 @@ int main(int argc, char** argv) {
   using namespace peal::examples;
   auto pool = peal::ThreadPool::start({.name = "solve", .threads = thread_argument(argc, argv, 2)});
   if (!pool) return failed("cannot start the pool", pool.error());
-  return serve(argc, argv, kSudokuAddress, sudoku_on_pool(**pool), sudoku_options());
+  return serve(argc, argv, kSudokuAddress, sudoku_on_pool(**pool));
 }

@@ -59,6 +59,20 @@ def test_a_load_of_chatter(server):
         assert printed.startswith("20 clients, 50 messages to everybody: median ")
 
 
+def test_the_client_cuts_a_line_that_is_longer_than_a_message_may_be():
+    with Program("chat_server", "127.0.0.1:0") as room:
+        address = room.address()
+        with connect(address) as peer, Program("chat_client", joined(address)) as client:
+            peer.sendall(message(b"hello"))
+            read_message(peer)
+            client.type(b"x" * 70_000 + b"\n")
+            assert read_message(peer) == b"x" * 65536
+            while client.line() != "x" * 65536:  # it may have heard the greeting
+                pass
+            client.type(b"short\n")
+            assert read_message(peer) == b"short"
+
+
 def test_the_client_talks_and_listens():
     with Program("chat_server", "127.0.0.1:0") as room:
         address = room.address()

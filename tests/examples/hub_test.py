@@ -27,6 +27,13 @@ def test_unsubscribed_hears_no_more_and_the_clock_ticks():
         assert read_exactly(peer, 14) == b"pub utc_time\r\n"
 
 
+def test_the_line_behind_a_topic_is_content_whatever_it_says():
+    with Program("hub", "127.0.0.1:0") as hub, connect(hub.address()) as peer:
+        messages = b"".join(b"pub a\r\n" + content + b"\r\n" for content in (b"unsub a", b"two\nlines", b"", b"pub a"))
+        peer.sendall(b"sub a\r\n" + messages)
+        assert read_exactly(peer, len(messages)) == messages
+
+
 def test_nonsense_is_hung_up_on_and_others_are_served():
     with Program("hub", "127.0.0.1:0") as hub:
         address = hub.address()

@@ -30,7 +30,7 @@ def test_solves_with_and_without_an_id_and_says_what_has_no_solution(server):
 
 
 @pytest.mark.parametrize("server", SERVERS)
-@pytest.mark.parametrize("nonsense", [b"12\r\n", b"x" * 5000, b"0" * 80 + b"a\r\n"])
+@pytest.mark.parametrize("nonsense", [b"12\r\n", b"x" * 5000, b"x" * 200 + b"\r\n", b"0" * 80 + b"a\r\n"])
 def test_nonsense_gets_its_answer_and_the_end(server, nonsense):
     with Program(server, "127.0.0.1:0") as service, connect(service.address()) as peer:
         peer.sendall(nonsense)
