@@ -222,6 +222,7 @@ TEST_P(HandshakeTest, newcomer_that_fails_first_frees_no_place) {
     shake_hands(fourth);
     EXPECT_TRUE(wait_until([&] { return told.count("open") == 2; })) << "the place is lost";
   }
+  end_loop();  // the last streams close on it, and look at late_ends then
 }
 
 TEST_P(HandshakeTest, drain_waits_for_it_and_then_asks) {
