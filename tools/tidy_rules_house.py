@@ -73,7 +73,7 @@ THIRD_PARTIES = [
 ]
 
 # Code lines, without comments, blank lines and tests.
-LINE_BUDGET = {"peal/base": 2280, "peal/engine": 3310, "peal/loop": 1355, "peal/net": 4320, "peal/coro": 1770,
+LINE_BUDGET = {"peal/base": 2290, "peal/engine": 3310, "peal/loop": 1355, "peal/net": 4320, "peal/coro": 1770,
                "peal/sync": 1200, "peal/share": 600, "peal/sim": 2680, "peal/observe": 900, "peal/tls": 2045}
 # Files and folders in one folder that somebody looks through.
 MOST_ENTRIES = 45

@@ -25,8 +25,12 @@ class TroubleCategory final : public std::error_category {
       case Trouble::kTooManyLookups: return "too many names are being looked up at once";
       case Trouble::kTruncated: return "the peer ended too early: what it sent may be cut short";
       case Trouble::kMessageTooLong: return "the peer's message is longer than the limit";
-      case Trouble::kMessageTooShort: return "the peer's message says that it is shorter than its own length field";
+      case Trouble::kMessageTooShort: return "the peer's message says that it is shorter than any message is";
       case Trouble::kBadMessage: return "the peer's message breaks the protocol";
+      case Trouble::kBadChecksum: return "the checksum of the peer's message is wrong";
+      case Trouble::kBadMessageName: return "the type name in the peer's message is malformed";
+      case Trouble::kUnknownMessageType: return "the peer's message has a type that is not known here";
+      case Trouble::kUnreadableMessage: return "the peer's message cannot be parsed as its type";
     }
     return "unknown peal error " + std::to_string(value);
   }

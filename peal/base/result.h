@@ -29,8 +29,12 @@ enum class Trouble : int {
   kTooManyLookups,         // ResolverOptions::most_pending lookups are under way
   kTruncated,              // the stream ended inside a message, or without the end mark of its layer
   kMessageTooLong,         // a peer's message is longer than its framing allows
-  kMessageTooShort,        // the length of a peer's message is smaller than the length's own size
+  kMessageTooShort,        // the length of a peer's message is smaller than the least that its framing needs
   kBadMessage,             // a peer's message breaks the protocol in another way: for Connection::refuse()
+  kBadChecksum,            // the checksum of a peer's message is not that of its bytes
+  kBadMessageName,         // the type name in a peer's message does not fit into it, or has no end
+  kUnknownMessageType,     // nobody has said what to do with messages of the type, or the tag, of a peer's message
+  kUnreadableMessage,      // a peer's message cannot be parsed as its type, or lacks a required field
 };
 
 const std::error_category& trouble_category() noexcept;

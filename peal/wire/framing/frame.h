@@ -30,7 +30,8 @@ enum class FrameState : uint8_t {
   kWhole,     // the first message is complete
   kMore,      // more bytes are needed
   kTooLong,   // the body is longer than the framing's limit_bytes; the rest of the stream cannot be read
-  kTooShort,  // the length counts itself and is smaller than its own size; the rest of the stream cannot be read
+  kTooShort,  // the length is smaller than the least that the framing needs (a length that counts itself: its own
+              // size); the rest of the stream cannot be read
 };
 
 // The error of a message that is kTooLong or kTooShort.
