@@ -256,6 +256,9 @@ class Stream {
   // As Connection's. Waits of other coroutines on this stream end with ESHUTDOWN.
   void close() { state_->end(&Connection::close); }
   void abort() { state_->end(&Connection::abort); }
+  // As Connection::mark_refused(): the caller cannot understand what the peer sent. It may still write, to tell the
+  // peer; when the stream is closed or destroyed the connection ends as Connection::refuse() says.
+  void mark_refused(Trouble why) { state_->mark_refused(why); }
   bool is_open() const { return state_->connection != nullptr && state_->connection->is_open(); }
   // Once the connection is gone.
   std::optional<CloseReason> close_reason() const { return state_->reason; }

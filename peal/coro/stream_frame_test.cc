@@ -132,6 +132,20 @@ TEST_P(StreamFrameTest, refusal_outlives_a_reset) {
   EXPECT_EQ(refused(), 1u);
 }
 
+TEST_P(StreamFrameTest, read_well_and_not_understood_may_still_be_answered) {
+  RawPeer peer = serve_one([this](Stream stream) -> Task<> {
+    journal.add(text_of(co_await stream.read(kFraming)));
+    stream.mark_refused(Trouble::kBadMessage);
+    journal.add(told(co_await stream.write("answer")));
+  });
+  peer.send(framed("what is this"));
+  ASSERT_TRUE(ends(peer));
+  EXPECT_EQ(peer.received(), "answer");
+  peer.close();
+  EXPECT_THAT(noted_lines(2), ElementsAre("message what is this", "done"));
+  EXPECT_EQ(refused(), 1u);
+}
+
 TEST_P(StreamFrameTest, end_inside_a_message_is_truncation) {
   RawPeer peer = serve_one([this](Stream stream) { return note_all(std::move(stream)); });
   peer.send(framed("one") + framed("two").substr(0, 4));
