@@ -98,7 +98,7 @@ fuzz: setup ## feed the protocol parsers broken input, FUZZ_SECONDS (60) each; w
 .PHONY: lint
 lint: setup ## formatting, tools/tidy.py; clang-tidy and includes of what changed since the last lint-deep
 	@cmake --preset lint --log-level=WARNING >/dev/null
-	@$(call build,dev) --target peal peal_sim peal_tls
+	@$(call build,dev) --target peal peal_sim peal_tls peal_protobuf
 	@scripts/lint build/lint $(JOBS)
 
 .PHONY: lint-deep
@@ -146,9 +146,10 @@ setup-lab:
 	@scripts/setup lab
 
 .PHONY: goldens
-goldens: setup ## rebuild tests/goldens with the public Python packages hdrhistogram and httptools (from PyPI)
+goldens: setup ## rebuild tests/goldens with the public Python packages hdrhistogram, httptools, protobuf
 	@$(call build,dev) --target base_tests
 	@$(PYTHON) tools/make_goldens.py --tests build/dev/bin/base_tests
+	@$(PYTHON) tools/protobuf_goldens.py
 
 .PHONY: clean
 clean: ## remove build/

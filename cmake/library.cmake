@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The libraries: peal, every source under peal/ but the tests and the benchmarks; peal_tls, the layer over OpenSSL, for
-# who wants it; and peal_sim, the simulator, for the tests of who uses peal.
+# The libraries: peal, every source under peal/ but the tests and the benchmarks; peal_tls, the layer over OpenSSL, and
+# peal_protobuf (protobuf.cmake), for who wants them; and peal_sim, the simulator, for the tests of who uses peal.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(fmt REQUIRED)
@@ -29,10 +29,11 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/peal/base/stack_trace.cc PROPE
 file(GLOB_RECURSE peal_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/peal/*.cc)
 file(GLOB_RECURSE sim_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/peal/sim/*.cc)
 file(GLOB_RECURSE tls_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/peal/tls/*.cc)
-foreach(list peal_sources sim_sources tls_sources)
+file(GLOB_RECURSE protobuf_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/peal/protobuf/*.cc)
+foreach(list peal_sources sim_sources tls_sources protobuf_sources)
   list(FILTER ${list} EXCLUDE REGEX "_(test|bench)\\.cc$")
 endforeach()
-list(REMOVE_ITEM peal_sources ${sim_sources} ${tls_sources})
+list(REMOVE_ITEM peal_sources ${sim_sources} ${tls_sources} ${protobuf_sources})
 
 # What a request passes through on its way, and what a coroutine does.
 set(hot_sources coro/await coro/scope coro/stream
@@ -79,19 +80,27 @@ set_target_properties(peal_tls PROPERTIES EXPORT_NAME tls)
 peal_together(peal_tls)
 target_link_libraries(peal_tls PUBLIC peal PRIVATE $<BUILD_INTERFACE:peal_flags> OpenSSL::SSL)
 
-# A program with every object of the three libraries: it does not link if a symbol is defined in none of them.
+if(PEAL_PROTOBUF)
+  include(cmake/protobuf.cmake)
+endif()
+
+# A program with every object of the libraries: it does not link if a symbol is defined in none of them.
 if(PEAL_LINK_WHOLE)
   file(WRITE ${PROJECT_BINARY_DIR}/whole.cc "int main() {}\n")
   add_executable(peal_whole ${PROJECT_BINARY_DIR}/whole.cc)
   target_link_options(peal_whole PRIVATE LINKER:--whole-archive
-    $<TARGET_FILE:peal> $<TARGET_FILE:peal_sim> $<TARGET_FILE:peal_tls> LINKER:--no-whole-archive)
-  target_link_libraries(peal_whole PRIVATE peal_sim peal_tls)
+    $<TARGET_FILE:peal> $<TARGET_FILE:peal_sim> $<TARGET_FILE:peal_tls>
+    $<$<BOOL:${PEAL_PROTOBUF}>:$<TARGET_FILE:$<TARGET_NAME_IF_EXISTS:peal_protobuf>>> LINKER:--no-whole-archive)
+  target_link_libraries(peal_whole PRIVATE peal_sim peal_tls $<TARGET_NAME_IF_EXISTS:peal_protobuf>)
 endif()
 
 # Compiles each public header by itself, unless its own source includes it first and so shows what is missing.
 if(PEAL_LINK_WHOLE)
   file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/peal/*.h)
   list(FILTER headers EXCLUDE REGEX "/parts/")
+  if(NOT PEAL_PROTOBUF)
+    list(FILTER headers EXCLUDE REGEX "^peal/protobuf/")
+  endif()
   foreach(header ${headers})
     string(REGEX REPLACE "\\.h$" ".cc" source ${header})
     set(first "")
@@ -104,7 +113,7 @@ if(PEAL_LINK_WHOLE)
     endif()
   endforeach()
   add_library(peal_headers OBJECT ${header_sources})
-  target_link_libraries(peal_headers PRIVATE peal_sim peal_tls peal_flags)
+  target_link_libraries(peal_headers PRIVATE peal_sim peal_tls $<TARGET_NAME_IF_EXISTS:peal_protobuf> peal_flags)
 endif()
 
 # docs/http.md says what is found by it, and what is found in every build.

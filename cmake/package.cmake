@@ -6,19 +6,25 @@ include(CMakePackageConfigHelpers)
 
 file(GLOB_RECURSE public_headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/peal/*.h)
 list(FILTER public_headers EXCLUDE REGEX "/parts/")
+set(libraries peal peal_tls peal_sim)
+if(PEAL_PROTOBUF)
+  list(APPEND libraries peal_protobuf)
+else()
+  list(FILTER public_headers EXCLUDE REGEX "^peal/protobuf/")
+endif()
 foreach(header ${public_headers})
   cmake_path(GET header PARENT_PATH folder)
   install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
 endforeach()
 
 # Shared ones find each other, and the program finds them.
-set_target_properties(peal peal_tls peal_sim PROPERTIES INSTALL_RPATH "$ORIGIN")
-install(TARGETS peal peal_tls peal_sim EXPORT peal_targets
+set_target_properties(${libraries} PROPERTIES INSTALL_RPATH "$ORIGIN")
+install(TARGETS ${libraries} EXPORT peal_targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # Most of an archive would be debug information, of sources that its users do not have; functions keep their names.
 get_target_property(peal_library_type peal TYPE)
 if(peal_library_type STREQUAL "STATIC_LIBRARY")
-  foreach(library peal peal_tls peal_sim)
+  foreach(library ${libraries})
     set(archive "\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/$<TARGET_FILE_NAME:${library}>")
     install(CODE
       "execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug \"${archive}\" COMMAND_ERROR_IS_FATAL ANY)")
@@ -40,8 +46,8 @@ install(FILES ${PROJECT_BINARY_DIR}/pealConfig.cmake ${PROJECT_BINARY_DIR}/pealC
 
 file(RELATIVE_PATH pkgconfig_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" pkgconfig_to_prefix ${pkgconfig_to_prefix})
-configure_file(cmake/peal.pc.in ${PROJECT_BINARY_DIR}/peal.pc @ONLY)
-configure_file(cmake/peal-sim.pc.in ${PROJECT_BINARY_DIR}/peal-sim.pc @ONLY)
-configure_file(cmake/peal-tls.pc.in ${PROJECT_BINARY_DIR}/peal-tls.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/peal.pc ${PROJECT_BINARY_DIR}/peal-sim.pc ${PROJECT_BINARY_DIR}/peal-tls.pc
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(library ${libraries})
+  string(REPLACE "_" "-" module ${library})
+  configure_file(cmake/${module}.pc.in ${PROJECT_BINARY_DIR}/${module}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${module}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()

@@ -18,6 +18,12 @@ if(support_sources)
   peal_together(peal_test_support <gmock/gmock.h> <gtest/gtest.h>)
 endif()
 
+# Messages that tests and fuzzers send.
+if(PEAL_PROTOBUF)
+  file(GLOB test_protos CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/protobuf/*.proto)
+  peal_add_protos(peal_test_protos ${test_protos})
+endif()
+
 # Headers that most tests of peal/net and of the folders above it include; precompiled, they save most of the reading.
 set(wide_headers ${PROJECT_SOURCE_DIR}/peal/coro/co_server.h ${PROJECT_SOURCE_DIR}/peal/http/client/http_client.h
   ${PROJECT_SOURCE_DIR}/peal/http/server/http_server.h ${PROJECT_SOURCE_DIR}/tests/support/net_rig.h
@@ -155,6 +161,9 @@ endfunction()
 foreach(floor base wire engine observe loop sim tls net coro sync share http inspect process)
   peal_test_folder(${floor}_tests peal/${floor})
 endforeach()
+if(PEAL_PROTOBUF)
+  peal_test_folder(protobuf_tests peal/protobuf peal_protobuf peal_test_protos ZLIB::ZLIB)
+endif()
 if(PEAL_LAB)
   peal_test_folder(load_tests load peal_load)
   peal_test_folder(models_tests models peal_models)

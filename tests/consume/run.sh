@@ -29,7 +29,7 @@ library_folder() {
 
 echo "consume: the library alone is configured without the lab's packages, and is the library alone"
 mkdir "$scratch/packages"
-for package in liburing libcares libzstd; do
+for package in liburing libcares libzstd libdeflate; do
   cp "$(pkg-config --variable=pcfiledir "$package")/$package.pc" "$scratch/packages/"
 done
 mkdir -p "$scratch/peal/sim"
@@ -38,12 +38,12 @@ PKG_CONFIG_LIBDIR="$scratch/packages" cmake -G Ninja -S "$scratch/peal/sim/tree"
   -DPEAL_PRECOMPILE=OFF -DCMAKE_PROJECT_TOP_LEVEL_INCLUDES="$here/poor_machine.cmake" \
   -DCMAKE_CXX_COMPILER="$compiler" >/dev/null
 if ninja -C "$scratch/alone" -t targets all | grep '\.o: ' |
-  grep -vE '^CMakeFiles/(peal\.dir|peal_tls\.dir/peal/tls|peal_sim\.dir/peal/sim)/'; then
-  fail "with PEAL_LAB=OFF more is built than the library, or the library is in peal_tls or peal_sim"
+  grep -vE '^CMakeFiles/(peal\.dir|peal_(tls|sim|protobuf)\.dir/peal/(tls|sim|protobuf))/'; then
+  fail "with PEAL_LAB=OFF more is built than the library, or the library is in its components"
 fi
 
 # Where tests are built the libraries are shared ones. These static ones are made of the same objects.
-for name in peal peal_tls peal_sim; do
+for name in peal peal_tls peal_sim peal_protobuf; do
   find "$build/CMakeFiles/$name.dir" -name '*.o' -print0 | xargs -0 ar qc "$scratch/alone/lib$name.a"
 done
 install "$build" prefix

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A message codec is a Framing (peal/wire/framing/frame.h) whose bodies hold protobuf messages. peal has three:
+//
+//   NamedCodec      len | name_len | type name, NUL | message | adler32   named_codec.h      muduo's ProtobufCodec
+//   TaggedCodec     len | tag | message | adler32                         tagged_codec.h     muduo's ProtobufCodecLite
+//   DelimitedCodec  varint length | message                               delimited_codec.h  writeDelimitedTo()
+//
+//   const peal::NamedCodec codec;
+//   codec.append(output, query);
+//   peal::Buffer body;
+//   if (codec.next(input, body) == peal::FrameState::kWhole) {
+//     Query query;
+//     const auto read = codec.read(body, query);   // or why not, as a Trouble
+//   }
+//
+// A codec is a value without state. A length that has arrived reserves no memory. Pure; any thread.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <expected>
+#include <string_view>
+
+#include <peal/base/memory/buffer.h>
+#include <peal/base/result.h>
+#include <peal/wire/framing/frame.h>
+
+namespace google::protobuf {
+class Message;
+}  // namespace google::protobuf
+
+namespace peal {
+
+// The largest `len` of muduo's formats, and what a codec allows unless told otherwise.
+inline constexpr size_t kMostMessageBytes = 64 * 1024 * 1024;
+
+// What the codecs have besides what a Framing has. `body` is that of a frame: what follows the length.
+//   append(output, message)  appends the frame of a message
+//   read(body, message)      replaces the content of `message`, whose type is the one that is expected
+template <class T>
+concept MessageCodec =
+    Framing<T> && requires(const T& codec, Buffer& buffer, std::string_view body, google::protobuf::Message& message) {
+      codec.append(buffer, message);
+      { codec.read(body, message) } -> std::same_as<std::expected<void, Trouble>>;
+      { codec.read(buffer, message) } -> std::same_as<std::expected<void, Trouble>>;
+    };
+
+// The frame of a message, to be sent.
+template <MessageCodec Its>
+Buffer framed(const Its& codec, const google::protobuf::Message& message) {
+  Buffer frame;
+  codec.append(frame, message);
+  return frame;
+}
+
+}  // namespace peal

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/protobuf/codec/parts/message_writer.h>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/message.h>
+
+#include <peal/base/assert.h>
+#include <peal/base/bad_value.h>
+#include <peal/protobuf/codec/adler32.h>
+#include <peal/protobuf/codec/parts/blocks_output.h>
+#include <peal/protobuf/codec/parts/quiet_protobuf.h>
+#include <peal/wire/framing/integer_bytes.h>
+
+namespace peal::detail {
+namespace {
+
+constexpr size_t kSumBytes = sizeof(uint32_t);
+
+char* put(char* to, std::string_view bytes) {
+  if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+  return to + bytes.size();
+}
+
+void check_end(size_t written, size_t size) {
+  PEAL_ASSERT(written == size, "a message of {} bytes was changed while it was serialised, to {}", size, written);
+}
+
+// Into one block. Answers where it ends.
+char* write_array(char* to, const FrameHead& head, const google::protobuf::Message& message, size_t size) {
+  to = put(put(put(to, head.uncounted), head.first), head.second);
+  auto* const begin = reinterpret_cast<uint8_t*>(to);
+  const uint8_t* const end = message.SerializeWithCachedSizesToArray(begin);
+  check_end(static_cast<size_t>(end - begin), size);
+  return to + size;
+}
+
+void write_stream(BlocksOutput& blocks, const google::protobuf::Message& message, size_t size) {
+  const int64_t before = blocks.ByteCount();
+  google::protobuf::io::CodedOutputStream stream(&blocks);
+  message.SerializeWithCachedSizes(&stream);
+  stream.Trim();
+  check_end(static_cast<size_t>(blocks.ByteCount() - before), size);
+}
+
+}  // namespace
+
+size_t checked_size(const google::protobuf::Message& message, size_t around_bytes, size_t limit_bytes) {
+  if (!message.IsInitialized()) [[unlikely]]
+    throw_bad_value("a {} without its required {}", message.GetTypeName(), message.InitializationErrorString());
+  const size_t size = message.ByteSizeLong();
+  if (size > limit_bytes || around_bytes > limit_bytes - size) [[unlikely]]
+    throw_bad_value("a {} of {} bytes and {} around it; the limit is {}", message.GetTypeName(), size, around_bytes,
+                    limit_bytes);
+  return size;
+}
+
+void append_plain(Buffer& output, const FrameHead& head, const google::protobuf::Message& message, size_t size) {
+  const QuietProtobuf quiet;
+  if (const size_t all = head.bytes() + size; all <= kLargeBlockBytes) {
+    write_array(reinterpret_cast<char*>(output.prepare(all).data()), head, message, size);
+    return output.commit(all);
+  }
+  for (const std::string_view piece : {head.uncounted, head.first, head.second}) output.append(piece);
+  BlocksOutput blocks(output);
+  write_stream(blocks, message, size);
+  blocks.finish();
+}
+
+void append_summed(Buffer& output, const FrameHead& head, const google::protobuf::Message& message, size_t size) {
+  const QuietProtobuf quiet;
+  if (const size_t all = head.bytes() + size + kSumBytes; all <= kLargeBlockBytes) {
+    char* const begin = reinterpret_cast<char*>(output.prepare(all).data());
+    char* const end = write_array(begin, head, message, size);
+    const char* const counted = begin + head.uncounted.size();
+    const std::array<char, kSumBytes> sum = big_endian_bytes(adler32_of({counted, end}));
+    std::memcpy(end, sum.data(), kSumBytes);
+    return output.commit(all);
+  }
+  for (const std::string_view piece : {head.uncounted, head.first, head.second}) output.append(piece);
+  BlocksOutput blocks(output, adler32_of(head.second, adler32_of(head.first)));
+  write_stream(blocks, message, size);
+  append_integer<kSumBytes>(output, blocks.finish());
+}
+
+}  // namespace peal::detail

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/protobuf/codec/spare_message.h>
+
+namespace peal {
+namespace {
+
+constexpr uint32_t kUsesBetweenMeasures = 64;
+
+}  // namespace
+
+SpareMessage::~SpareMessage() { delete kept_.load(std::memory_order_acquire); }
+
+SpareMessage::Use::Use(SpareMessage& spare, size_t wire_bytes)
+    : spare_(spare), wire_bytes_(wire_bytes), kept_(spare.kept_.exchange(nullptr, std::memory_order_acquire)) {
+  if (kept_ == nullptr) {
+    kept_ = std::make_unique<Kept>(std::unique_ptr<google::protobuf::Message>(spare.prototype_.New()));
+  }
+}
+
+SpareMessage::Use::~Use() {
+  if (wire_bytes_ > kMostWireBytes) return;
+  if (++kept_->uses % kUsesBetweenMeasures == 0 && kept_->message->SpaceUsedLong() > kMostKeptBytes) return;
+  Kept* expected = nullptr;
+  if (spare_.kept_.compare_exchange_strong(expected, kept_.get(), std::memory_order_release,
+                                           std::memory_order_relaxed)) {
+    static_cast<void>(kept_.release());
+  }
+}
+
+}  // namespace peal
