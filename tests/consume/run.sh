@@ -67,7 +67,7 @@ for kind in static prefix; do
   cmake -S "$scratch/source" -B "$scratch/cmake-$kind" -DCMAKE_PREFIX_PATH="$scratch/$kind" \
     -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="${flags[*]}" >/dev/null
   cmake --build "$scratch/cmake-$kind" >/dev/null
-  for program in consumer http_consumer sim_consumer; do
+  for program in consumer http_consumer sim_consumer protobuf_consumer; do
     "$scratch/cmake-$kind/$program" || fail "the $program built through find_package failed"
   done
 done
@@ -75,7 +75,7 @@ done
 echo "consume: pkg-config"
 export PKG_CONFIG_PATH="$(library_folder "$scratch/static")/pkgconfig"
 # shellcheck disable=SC2046
-for program in consumer:peal http_consumer:peal sim_consumer:peal-sim; do
+for program in consumer:peal http_consumer:peal sim_consumer:peal-sim protobuf_consumer:peal-protobuf; do
   "$compiler" -std=c++23 "${flags[@]}" "$here/${program%:*}.cc" -o "$scratch/consumer" \
     $(pkg-config --static --cflags --libs "${program#*:}") || fail "$program does not build with pkg-config's flags"
   "$scratch/consumer" || fail "$program, built through pkg-config, failed"

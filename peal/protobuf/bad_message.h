@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// BadMessage: a peer's message that could not be read, and what is done about it.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include <peal/base/callback.h>
+#include <peal/base/result.h>
+
+namespace peal {
+
+class Connection;
+class Stream;
+
+struct BadMessage {
+  // kMessageTooLong, kMessageTooShort: nothing that follows can be read, so the connection ends after the callback.
+  // That may send an answer, to tell the peer.
+  // kBadChecksum, kBadMessageName, kUnknownMessageType, kUnreadableMessage: the messages that follow can be read, and
+  // are, unless the callback ends the connection.
+  Trouble why;
+  // Empty if it is not known. A peer's: any bytes. Valid until the callback returns.
+  std::string_view type_name;
+  // Of the body, as its length says.
+  size_t body_bytes = 0;
+};
+
+// Called on the connection's loop; where a Server has several, on several threads at once.
+using BadMessageCallback = SharedCallback<void(Connection&, const BadMessage&)>;
+using StreamBadMessageCallback = SharedCallback<void(Stream&, const BadMessage&)>;
+
+// What is done unless told otherwise: ends the connection as Connection::refuse() does, and logs a line, at most one a
+// second for all connections that share the callback.
+BadMessageCallback refuse_bad_messages();
+StreamBadMessageCallback refuse_bad_stream_messages();
+
+}  // namespace peal
