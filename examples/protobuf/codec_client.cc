@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Asks a server of protobuf messages and prints its answer, in a coroutine: `codec_client ADDRESS [QUESTION...]`. Sends
+// a Query with the questions, or an Empty if there is none.
+#include <examples/protobuf/question.pb.h>
+#include <examples/shared/service.h>
+
+#include <peal/coro/connect.h>
+#include <peal/coro/scope.h>
+#include <peal/protobuf/read_message.h>
+
+namespace {
+
+using namespace peal;
+using google::protobuf::DynamicCastToGenerated;
+
+constexpr Duration kPatience = std::chrono::minutes(1);
+
+std::unique_ptr<google::protobuf::Message> request(int argc, char** argv) {
+  if (argc == 2) return std::make_unique<muduo::Empty>();
+  auto query = std::make_unique<muduo::Query>();
+  query->set_id(1);
+  query->set_questioner("codec_client");
+  for (int i = 2; i < argc; ++i) query->add_question(argv[i]);
+  return query;
+}
+
+void print(const google::protobuf::Message& message) {
+  fmt::print("{}\n", message.GetTypeName());
+  if (const auto* answer = DynamicCastToGenerated<muduo::Answer>(&message)) {
+    fmt::print("{} answers query {} of {}\n", answer->answerer(), answer->id(), answer->questioner());
+    for (const std::string& solution : answer->solution()) fmt::print("{}\n", solution);
+  }
+}
+
+// What main returns.
+Task<int> ask(std::string address, const google::protobuf::Message& message) {
+  Result<Stream> stream = co_await connect(address);
+  if (!stream) co_return examples::failed("cannot connect to " + address, stream.error());
+  const NamedCodec codec;
+  const Result<void> sent = co_await stream->write(framed(codec, message));
+  if (!sent) co_return examples::failed("cannot send", sent.error());
+  // [read]
+  MessageTypes types;
+  types.add<muduo::Answer>();
+  types.add<muduo::Empty>();
+  const auto answer = co_await read_message(*stream, codec, types).within(kPatience);
+  // [read]
+  if (!answer) co_return examples::failed("no answer", answer.error());
+  if (*answer == nullptr) {
+    fmt::print(stderr, "the server ended without an answer\n");
+    co_return 1;
+  }
+  print(**answer);
+  co_return 0;
+}
+
+Task<> run(Loop& loop, std::string address, const google::protobuf::Message& message, int& exit_code) {
+  exit_code = co_await ask(std::move(address), message);
+  loop.stop();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    fmt::print(stderr, "usage: codec_client ADDRESS [QUESTION...]\n");
+    return 2;
+  }
+  const std::unique_ptr<google::protobuf::Message> message = request(argc, argv);
+  int exit_code = 1;
+  Loop loop;
+  Scope scope(loop);
+  scope.spawn(run(loop, argv[1], *message, exit_code));
+  if (Result<void> ran = loop.run(); !ran) return examples::failed("cannot run the loop", ran.error());
+  return exit_code;
+}
