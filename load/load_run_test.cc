@@ -38,6 +38,16 @@ Outcome outcome_of_unframed(const LoadOptions& options, OnInterval on_interval =
   return outcome_of(options, EchoProtocol::unframed(options.size), std::move(on_interval));
 }
 
+// The same of a server that answers. A busy machine may not let it in so short a time: then the run is longer.
+Outcome outcome_of_answers(LoadOptions& options) {
+  Outcome outcome = outcome_of_unframed(options);
+  while (outcome.total.counts.messages == 0 && options.duration < std::chrono::seconds(10)) {
+    options.duration *= 4;
+    outcome = outcome_of_unframed(options);
+  }
+  return outcome;
+}
+
 std::vector<std::string> invalid_gates(const LoadOptions& options, const Outcome& outcome) {
   return invalid_ones(judge(options, outcome));
 }
@@ -70,8 +80,8 @@ class LoadRun : public test::LoopEngineTest {
 TEST_P(LoadRun, closed_loop_with_every_byte_back) {
   for (const size_t size : {1, 64, 16384, 100'000}) {
     ScriptedServer server;
-    const LoadOptions options = brief_here(server.address(), 10, size);
-    const Outcome outcome = outcome_of_unframed(options);
+    LoadOptions options = brief_here(server.address(), 10, size);
+    const Outcome outcome = outcome_of_answers(options);
     expect_all_came_back(outcome, options);
     EXPECT_EQ(outcome.engine, GetParam());
     EXPECT_EQ(outcome.served, 10U);
@@ -85,7 +95,7 @@ TEST_P(LoadRun, several_threads_share_the_connections) {
   ScriptedServer server;
   LoadOptions options = brief_here(server.address(), 8);
   options.threads = 3;
-  const Outcome outcome = outcome_of_unframed(options);
+  const Outcome outcome = outcome_of_answers(options);
   expect_all_came_back(outcome, options);
   EXPECT_EQ(outcome.served, 8U);
 }
@@ -95,7 +105,7 @@ TEST_P(LoadRun, at_a_rate_latency_counts_from_when_a_message_was_due) {
   LoadOptions options = brief_here(server.address(), 4);
   options.arrivals = ArrivalPlan::constant(1000);
   options.threads = 2;
-  const Outcome outcome = outcome_of_unframed(options);
+  const Outcome outcome = outcome_of_answers(options);
   expect_all_came_back(outcome, options);
   EXPECT_EQ(outcome.served, 4U) << "the connection that was idle longest takes the next message";
   const Recording& total = outcome.total;
@@ -212,7 +222,7 @@ TEST(LoadRunLife, the_servers_cpu_and_memory_are_read) {
   ScriptedServer server;
   LoadOptions options = brief_load(server.address(), 2);
   options.server_pid = ::getpid();
-  const Outcome outcome = outcome_of_unframed(options);
+  const Outcome outcome = outcome_of_answers(options);
   ASSERT_TRUE(outcome.knows_server_cpu());
   EXPECT_GE(*outcome.server->cpu, outcome.total.cpu) << "this process is the client, too";
   EXPECT_GT(outcome.server->rss_bytes, 1U << 20);
@@ -228,6 +238,7 @@ TEST(LoadRunLife, a_signal_ends_it_with_what_was_measured) {
   const Outcome outcome = outcome_of_unframed(options, [&](const Interval& interval, const Outcome& so_far) {
     EXPECT_EQ(interval.open, 2U);
     EXPECT_EQ(interval.in_flight, 2U);
+    if (interval.counts.messages == 0) return;  // a busy machine held the server up
     EXPECT_GT(interval.p99_ns, 0);
     EXPECT_GE(so_far.total.counts.messages, interval.counts.messages);
     // To this thread: the server's has not blocked the signal.

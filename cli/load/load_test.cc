@@ -124,13 +124,21 @@ TEST(LoadCommand, a_server_that_sends_garbage_fails_a_gate) {
 
 TEST(LoadCommand, a_server_that_serves_one_at_a_time) {
   const load::QueueingServer server;
-  std::vector<std::string> words{
-      "echo", server.address().to_string(), "--connections", "10", "--duration", "50ms", "--warmup", "0s", "--grace",
-      "20ms"};
-  EXPECT_EQ(call_load(words).exit_code, 3) << "errors nobody asked for";
+  const auto load_it = [&server](const std::vector<std::string>& more) {
+    Answer answer;
+    for (const std::string time : {"50ms", "1s", "10s"}) {  // the longer ones for a machine that is too busy
+      std::vector<std::string> words{
+          "echo", server.address().to_string(), "--connections", "10", "--warmup", "0s", "--duration", time, "--grace",
+          time};
+      words.insert(words.end(), more.begin(), more.end());
+      answer = call_load(std::move(words));
+      if (answer.exit_code != kFailed) break;
+    }
+    return answer;
+  };
+  EXPECT_EQ(load_it({}).exit_code, 3) << "errors nobody asked for";
   const test::TemporaryFolder folder;
-  words.insert(words.end(), {"--expect-queueing", "--json", folder.path("json")});
-  const Answer answer = call_load(words);
+  const Answer answer = load_it({"--expect-queueing", "--json", folder.path("json")});
   EXPECT_EQ(answer.exit_code, kDone) << answer.out;
   EXPECT_THAT(answer.out, HasSubstr("queueing    served 1 of 10; 9 waited for their turn when the run ended\n"));
   EXPECT_EQ(nlohmann::json::parse(folder.read("json"))["connections"]["served"], 1);

@@ -76,10 +76,15 @@ TEST(DuelFaults, a_server_that_closes_every_connection) {
 }
 
 TEST(DuelFaults, a_server_that_does_not_answer_a_message) {
-  const ScriptedServer server(Manner::kSilent, 640);
-  DuelOptions options = duel_with(server);
-  options.patience.answer = 50ms;
-  EXPECT_EQ(fault_of(options), "b: not every message was answered 50.0 ms after its slice");
+  std::string fault = "a: ";
+  // On a busy machine the other one may be late: then there is another duel.
+  for (int tries = 0; tries < 20 && fault.starts_with("a: "); ++tries) {
+    const ScriptedServer server(Manner::kSilent, 640);
+    DuelOptions options = duel_with(server);
+    options.patience.answer = 50ms;
+    fault = fault_of(options);
+  }
+  EXPECT_EQ(fault, "b: not every message was answered 50.0 ms after its slice");
 }
 
 TEST(DuelFaults, a_server_where_nobody_listens_any_more) {

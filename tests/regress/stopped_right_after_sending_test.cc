@@ -222,8 +222,9 @@ TEST_P(StoppedRightAfterSending, what_found_no_room_is_reported) {
   DrainReport report;
   serve([&](Connection& connection) {
     server().drain(std::chrono::hours(1), DrainMode::kWait, [&](const DrainReport& done) { report = done; });
-    // By when the drain has stopped the listener, and waits.
-    loop().after(std::chrono::milliseconds(10), [&, handle = connection.handle()] {
+    // Ten turns later, by when the drain has stopped the listener, and waits.
+    loop().every(std::chrono::milliseconds(1), [&, turns = 0, handle = connection.handle()]() mutable {
+      if (++turns != 10) return;
       handle.send(answer);
       loop().stop();
     });

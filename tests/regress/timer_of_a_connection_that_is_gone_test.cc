@@ -12,10 +12,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-class TimerOfAConnectionThatIsGone : public test::NetTest {};
+class TimerOfAConnectionThatIsGone : public test::NetTest {
+ protected:
+  // Fails when the next connection is ended. Tells how the first one has ended.
+  void play(Duration linger, std::string& end);
+};
 
-TEST_P(TimerOfAConnectionThatIsGone, does_not_end_the_next_one) {
-  constexpr Duration kLinger = milliseconds(60);
+void TimerOfAConnectionThatIsGone::play(Duration linger, std::string& end) {
   std::vector<std::string> ends;
   bool closes = false;
   ConnectionHandle handle;
@@ -41,21 +44,30 @@ TEST_P(TimerOfAConnectionThatIsGone, does_not_end_the_next_one) {
     connection.resume();
   };
   callbacks.on_close = [&](Connection&, CloseReason reason) { ends.emplace_back(to_string(reason)); };
-  auto server = serve(std::move(callbacks), {.connection = {.linger_timeout = kLinger}});
+  auto server = serve(std::move(callbacks), {.connection = {.linger_timeout = linger}});
   {
     RawPeer first = connect_peer();
     first.send("kept");
     ASSERT_TRUE(wait_until([&] { return first.pump(), first.ended(); }));
     first.close();
     ASSERT_TRUE(wait_until([&] { return ends.size() == 1; }));
-    EXPECT_EQ(ends.front(), "closed here");
+    end = ends.front();
   }
   RawPeer second = connect_peer();
-  const TimePoint over = monotonic_now() + 3 * kLinger;
+  const TimePoint over = monotonic_now() + 3 * linger;
   ASSERT_TRUE(wait_until([&] { return monotonic_now() > over; }));
   EXPECT_TRUE(second.pump()) << "error " << second.error();
   EXPECT_EQ(ends.size(), 1u);
   ask([&] { handle = {}; });
+}
+
+TEST_P(TimerOfAConnectionThatIsGone, does_not_end_the_next_one) {
+  std::string end;
+  // On a busy machine the first one's peer may be late itself, and its timer is not left behind: then it has more time.
+  for (milliseconds linger(60); end != "closed here" && linger < milliseconds(5000); linger *= 2) {
+    ASSERT_NO_FATAL_FAILURE(play(linger, end));
+  }
+  EXPECT_EQ(end, "closed here");
 }
 
 PEAL_TEST_ON_EVERY_ENGINE(TimerOfAConnectionThatIsGone);

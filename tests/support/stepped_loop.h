@@ -48,8 +48,14 @@ class SteppedLoopTest : public LoopEngineTest {
     loop().after(time, [&] { over = true; });
     while (!over) loop().step();
   }
-  // So much that whatever is on its way has come.
-  void settle() { run_for(std::chrono::milliseconds(20)); }
+  // So much that whatever is on its way has come: twenty milliseconds, and as many turns. On a busy machine all of the
+  // time may be over in the first one.
+  void settle() {
+    int turns = 0;
+    const TimerId timer = loop().every(std::chrono::milliseconds(1), [&] { ++turns; });
+    while (turns < 20) loop().step();
+    loop().cancel(timer);
+  }
 
  private:
   std::unique_ptr<Loop> loop_;

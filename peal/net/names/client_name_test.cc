@@ -126,12 +126,18 @@ TEST_P(ClientNameTest, one_at_a_time_waits_for_the_first_to_fail) {
   stop_up("127.0.0.2");
   dns->entries["two.test"] = {.addresses = {"127.0.0.2", "127.0.0.1"}};
   ClientOptions options = by_script();
-  options.connect_timeout = milliseconds(100);
+  options.connect_timeout = milliseconds(50);
   options.race = {.attempt_delay = milliseconds(1), .most_at_once = 1};
-  Client client(loop(), noting(), options, failing());
-  ASSERT_TRUE(client.connect(at_port("two.test")));
-  ASSERT_TRUE(told(errno_code(ETIMEDOUT).message() + ", no retry"));
-  EXPECT_EQ(journal.lines().size(), 1u);
+  const std::string no_answer = make_error_code(Trouble::kNoAnswer).message() + ", no retry";
+  // On a busy machine all of the time may be spent on the lookup: then the next one has more.
+  do {
+    journal.clear();
+    options.connect_timeout *= 2;
+    Client client(loop(), noting(), options, failing());
+    ASSERT_TRUE(client.connect(at_port("two.test")));
+    ASSERT_TRUE(answer_until([&] { return !journal.lines().empty(); }));
+  } while (journal.count(no_answer) == 1);
+  EXPECT_EQ(journal.lines(), std::vector{errno_code(ETIMEDOUT).message() + ", no retry"});
   open_up();
 }
 

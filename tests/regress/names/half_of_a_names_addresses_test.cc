@@ -110,8 +110,14 @@ TEST_P(HalfOfANamesAddresses, late_addresses_join_the_race) {
 TEST_P(HalfOfANamesAddresses, deadline_ends_the_wait_for_the_other_half) {
   dns->entries["half.test A"] = {.addresses = {"127.0.0.3"}};
   dns->entries["half.test AAAA"] = {.mute = true};
-  connect("half.test", milliseconds(200));
-  ASSERT_TRUE(told());
+  // On a busy machine the time may be over before the half that comes: then the next one has more.
+  milliseconds timeout(100);
+  do {
+    journal.clear();
+    timeout *= 2;
+    connect("half.test", timeout);
+    ASSERT_TRUE(told());
+  } while (journal.count(test::sentence(Trouble::kNoAnswer)) == 1 && timeout < seconds(10));
   EXPECT_THAT(journal.lines(), ElementsAre("Connection refused")) << "why the address that was there failed";
   EXPECT_EQ(ask([&] { return resolver->pending(); }), 0u);
 }
