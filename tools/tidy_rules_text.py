@@ -108,6 +108,13 @@ def time_sums(tree):
                    "Duration::max() is never: add with later() or sum_of() of <peal/base/clock.h>")
 
 
+def _exists(tree, includer, name):
+    """Whether the tree has that header, or the .proto that protoc generates it from."""
+    if tree.resolve(includer, name):
+        return True
+    return name.endswith(".pb.h") and (tree.root / (name.removesuffix(".pb.h") + ".proto")).is_file()
+
+
 def include_style(tree):
     for file in filter(lambda f: f.is_c, tree.files):
         for include in file.includes:
@@ -117,7 +124,7 @@ def include_style(tree):
                 yield file.path, include.line, "include", f"{include.name}: name a peal header from the root"
             elif include.name.startswith("peal/") and not include.angled:
                 yield file.path, include.line, "include", f"write <{include.name}>, in angle brackets"
-            elif (include.name.startswith("peal/") or not include.angled) and not tree.resolve(file, include.name):
+            elif (include.name.startswith("peal/") or not include.angled) and not _exists(tree, file, include.name):
                 yield file.path, include.line, "include", f"{include.name} does not exist"
 
 

@@ -15,13 +15,14 @@ class Stream;
 
 struct BadMessage {
   // kMessageTooLong, kMessageTooShort: nothing that follows can be read, so the connection ends after the callback.
-  // That may send an answer, to tell the peer.
+  // That may send an answer, to tell the peer. The CloseReason is kBadMessage whatever the callback does.
   // kBadChecksum, kBadMessageName, kUnknownMessageType, kUnreadableMessage: the messages that follow can be read, and
   // are, unless the callback ends the connection.
   Trouble why;
   // Empty if it is not known. A peer's: any bytes. Valid until the callback returns.
   std::string_view type_name;
-  // Of the body, as its length says.
+  // Of the body, as its length says. 0 with kMessageTooShort, and with kMessageTooLong if a StreamDispatcher tells it
+  // or the length is no varint.
   size_t body_bytes = 0;
 };
 

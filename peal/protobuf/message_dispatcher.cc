@@ -67,6 +67,7 @@ void MessageDispatcher::add(const google::protobuf::Message& prototype,
 
 void MessageDispatcher::on_bad(BadMessageCallback callback) {
   PEAL_ASSERT(!table_->complete, "a callback is set beside {} handlers that are in use", table_->known.size());
+  PEAL_ASSERT(callback != nullptr, "no callback for bad messages, beside {} handlers", table_->known.size());
   table_->on_bad = std::move(callback);
 }
 

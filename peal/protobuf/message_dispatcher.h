@@ -44,7 +44,8 @@ class MessageDispatcher {
           handler(connection, static_cast<T&>(message));
         });
   }
-  // Called for what cannot be read, and for messages of other types, in the place of refuse_bad_messages().
+  // Called for what cannot be read, and for messages of other types, in the place of refuse_bad_messages(). Not null
+  // (asserted).
   void on_bad(BadMessageCallback callback);
 
   // For ConnectionCallbacks and SharedConnectionCallbacks. After the first call on() and on_bad() assert.

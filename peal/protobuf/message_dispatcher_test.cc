@@ -204,6 +204,19 @@ TEST_P(MessageDispatcherTest, ends_a_broken_stream_even_if_the_users_callback_do
   EXPECT_THAT(noted_lines(2), ElementsAre(sentence(Trouble::kMessageTooShort), kRefused));
 }
 
+TEST_P(MessageDispatcherTest, says_why_a_broken_stream_ends_even_if_the_users_callback_ends_it) {
+  MessageDispatcher dispatcher;
+  dispatcher.on_bad([](Connection& connection, const BadMessage&) { connection.close(); });
+  auto server = serve_with(dispatcher);
+  RawPeer peer = connect_peer();
+  peer.send(std::string(20, '\0'));
+  ASSERT_TRUE(ends(peer));
+  peer.close();
+  EXPECT_THAT(noted_lines(1), ElementsAre(kRefused));
+  EXPECT_EQ(error, make_error_code(Trouble::kMessageTooShort));
+  EXPECT_EQ(refused(*server), 1U);
+}
+
 TEST_P(MessageDispatcherTest, calls_nobody_after_a_handler_has_closed_or_thrown) {
   MessageDispatcher dispatcher;
   dispatcher.on<Query>([this](Connection& connection, const Query& asked) {
@@ -303,6 +316,11 @@ TEST(MessageDispatcherDeathTest, twice_the_same_type_is_refused_and_a_late_one_i
   EXPECT_THROW(dispatcher.on<Query>(ignore), std::invalid_argument);
   const auto on_message = dispatcher.on_message();
   EXPECT_DEATH(dispatcher.on<Nothing>([](Connection&, const Nothing&) {}), "that are in use");
+}
+
+TEST(MessageDispatcherDeathTest, no_callback_for_bad_messages_is_a_mistake_before_any_comes) {
+  MessageDispatcher dispatcher;
+  EXPECT_DEATH(dispatcher.on_bad(nullptr), "no callback for bad messages");
 }
 
 }  // namespace

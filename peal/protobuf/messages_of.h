@@ -23,6 +23,7 @@
 
 #include <google/protobuf/message.h>
 
+#include <peal/base/assert.h>
 #include <peal/base/memory/buffer.h>
 #include <peal/net/connection.h>
 #include <peal/net/messages.h>
@@ -36,14 +37,14 @@ namespace detail {
 
 // Calls `show` with the body of each whole frame, a string_view or a Buffer&, as long as messages are to be shown. Of a
 // frame that breaks the framing, tells `broken`, and refuses the connection.
-template <Framing Its, class Show>
-void show_bodies(const Its& framing, Connection& connection, Buffer& input, const Show& show,
-                 const BadMessageCallback& broken) {
+template <Framing Its, class Show, class Broken>
+void show_bodies(const Its& framing, Connection& connection, Buffer& input, const Show& show, const Broken& broken) {
   do {
     const FramePeek found = framing.peek(input);
     if (found.state != FrameState::kWhole) [[unlikely]] {
       if (found.state == FrameState::kMore) return;
       const Trouble why = trouble_of(found.state);
+      connection.mark_refused(why);  // the CloseReason says so even if the callback ends the connection itself
       broken(connection, {.why = why, .type_name = {}, .body_bytes = found.body_bytes});
       return connection.refuse(why);
     }
@@ -87,11 +88,13 @@ struct MessagesOf {
 
 }  // namespace detail
 
-// `handler` is called on the connection's loop; with SharedConnectionCallbacks on several loops at once.
+// `handler` is called on the connection's loop; with SharedConnectionCallbacks on several loops at once. `on_bad` is
+// not null (asserted).
 template <std::derived_from<google::protobuf::Message> T, MessageCodec Codec, class Handler>
   requires std::invocable<const Handler&, Connection&, T&>
 auto messages_of(Codec codec, Handler handler, BadMessageCallback on_bad = refuse_bad_messages()) {
   detail::check_answers_nothing<Handler, Connection&, T&>();
+  PEAL_ASSERT(on_bad != nullptr, "no callback for bad messages of the type {}", T::default_instance().GetTypeName());
   auto state =
       std::make_shared<detail::MessagesOf<T, Codec, Handler>>(std::move(codec), std::move(handler), std::move(on_bad));
   return [state](Connection& connection, Buffer& input) {

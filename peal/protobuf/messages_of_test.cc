@@ -116,5 +116,10 @@ TEST_P(MessagesOfTest, may_be_moved_out_of_their_object) {
 
 PEAL_TEST_ON_EVERY_PORT(MessagesOfTest);
 
+TEST(MessagesOfDeathTest, no_callback_for_bad_messages_is_a_mistake_before_any_comes) {
+  const auto ignore = [](Connection&, const Payload&) {};
+  EXPECT_DEATH(messages_of<Payload>(DelimitedCodec(), ignore, nullptr), "no callback for bad messages");
+}
+
 }  // namespace
 }  // namespace peal

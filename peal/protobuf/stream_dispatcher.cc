@@ -6,6 +6,7 @@
 #include <expected>
 #include <optional>
 
+#include <peal/base/assert.h>
 #include <peal/base/memory/buffer.h>
 #include <peal/protobuf/codec/message_types.h>
 #include <peal/protobuf/codec/spare_message.h>
@@ -51,7 +52,10 @@ void StreamDispatcher::add(const google::protobuf::Message& prototype,
   table_->known.emplace_back(prototype, std::move(handler));
 }
 
-void StreamDispatcher::on_bad(StreamBadMessageCallback callback) { table_->on_bad = std::move(callback); }
+void StreamDispatcher::on_bad(StreamBadMessageCallback callback) {
+  PEAL_ASSERT(callback != nullptr, "no callback for bad messages, beside {} handlers", table_->known.size());
+  table_->on_bad = std::move(callback);
+}
 
 Task<Result<void>> StreamDispatcher::serve(Stream& stream) const {
   Table& table = *table_;
@@ -71,6 +75,7 @@ Task<Result<void>> StreamDispatcher::serve(Stream& stream) const {
         Table::Known& its = table.known[*type];
         const SpareMessage::Use message = its.spare.use(opened->bytes.size());
         if (opened->bytes.parse_into(*message)) {
+          body->reset();  // the handler may take long; what `opened` refers to is gone, too
           co_await its.handler(stream, *message);
           continue;
         }

@@ -49,11 +49,12 @@ class StreamDispatcher {
     });
   }
   // Called for what cannot be read, and for messages of other types, in the place of refuse_bad_stream_messages().
-  // After kMessageTooLong or kMessageTooShort nothing more is read.
+  // After kMessageTooLong or kMessageTooShort nothing more is read. Not null (asserted).
   void on_bad(StreamBadMessageCallback callback);
 
   // Handles messages until there is none. Done when the peer has ended between two messages; otherwise it fails as
-  // Stream::read(framing) does, or with the Trouble of a message after which the callback has closed the stream. A
+  // Stream::read(framing) does. It also fails, with the Trouble of a message that cannot be read, if the stream is not
+  // open after the callback: the callback has closed it, or the connection is gone and what followed is not read. A
   // handler that closes the stream ends it with ESHUTDOWN. Exceptions of handlers leave it.
   Task<Result<void>> serve(Stream& stream) const;
 

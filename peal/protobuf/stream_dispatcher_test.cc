@@ -15,6 +15,7 @@
 #include <tests/protobuf/note.pb.h>
 #include <tests/protobuf/protobuf_parts.h>
 #include <tests/protobuf/query.pb.h>
+#include <tests/support/allocated_bytes.h>
 #include <tests/support/net_rig.h>
 
 namespace peal {
@@ -82,6 +83,26 @@ TEST_P(StreamDispatcherTest, handles_one_message_after_the_other) {
   EXPECT_EQ(peer.received(), query);
 }
 
+TEST_P(StreamDispatcherTest, holds_no_bytes_of_a_message_while_its_handler_works) {
+  constexpr size_t kBytes = 12 * 1024 * 1024;
+  size_t held_bytes = 0;
+  size_t before = 0;
+  dispatcher_->on<Payload>([&, this](Stream&, const Payload& payload) -> Task<> {
+    held_bytes = test::allocated_bytes() - before;
+    journal.add(std::to_string(payload.payload().size()));
+    co_return;
+  });
+  RawPeer peer = serve_one();
+  Payload large;
+  large.set_payload(std::string(kBytes, 'x'));
+  const std::string frame = frame_of(large);
+  before = test::allocated_bytes();
+  ASSERT_TRUE(send_all(peer, frame));
+  ASSERT_TRUE(noted(std::to_string(kBytes)));
+  // The parsed message, and not the bytes that it was made of. Their blocks are free; the pool keeps 5 MiB of them.
+  EXPECT_LT(held_bytes, kBytes + kBytes / 4 * 3);
+}
+
 TEST_P(StreamDispatcherTest, refuses_and_logs_what_it_cannot_read) {
   std::string damaged = note("damaged");
   damaged.back() = static_cast<char>(damaged.back() + 1);
@@ -143,6 +164,11 @@ TEST_P(StreamDispatcherTest, refuses_a_second_handler_of_a_type) {
 }
 
 PEAL_TEST_ON_EVERY_PORT(StreamDispatcherTest);
+
+TEST(StreamDispatcherDeathTest, no_callback_for_bad_messages_is_a_mistake_before_any_comes) {
+  StreamDispatcher dispatcher;
+  EXPECT_DEATH(dispatcher.on_bad(nullptr), "no callback for bad messages");
+}
 
 }  // namespace
 }  // namespace peal

@@ -51,6 +51,21 @@ void MessageBytes::remove_front(size_t bytes) {
   settle();
 }
 
+MessageBytes MessageBytes::take_front(size_t bytes) {
+  check_size(bytes, size_);
+  MessageBytes taken(front_.substr(0, bytes));
+  if (taken.size_ < bytes) {
+    taken.size_ = bytes;
+    for (size_t left = bytes; const std::string_view part : parts_) {
+      if (left == 0) break;
+      taken.parts_.push_back(part.substr(0, left));
+      left -= taken.parts_.back().size();
+    }
+  }
+  remove_front(bytes);
+  return taken;
+}
+
 void MessageBytes::take_back(std::span<char> to) {
   check_size(to.size(), size_);
   size_ -= to.size();

@@ -33,6 +33,8 @@ class MessageBytes {
   std::string_view front() const { return front_; }
   // Removes so many bytes; more than size() throw std::invalid_argument.
   void remove_front(size_t bytes);
+  // Removes so many bytes, and answers them; more than size() throw std::invalid_argument.
+  MessageBytes take_front(size_t bytes);
   // Removes the last `to.size()` bytes and copies them there; more than size() throw std::invalid_argument.
   void take_back(std::span<char> to);
   uint32_t adler32() const;

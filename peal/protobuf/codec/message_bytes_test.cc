@@ -52,12 +52,74 @@ TEST(MessageBytes, are_cut_at_both_ends_in_one_piece_and_in_several) {
   }
 }
 
+void expect_bytes(const MessageBytes& bytes, const std::string& expected) {
+  ASSERT_EQ(bytes.to_string(), expected);
+  ASSERT_EQ(bytes.size(), expected.size());
+  ASSERT_EQ(bytes.adler32(), adler32_of(expected));
+  ASSERT_TRUE(expected.starts_with(bytes.front()));
+  ASSERT_TRUE(expected.empty() || !bytes.front().empty());
+  ASSERT_EQ(bytes.is_contiguous(), bytes.front() == expected);
+}
+
+TEST(MessageBytes, are_taken_from_the_front_at_every_size_and_the_rest_stays) {
+  for (size_t part = 1; part <= kText.size() + 1; ++part) {
+    const Buffer buffer = test::in_parts(kText, part);
+    for (size_t first = 0; first <= kText.size(); ++first) {
+      for (size_t second = 0; first + second <= kText.size(); ++second) {
+        MessageBytes bytes(buffer);
+        const MessageBytes taken = bytes.take_front(first);
+        expect_bytes(taken, kText.substr(0, first));
+        const MessageBytes more = bytes.take_front(second);
+        expect_bytes(more, kText.substr(first, second));
+        expect_bytes(bytes, kText.substr(first + second));
+        expect_bytes(taken, kText.substr(0, first));
+        MessageBytes again = taken;
+        again.remove_front(first / 2);
+        std::string end(first - first / 2, '\0');
+        again.take_back(end);
+        ASSERT_EQ(end, kText.substr(first / 2, first - first / 2)) << "what was taken is cut like any other";
+      }
+    }
+  }
+}
+
+TEST(MessageBytes, are_taken_from_the_front_wherever_two_blocks_meet) {
+  for (size_t cut = 1; cut < kText.size(); ++cut) {
+    const Buffer buffer = test::in_pieces({kText.substr(0, cut), kText.substr(cut)});
+    for (size_t first = 0; first <= kText.size(); ++first) {
+      MessageBytes bytes(buffer);
+      const MessageBytes taken = bytes.take_front(first);
+      expect_bytes(taken, kText.substr(0, first));
+      expect_bytes(bytes, kText.substr(first));
+      ASSERT_EQ(taken.is_contiguous(), first <= cut);
+      ASSERT_EQ(bytes.is_contiguous(), first >= cut);
+    }
+  }
+}
+
+TEST(MessageBytes, that_are_taken_from_the_front_are_parsed) {
+  const std::string bytes = bytes_of_note();
+  Note expected;
+  ASSERT_TRUE(expected.ParseFromString(bytes));
+  const std::string stream = "before" + bytes + "after";
+  for (size_t part = 1; part <= stream.size(); ++part) {
+    const Buffer buffer = test::in_parts(stream, part);
+    MessageBytes rest(buffer);
+    EXPECT_EQ(rest.take_front(6).to_string(), "before");
+    Note note;
+    ASSERT_TRUE(rest.take_front(bytes.size()).parse_into(note)) << part;
+    EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(note, expected)) << part;
+    EXPECT_EQ(rest.to_string(), "after");
+  }
+}
+
 TEST(MessageBytes, more_than_there_is_cannot_be_removed) {
   std::array<char, 21> room;
   for (const size_t part : {5U, 20U}) {
     const Buffer buffer = test::in_parts(kText, part);
     MessageBytes bytes(buffer);
     EXPECT_THROW(bytes.remove_front(21), std::invalid_argument);
+    EXPECT_THROW(bytes.take_front(21), std::invalid_argument);
     EXPECT_THROW(bytes.take_back(room), std::invalid_argument);
     EXPECT_EQ(bytes.to_string(), kText);
   }

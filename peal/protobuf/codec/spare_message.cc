@@ -2,11 +2,6 @@
 #include <peal/protobuf/codec/spare_message.h>
 
 namespace peal {
-namespace {
-
-constexpr uint32_t kUsesBetweenMeasures = 64;
-
-}  // namespace
 
 SpareMessage::~SpareMessage() { delete kept_.load(std::memory_order_acquire); }
 
@@ -18,12 +13,11 @@ SpareMessage::Use::Use(SpareMessage& spare, size_t wire_bytes)
 }
 
 SpareMessage::Use::~Use() {
-  if (wire_bytes_ > kMostWireBytes) return;
-  if (++kept_->uses % kUsesBetweenMeasures == 0 && kept_->message->SpaceUsedLong() > kMostKeptBytes) return;
+  if (kept_->growth.is_too_large(wire_bytes_, *kept_->message)) return;
+  Kept* const kept = kept_.release();
   Kept* expected = nullptr;
-  if (spare_.kept_.compare_exchange_strong(expected, kept_.get(), std::memory_order_release,
-                                           std::memory_order_relaxed)) {
-    static_cast<void>(kept_.release());
+  if (!spare_.kept_.compare_exchange_strong(expected, kept, std::memory_order_release, std::memory_order_relaxed)) {
+    delete kept;
   }
 }
 

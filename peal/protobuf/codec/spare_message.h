@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,6 +14,36 @@
 #include <google/protobuf/message.h>
 
 namespace peal {
+
+// MessageGrowth: whether messages that are used again and again have become too large to be kept. They have the
+// submessages of everything that was read into them. To measure them takes as long as reading a small message, so it is
+// done after 64 uses or kMostWireBytes, whichever comes first. One thread at a time.
+class MessageGrowth {
+ public:
+  // More than that on the wire is too large at once.
+  static constexpr size_t kMostWireBytes = 16 * 1024;
+  // In memory.
+  static constexpr size_t kMostKeptBytes = 256 * 1024;
+
+  // To be asked after each use. `wire_bytes`: how much has been read into them or made in them.
+  template <std::same_as<google::protobuf::Message>... Messages>
+  bool is_too_large(size_t wire_bytes, const Messages&... messages) {
+    if (wire_bytes > kMostWireBytes) return true;
+    ++uses_;
+    wire_bytes_ += wire_bytes;
+    if (uses_ < kUsesBetweenMeasures && wire_bytes_ < kMostWireBytes) [[likely]]
+      return false;
+    uses_ = 0;
+    wire_bytes_ = 0;
+    return (messages.SpaceUsedLong() + ...) > kMostKeptBytes;
+  }
+
+ private:
+  static constexpr uint32_t kUsesBetweenMeasures = 64;
+
+  uint32_t uses_ = 0;      // since they were measured
+  size_t wire_bytes_ = 0;  // since then
+};
 
 class SpareMessage {
  public:
@@ -39,16 +70,12 @@ class SpareMessage {
     const size_t wire_bytes_;
     struct Kept {
       std::unique_ptr<google::protobuf::Message> message;
-      uint32_t uses = 0;
+      MessageGrowth growth;
     };
     std::unique_ptr<Kept> kept_;
   };
   // To read a message of so many bytes. One that is large is not kept, nor is one that has grown.
   Use use(size_t wire_bytes) { return {*this, wire_bytes}; }
-
-  static constexpr size_t kMostWireBytes = 16 * 1024;
-  // Of a kept message: measured every 64th time, because that takes as long as reading a small message.
-  static constexpr size_t kMostKeptBytes = 256 * 1024;
 
  private:
   const google::protobuf::Message& prototype_;

@@ -43,18 +43,33 @@ TEST(SpareMessage, in_use_is_not_given_twice) {
 
 TEST(SpareMessage, of_a_large_message_is_not_kept) {
   SpareMessage spare(Note::default_instance());
-  note_of(spare.use(SpareMessage::kMostWireBytes + 1)).set_text("large");
+  note_of(spare.use(MessageGrowth::kMostWireBytes + 1)).set_text("large");
   EXPECT_EQ(note_of(spare.use(10)).text(), "");
-  note_of(spare.use(SpareMessage::kMostWireBytes)).set_text("not so large");
+  note_of(spare.use(MessageGrowth::kMostWireBytes)).set_text("not so large");
   EXPECT_EQ(note_of(spare.use(10)).text(), "not so large");
 }
 
 TEST(SpareMessage, that_has_grown_is_given_up_after_a_while) {
   SpareMessage spare(Note::default_instance());
-  note_of(spare.use(10)).mutable_text()->assign(SpareMessage::kMostKeptBytes + 1, 'x');
+  note_of(spare.use(10)).mutable_text()->assign(MessageGrowth::kMostKeptBytes + 1, 'x');
   int uses = 0;
   while (!note_of(spare.use(10)).text().empty() && uses < 1000) ++uses;
   EXPECT_LE(uses, 64);
+}
+
+TEST(SpareMessage, does_not_add_up_what_messages_of_many_shapes_have_taken) {
+  SpareMessage spare(Note::default_instance());
+  for (int shape = 0; shape < 50; ++shape) {
+    Note sent;
+    for (int number = 0; number < shape; ++number) sent.add_notes();
+    Note& last = *sent.add_notes();
+    for (int number = 0; number < 7500; ++number) last.add_notes();
+    const std::string bytes = sent.SerializeAsString();
+    ASSERT_LT(bytes.size(), MessageGrowth::kMostWireBytes);
+    ASSERT_TRUE((*spare.use(bytes.size())).ParseFromString(bytes));
+  }
+  // Two of them, at about a hundred bytes for each submessage.
+  EXPECT_LT((*spare.use(0)).SpaceUsedLong(), 2 * 7500 * 150U);
 }
 
 TEST(SpareMessage, of_several_threads_is_nobody_elses_while_it_is_used) {

@@ -6,8 +6,10 @@
 
 #include <google/protobuf/message.h>
 
+#include <peal/protobuf/codec/adler32.h>
 #include <peal/protobuf/codec/parts/checked_frame.h>
 #include <peal/protobuf/codec/parts/message_writer.h>
+#include <peal/wire/framing/integer_bytes.h>
 
 namespace peal {
 namespace {
@@ -55,7 +57,18 @@ void TaggedCodec::append(Buffer& output, const google::protobuf::Message& messag
                         size);
 }
 
+std::expected<MessageBytes, Trouble> TaggedCodec::open(std::string_view body) const {
+  if (body.size() < bounds(*this).least_bytes) return std::unexpected(Trouble::kMessageTooShort);
+  std::string_view counted = body.substr(0, body.size() - kFrameIntegerBytes);
+  if (adler32_of(counted) != peek_integer<kFrameIntegerBytes>(body.substr(counted.size())))
+    return std::unexpected(Trouble::kBadChecksum);
+  if (!counted.starts_with(tag)) return std::unexpected(Trouble::kUnknownMessageType);
+  counted.remove_prefix(tag.size());
+  return MessageBytes(counted);
+}
+
 std::expected<MessageBytes, Trouble> TaggedCodec::open(MessageBytes body) const {
+  if (body.is_contiguous()) return open(body.front());
   if (const auto checked = detail::take_checksum(body, bounds(*this).least_bytes); !checked)
     return std::unexpected(checked.error());
   if (!take_tag(body, tag)) return std::unexpected(Trouble::kUnknownMessageType);

@@ -41,14 +41,12 @@ struct TaggedCodec {
 
   // The message in the body of a frame; refers to it. Trouble::kMessageTooShort, kBadChecksum, or kUnknownMessageType
   // (another tag).
-  std::expected<MessageBytes, Trouble> open(std::string_view body) const { return open(MessageBytes(body)); }
+  std::expected<MessageBytes, Trouble> open(std::string_view body) const;
   std::expected<MessageBytes, Trouble> open(Buffer& body) const;
+  std::expected<MessageBytes, Trouble> open(MessageBytes body) const;
   // The same, parsed. If the bytes cannot be parsed or lack a required field, kUnreadableMessage.
   std::expected<void, Trouble> read(std::string_view body, google::protobuf::Message& message) const;
   std::expected<void, Trouble> read(Buffer& body, google::protobuf::Message& message) const;
-
- private:
-  std::expected<MessageBytes, Trouble> open(MessageBytes body) const;
 };
 
 }  // namespace peal

@@ -7,7 +7,6 @@
 #include <peal/base/bad_value.h>
 #include <peal/protobuf/codec/message_codec.h>
 #include <peal/wire/framing/integer_bytes.h>
-#include <peal/wire/framing/length_framing.h>
 
 namespace peal::detail {
 
@@ -19,10 +18,16 @@ void BodyBounds::check(size_t body_bytes) const {
 }
 
 FramePeek peek_body(const BodyBounds& bounds, std::string_view first, size_t available) {
-  const LengthFraming framing{.length_bytes = kFrameIntegerBytes, .limit_bytes = bounds.most_bytes()};
-  const FramePeek found = framing.peek(first, available);
-  if (found.header_bytes != 0 && found.body_bytes < bounds.least_bytes) [[unlikely]]
-    return {.state = FrameState::kTooShort, .header_bytes = kFrameIntegerBytes};
+  const auto length = peek_integer<kFrameIntegerBytes>(first);
+  if (!length) return {};
+  FramePeek found{.state = FrameState::kMore, .header_bytes = kFrameIntegerBytes, .body_bytes = *length};
+  if (*length > bounds.most_bytes()) [[unlikely]] {
+    found.state = FrameState::kTooLong;
+  } else if (*length < bounds.least_bytes) [[unlikely]] {
+    found = {.state = FrameState::kTooShort, .header_bytes = kFrameIntegerBytes};
+  } else if (available >= found.frame_bytes()) {
+    found.state = FrameState::kWhole;
+  }
   return found;
 }
 

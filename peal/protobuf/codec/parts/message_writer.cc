@@ -30,12 +30,12 @@ void check_end(size_t written, size_t size) {
 }
 
 // Into one block. Answers where it ends.
-char* write_array(char* to, const FrameHead& head, const google::protobuf::Message& message, size_t size) {
-  to = put(put(put(to, head.uncounted), head.first), head.second);
+char* write_array(char* to, const FrameAround& around, const google::protobuf::Message& message, size_t size) {
+  to = put(put(put(to, around.uncounted), around.first), around.second);
   auto* const begin = reinterpret_cast<uint8_t*>(to);
   const uint8_t* const end = message.SerializeWithCachedSizesToArray(begin);
   check_end(static_cast<size_t>(end - begin), size);
-  return to + size;
+  return put(to + size, around.behind);
 }
 
 void write_stream(BlocksOutput& blocks, const google::protobuf::Message& message, size_t size) {
@@ -58,32 +58,35 @@ size_t checked_size(const google::protobuf::Message& message, size_t around_byte
   return size;
 }
 
-void append_plain(Buffer& output, const FrameHead& head, const google::protobuf::Message& message, size_t size) {
+void append_plain(Buffer& output, const FrameAround& around, const google::protobuf::Message& message, size_t size) {
   const QuietProtobuf quiet;
-  if (const size_t all = head.bytes() + size; all <= kLargeBlockBytes) {
-    write_array(reinterpret_cast<char*>(output.prepare(all).data()), head, message, size);
+  if (const size_t all = around.bytes() + size; all <= kLargeBlockBytes) {
+    write_array(reinterpret_cast<char*>(output.prepare(all).data()), around, message, size);
     return output.commit(all);
   }
-  for (const std::string_view piece : {head.uncounted, head.first, head.second}) output.append(piece);
+  for (const std::string_view piece : {around.uncounted, around.first, around.second}) output.append(piece);
   BlocksOutput blocks(output);
   write_stream(blocks, message, size);
   blocks.finish();
+  output.append(around.behind);
 }
 
-void append_summed(Buffer& output, const FrameHead& head, const google::protobuf::Message& message, size_t size) {
+void append_summed(Buffer& output, const FrameAround& around, const google::protobuf::Message& message, size_t size) {
   const QuietProtobuf quiet;
-  if (const size_t all = head.bytes() + size + kSumBytes; all <= kLargeBlockBytes) {
+  if (const size_t all = around.bytes() + size + kSumBytes; all <= kLargeBlockBytes) {
     char* const begin = reinterpret_cast<char*>(output.prepare(all).data());
-    char* const end = write_array(begin, head, message, size);
-    const char* const counted = begin + head.uncounted.size();
+    char* const end = write_array(begin, around, message, size);
+    const char* const counted = begin + around.uncounted.size();
     const std::array<char, kSumBytes> sum = big_endian_bytes(adler32_of({counted, end}));
     std::memcpy(end, sum.data(), kSumBytes);
     return output.commit(all);
   }
-  for (const std::string_view piece : {head.uncounted, head.first, head.second}) output.append(piece);
-  BlocksOutput blocks(output, adler32_of(head.second, adler32_of(head.first)));
+  for (const std::string_view piece : {around.uncounted, around.first, around.second}) output.append(piece);
+  BlocksOutput blocks(output, adler32_of(around.second, adler32_of(around.first)));
   write_stream(blocks, message, size);
-  append_integer<kSumBytes>(output, blocks.finish());
+  const uint32_t sum = adler32_of(around.behind, blocks.finish());
+  output.append(around.behind);
+  append_integer<kSumBytes>(output, sum);
 }
 
 }  // namespace peal::detail

@@ -26,17 +26,18 @@ constexpr std::array<char, 4> big_endian_bytes(uint32_t value) {
 // required field, or if it is longer than limit_bytes less `around_bytes`, which is what its body has besides.
 size_t checked_size(const google::protobuf::Message& message, size_t around_bytes, size_t limit_bytes);
 
-// What stands in front of a message: `bytes` of it, in two pieces.
-struct FrameHead {
-  std::string_view uncounted;  // not part of the checksum
-  std::string_view first, second;
+// What stands in a frame beside the message.
+struct FrameAround {
+  std::string_view uncounted;      // in front, and not part of the checksum
+  std::string_view first, second;  // in front
+  std::string_view behind = {};
 
-  size_t bytes() const { return uncounted.size() + first.size() + second.size(); }
+  size_t bytes() const { return uncounted.size() + first.size() + second.size() + behind.size(); }
 };
 
-// Appends the head and the message, whose size was just checked.
-void append_plain(Buffer& output, const FrameHead& head, const google::protobuf::Message& message, size_t size);
-// The same, and the checksum of both but for head.uncounted.
-void append_summed(Buffer& output, const FrameHead& head, const google::protobuf::Message& message, size_t size);
+// Appends the message, whose size was just checked, and what stands around it.
+void append_plain(Buffer& output, const FrameAround& around, const google::protobuf::Message& message, size_t size);
+// Then appends the checksum of everything except around.uncounted.
+void append_summed(Buffer& output, const FrameAround& around, const google::protobuf::Message& message, size_t size);
 
 }  // namespace peal::detail
