@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The frames that Python's protobuf and zlib make (tests/goldens/protobuf, tools/protobuf_goldens.py): peal writes the
 // same bytes, and reads the same messages from them, however they are cut.
-#include <zlib.h>
-
-#include <fstream>
 #include <functional>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -15,6 +11,7 @@
 
 #include <peal/base/memory/buffer.h>
 #include <peal/protobuf/codec/message_codec.h>
+#include <tests/protobuf/golden_lines.h>
 #include <tests/protobuf/note.pb.h>
 #include <tests/protobuf/protobuf_parts.h>
 #include <tests/protobuf/query.pb.h>
@@ -24,28 +21,6 @@ namespace {
 
 using google::protobuf::Message;
 using google::protobuf::util::MessageDifferencer;
-
-// The fields of each line: of those about large frames, or of the others.
-std::vector<std::vector<std::string>> golden_lines(bool large) {
-  std::ifstream file(PEAL_SOURCE_DIR "/tests/goldens/protobuf/frames.txt");
-  std::vector<std::vector<std::string>> lines;
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with('#') || line.starts_with("large") != large) continue;
-    std::vector<std::string> fields;
-    std::istringstream text(line);
-    for (std::string field; std::getline(text, field, '\t');) fields.push_back(field);
-    lines.push_back(std::move(fields));
-  }
-  return lines;
-}
-
-std::string bytes_of_hex(std::string_view hex) {
-  std::string bytes;
-  for (size_t at = 0; at < hex.size(); at += 2) {
-    bytes.push_back(static_cast<char>(std::stoi(std::string(hex.substr(at, 2)), nullptr, 16)));
-  }
-  return bytes;
-}
 
 struct Golden {
   std::string codec, tag;
@@ -57,8 +32,8 @@ std::vector<Golden> goldens() {
   const test::Note linked_in;  // or the linker would leave out who registers these types
   const test::Query linked_in_too;
   std::vector<Golden> all;
-  for (const auto& fields : golden_lines(false)) {
-    Golden golden{fields.at(0), fields.at(1), test::message_of_type(fields.at(2)), bytes_of_hex(fields.at(4))};
+  for (const auto& fields : test::golden_lines("frames.txt", false)) {
+    Golden golden{fields.at(0), fields.at(1), test::message_of_type(fields.at(2)), test::bytes_of_hex(fields.at(4))};
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(fields.at(3), golden.message.get())) << fields.at(3);
     all.push_back(std::move(golden));
   }
@@ -129,21 +104,19 @@ TEST(MessageGoldens, are_read_from_one_piece_and_passed_on) {
 }
 
 TEST(MessageGoldens, of_several_blocks_are_written_and_read) {
-  const auto lines = golden_lines(true);
+  const auto lines = test::golden_lines("frames.txt", true);
   ASSERT_EQ(lines.size(), 52U);
   for (const auto& fields : lines) {
     test::with_codec(fields.at(1), fields.at(2), [&](const auto& codec) {
       test::Payload message;
-      for (size_t i = 0; i < std::stoul(fields.at(3)); ++i) {
-        message.mutable_payload()->push_back(static_cast<char>(31 * i + i / 256));
-      }
+      message.set_payload(test::golden_pattern(std::stoul(fields.at(3))));
       for (const std::string before : {"", "x"}) {
         Buffer output(before);
         codec.append(output, message);
         output.consume(before.size());
         const std::string frame = output.to_string();
         EXPECT_EQ(std::to_string(frame.size()), fields.at(4)) << fields.at(3);
-        EXPECT_EQ(std::to_string(crc32_z(0, reinterpret_cast<const Bytef*>(frame.data()), frame.size())), fields.at(5));
+        EXPECT_EQ(test::golden_crc32(frame), fields.at(5));
         expect_message(codec, output, message);
         EXPECT_TRUE(output.empty());
       }
