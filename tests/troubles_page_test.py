@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/troubles.md has a section for every value of Trouble and HttpTrouble, with the sentence that it says and a
-cure, and none for what is gone. The sentences stay short enough for a line."""
+"""docs/troubles.md has a section for every value of Trouble, HttpTrouble and RpcTrouble, with the sentence that it
+says and a cure, and none for what is gone. The sentences stay short enough for a line."""
 import pathlib
 import re
 
@@ -13,7 +13,8 @@ MOST_LETTERS = 80
 OPEN = {"kMalformed": "malformed response: ...", "kServerRefused": "the server answers ...",
         "kProxyRefused": "the proxy answers ... instead of opening a tunnel"}
 ENUMS = {"Trouble": ("peal/base/result.h", "peal/base/result.cc"),
-         "HttpTrouble": ("peal/http/client/http_trouble.h", "peal/http/client/http_trouble.cc")}
+         "HttpTrouble": ("peal/http/client/http_trouble.h", "peal/http/client/http_trouble.cc"),
+         "RpcTrouble": ("peal/protobuf/rpc/rpc_trouble.h", "peal/protobuf/rpc/rpc_trouble.cc")}
 
 
 def values(enum):

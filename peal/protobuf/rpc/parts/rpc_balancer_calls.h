@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// RpcBalancerCalls: what an RpcBalancer does on its loop. It keeps a link for each server, and the calls that have no
+// answer yet. The balancer holds it, and so does each call's end while it runs.
+//
+// A call waits for a server, or is under way on a link. To the link it is an RpcPending, which passes the end on to
+// whoever made the call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+#include <peal/base/clock.h>
+#include <peal/base/slot_table.h>
+#include <peal/coro/await.h>
+#include <peal/protobuf/codec/message_bytes.h>
+#include <peal/protobuf/codec/tagged_codec.h>
+#include <peal/protobuf/rpc/parts/rpc_calls.h>
+#include <peal/protobuf/rpc/parts/rpc_link.h>
+#include <peal/protobuf/rpc/rpc_balancer.h>
+#include <peal/protobuf/rpc/rpc_pending.h>
+
+namespace peal::detail {
+
+class RpcBalancerCalls final : public RpcCalls {
+ public:
+  RpcBalancerCalls(Loop& loop, const RpcBalancerOptions& options);
+
+  Result<void> add(std::string_view address);
+  bool remove(std::string_view address);
+  // The balancer is gone: the calls are dropped, and nobody is called any more.
+  void retire();
+  bool is_connected() const;
+  RpcBalancerStats stats() const;
+
+  Result<uint64_t> start(RpcPending& pending, const google::protobuf::MethodDescriptor& method,
+                         const google::protobuf::Message& request, Duration timeout) override;
+  bool withdraw(uint64_t id, Why why) override;
+
+ private:
+  struct Server {
+    std::string address;
+    std::shared_ptr<RpcLink> link;
+  };
+  // A request that waits for a server.
+  struct Kept {
+    const google::protobuf::MethodDescriptor* method = nullptr;
+    std::unique_ptr<google::protobuf::Message> request;
+    size_t bytes = 0;
+    TimePoint deadline;
+  };
+  class Call;
+
+  static uint64_t id_of(const Call& call);
+  Call* find(uint64_t id) { return calls_.find(static_cast<uint32_t>(id), static_cast<uint32_t>(id >> 32)); }
+  Owned& owned_of(uint64_t id) override;
+  void fail_call(uint64_t id, std::error_code error) override;
+
+  // The link for a call to be sent now; null: none takes it.
+  RpcLink* draw();
+  // The same for a new call; null: it waits. kNotConnected, kTooManyCalls; Trouble::kLoopStopped, or ECANCELED once
+  // retired.
+  Result<RpcLink*> place();
+  void send(Call& call, RpcLink& link, const google::protobuf::MethodDescriptor& method,
+            const google::protobuf::Message& request, Duration timeout);
+  // std::invalid_argument: the request cannot be sent.
+  void keep(Call& call, const google::protobuf::MethodDescriptor& method, const google::protobuf::Message& request,
+            Duration timeout);
+  Kept take_kept(Call& call);
+  void serve_waiting();
+  // It has ended: takes it out of the table, and answers what is to be told.
+  RpcPending& end_call(Call& call, std::unique_ptr<RpcOwnedPending>& owned);
+  template <class Tell>
+  void end_call(Call& call, uint64_t& counter, const Tell& tell);
+  // After the end of a call, which may have left a server with nothing to do, or with room for another one.
+  void make_use_of_room();
+  void end_idle_leaving();
+
+  const RpcBalancerOptions options_;
+  const TaggedCodec codec_;
+  std::mt19937_64 random_;
+  std::vector<Server> servers_;
+  std::vector<Server> leaving_;  // removed, with calls under way
+  std::vector<RpcLink*> drawn_from_;
+  SlotTable<Call> calls_;
+  WaitList<Call> waiting_;
+  size_t waiting_calls_ = 0;
+  size_t waiting_bytes_ = 0;
+  RpcBalancerStats stats_;
+};
+
+// It never moves.
+class RpcBalancerCalls::Call final : public SlotLinks, public Owned, public RpcPending {
+ public:
+  RpcBalancerCalls* calls = nullptr;
+  RpcPending* pending = nullptr;
+  RpcLink* link = nullptr;  // null: it waits
+  uint64_t id_there = 0;    // on the link
+  Kept kept;
+
+  bool answered(const MessageBytes& response) override;
+  void failed(std::error_code error) override;
+  void dropped() override;
+
+ private:
+  friend class WaitList<Call>;
+
+  Call* next_ = nullptr;
+  Call* prev_ = nullptr;
+};
+
+}  // namespace peal::detail

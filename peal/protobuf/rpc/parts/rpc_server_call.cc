@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/protobuf/rpc/parts/rpc_server_call.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <utility>
+#include <variant>
+
+#include <peal/base/log.h>
+#include <peal/protobuf/codec/spare_message.h>
+#include <peal/protobuf/rpc/parts/rpc_session.h>
+#include <peal/protobuf/rpc/parts/rpc_shard.h>
+
+namespace peal::detail {
+
+RpcServerCall::Strand::Strand(RpcServerCall& call, Task<> task)
+    : detail::Strand(&call.loop()), call_(call), task_(std::move(task)) {}
+
+void RpcServerCall::Strand::run() noexcept {
+  auto& promise = task_.coroutine().promise();
+  if (promise.strand() != nullptr) return call_.task_ended();
+  promise.belong(*this, nullptr);
+  task_.coroutine().resume();
+}
+
+RpcServerCall::RpcServerCall(RpcShard& shard, const RpcMethod& method, MethodStats& stats)
+    : RpcCall(shard.loop(), method.descriptor),
+      shard_(shard),
+      its_method_(method),
+      stats_(stats),
+      request_(method.request.New()),
+      response_(method.response.New()) {}
+
+RpcServerCall::~RpcServerCall() = default;
+
+Result<SocketAddress> RpcServerCall::client_address() const {
+  if (session_ == nullptr) return std::unexpected(errno_code(ENOTCONN));
+  return session_->peer_address();
+}
+
+bool RpcServerCall::read_request(const MessageBytes& bytes) {
+  request_bytes_ = bytes.size();
+  return bytes.parse_into(*request_);
+}
+
+void RpcServerCall::begin(RpcSession& session, uint64_t id, TimePoint due) {
+  session_ = &session;
+  id_ = id;
+  due_ = due;
+  began_ = loop_.now();
+  ++stats_.calls;
+  session.enter(*this);
+  bool ended = false;
+  ended_ = &ended;
+  call_handler();
+  if (ended) return;
+  ended_ = nullptr;
+  if (due_ != kNever) {
+    // The call is under way until then: its end cancels the timer.
+    deadline_timer_ = loop_.at(due_, [this] { expire(); });
+  }
+}
+
+void RpcServerCall::note_unreadable() {
+  ++stats_.calls;
+  ++stats_.failed;
+}
+
+void RpcServerCall::call_handler() {
+  if (const auto* function = std::get_if<RpcMethod::Function>(&its_method_.handler)) {
+    try {
+      (*function)(*this, *request_, *response_);
+    } catch (...) {
+      threw();
+    }
+    return end();
+  }
+  core_ = shard_.core().shared_from_this();
+  waits_ = true;
+  shard_.waiting().push_back(*this);
+  const auto* coroutine = std::get_if<RpcMethod::Coroutine>(&its_method_.handler);
+  if (coroutine == nullptr) return call_service(*std::get<google::protobuf::Service*>(its_method_.handler));
+  try {
+    strand_.emplace(*this, (*coroutine)(*this, *request_, *response_));
+  } catch (...) {
+    threw();
+    return end();
+  }
+  ReadyQueue::run(*strand_);
+}
+
+// If the service has called `done` and throws then, the call is over and may be used again.
+void RpcServerCall::call_service(google::protobuf::Service& service) {
+  RpcShard& shard = shard_;
+  const RpcMethod& method = its_method_;
+  const bool& ended = *ended_;
+  try {
+    service.CallMethod(&method.descriptor, this, request_.get(), response_.get(), this);
+  } catch (...) {
+    if (ended) return shard.handler_threw(method);
+    threw();
+    end();
+  }
+}
+
+void RpcServerCall::task_ended() {
+  const std::exception_ptr thrown = strand_->thrown();
+  strand_.reset();  // before the messages, to which its frame refers
+  if (thrown) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (...) {
+      threw();
+    }
+  }
+  end();
+}
+
+// Inside a handler of exceptions.
+void RpcServerCall::threw() {
+  failure_ = static_cast<int32_t>(RpcTrouble::kBadResponse);
+  shard_.handler_threw(its_method_);
+}
+
+void RpcServerCall::SetFailed(const std::string& reason) {
+  failure_ = static_cast<int32_t>(RpcTrouble::kBadResponse);
+  error_text_ = reason;
+}
+
+void RpcServerCall::NotifyOnCancel(google::protobuf::Closure* callback) {
+  if (cancelled_) return callback->Run();
+  on_cancel_ = callback;
+}
+
+// If the loop has ended, nobody can be answered, and other threads may be here too: the call only lets go of the core,
+// which deletes it.
+void RpcServerCall::Run() {
+  if (shard_.mailbox()->here() != nullptr) return end();
+  const std::shared_ptr<Mailbox> mailbox = shard_.mailbox();
+  mailbox->insist([this, core = std::move(core_)] { end(); });
+}
+
+void RpcServerCall::expire() {
+  deadline_timer_ = {};
+  if (is_wanted()) {
+    ++stats_.failed;
+    ++stats_.timed_out;
+    session_->answer_error(id_, static_cast<int32_t>(RpcTrouble::kTimeout));
+  }
+  answered_ = true;
+  cancel_and_tell(ETIMEDOUT);
+}
+
+void RpcServerCall::give_up() {
+  ++stats_.cancelled;
+  answered_ = true;
+  cancel_and_tell(ECANCELED);
+}
+
+void RpcServerCall::leave() {
+  if (!answered_) ++stats_.cancelled;
+  session_ = nullptr;
+  cancel_and_tell(ECANCELED);
+}
+
+google::protobuf::Closure* RpcServerCall::cancel(Why why) {
+  cancelled_ = true;
+  google::protobuf::Closure* const told = std::exchange(on_cancel_, nullptr);
+  if (strand_) strand_->cancel(why);  // the handler may end in it, and the call with it
+  return told;
+}
+
+void RpcServerCall::cancel_and_tell(Why why) {
+  if (google::protobuf::Closure* told = cancel(why)) told->Run();
+}
+
+// The loop may be gone, with the connection.
+void RpcServerCall::end() {
+  const std::shared_ptr<RpcCore> core = std::move(core_);
+  if (ended_ != nullptr) {
+    *ended_ = true;
+    if (session_ != nullptr) session_->note_ended(stats_);
+  } else if (Loop* const loop = shard_.mailbox()->reachable()) {
+    if (deadline_timer_) loop->cancel(deadline_timer_);
+    stats_.latency.record(std::max<int64_t>((loop->engine().now() - began_).count(), 0));
+  }
+  if (!error_text_.empty()) log_failure();
+  if (is_wanted()) {
+    session_->answer(*this);
+    has_sent_ = failure_ == 0;
+    if (!has_sent_) ++stats_.failed;
+    if (failure_ == static_cast<int32_t>(RpcTrouble::kTimeout)) ++stats_.timed_out;
+  }
+  if (google::protobuf::Closure* told = std::exchange(on_cancel_, nullptr)) told->Run();
+  if (std::exchange(waits_, false)) shard_.waiting().remove(*this);
+  if (session_ != nullptr) session_->remove(*this);
+  shard_.release(*this);
+}
+
+void RpcServerCall::log_failure() {
+  Loop* const loop = shard_.mailbox()->reachable();
+  const auto held_back = shard_.failures_log().admit(loop != nullptr ? loop->now() : monotonic_now());
+  if (held_back)
+    PEAL_LOG_ERROR("{} has failed: {} ({} more like it)", its_method_.descriptor.full_name(), error_text_, *held_back);
+}
+
+// What was sent knows its size.
+bool RpcServerCall::is_large() {
+  const size_t response_bytes = has_sent_ ? static_cast<size_t>(response_->GetCachedSize()) : response_->ByteSizeLong();
+  return growth_.is_too_large(request_bytes_ + response_bytes, *request_, *response_);
+}
+
+bool RpcServerCall::reset() {
+  if (is_large()) return false;
+  response_->Clear();
+  session_ = nullptr;
+  deadline_timer_ = {};
+  failure_ = 0;
+  cancelled_ = false;
+  answered_ = false;
+  has_sent_ = false;
+  ended_ = nullptr;
+  error_text_.clear();
+  return true;
+}
+
+}  // namespace peal::detail

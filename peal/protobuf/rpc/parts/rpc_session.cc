@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/protobuf/rpc/parts/rpc_session.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include <peal/base/log.h>
+#include <peal/coro/await.h>
+#include <peal/protobuf/messages_of.h>
+#include <peal/protobuf/rpc/parts/rpc_server_call.h>
+#include <peal/protobuf/rpc/parts/rpc_shard.h>
+
+namespace peal::detail {
+namespace {
+
+// Answers that are held together. More are sent at once, so that the connection's marks and limits see them.
+constexpr size_t kMostBatchBytes = 64 * 1024;
+
+}  // namespace
+
+RpcSession::~RpcSession() {
+  const ReadyQueue::Hold hold;
+  while (first_ != nullptr) {
+    RpcServerCall& call = *first_;
+    first_ = call.session_next_;
+    if (first_ != nullptr) first_->session_prev_ = nullptr;
+    call.leave();
+  }
+}
+
+// The callbacks of the connection hold the core, and this is its context: both live until the connection is released,
+// which is not inside its callbacks.
+void RpcSession::received(Buffer& input) {
+  const RpcCore& core = shard_.core();
+  Buffer batch;
+  batch_ = &batch;
+  const auto body = [this](auto&& bytes) { show(bytes); };
+  const auto broken = [this](Connection&, const BadMessage& bad) { refuse(bad); };
+  show_bodies(core.codec(), connection_, input, body, broken);
+  count_ended(nullptr);
+  send_batch();
+  batch_ = nullptr;
+  if (!input.holds_blocks()) close_if_drained();
+}
+
+void RpcSession::count_ended(MethodStats* next) {
+  if (ended_ > 0) {
+    const Duration latency = shard_.loop().engine().now() - shard_.loop().now();
+    ended_of_->latency.record_n(std::max<int64_t>(latency.count(), 0), ended_);
+  }
+  ended_of_ = next;
+  ended_ = 0;
+}
+
+template <class Body>
+void RpcSession::show(Body& body) {
+  const size_t body_bytes = body.size();
+  RpcEnvelope envelope;
+  if (const auto read = envelope.read_body(shard_.core().codec(), body); !read)
+    return refuse({.why = read.error(), .type_name = {}, .body_bytes = body_bytes});
+  switch (envelope.type()) {
+    case RpcType::kRequest: return begin(envelope);
+    case RpcType::kCancel: return give_up(envelope.id());
+    case RpcType::kResponse: ++shard_.stats().unexpected; return;
+  }
+}
+
+void RpcSession::begin(const RpcEnvelope& envelope) {
+  const auto refuse = [this, id = envelope.id()](RpcTrouble why) { answer_error(id, static_cast<int32_t>(why)); };
+  const RpcMethod* const method = shard_.find(envelope.service(), envelope.method());
+  if (method == nullptr) {
+    ++shard_.stats().unknown;
+    return refuse(shard_.core().has_service(envelope.service()) ? RpcTrouble::kNoMethod : RpcTrouble::kNoService);
+  }
+  if (shard_.is_full()) {
+    ++shard_.stats().overloaded;
+    return refuse(RpcTrouble::kOverloaded);
+  }
+  RpcServerCall& call = shard_.acquire(*method);
+  if (!call.read_request(envelope.request())) {
+    call.note_unreadable();
+    shard_.release(call);
+    return refuse(RpcTrouble::kBadRequest);
+  }
+  call.begin(*this, envelope.id(), deadline_of(envelope));
+  if (is_full() && !paused_) {
+    paused_ = true;
+    connection_.pause();
+  }
+}
+
+TimePoint RpcSession::deadline_of(const RpcEnvelope& envelope) const {
+  const Duration longest = shard_.options().longest_call;
+  Duration allowed = longest > Duration::zero() ? longest : Duration::max();
+  if (const auto left_ms = envelope.deadline_ms())
+    allowed = std::min<Duration>(allowed, std::chrono::milliseconds(*left_ms));
+  return later(shard_.loop().now(), allowed);
+}
+
+// The calls of a connection are few (RpcServerOptions::most_calls_per_connection), and the one that is given up is
+// among the oldest as a rule.
+void RpcSession::give_up(uint64_t id) {
+  for (RpcServerCall* call = first_; call != nullptr; call = call->session_next_) {
+    if (call->id() == id && call->is_wanted()) return call->give_up();
+  }
+  ++shard_.stats().unexpected;
+}
+
+void RpcSession::answer(RpcServerCall& call) {
+  if (call.failure() != 0) return answer_error(call.id(), call.failure());
+  try {
+    append_response(shard_.core().codec(), output(), call.id(), call.response());
+  } catch (const std::invalid_argument& error) {  // it lacks a required field, or is too long
+    const auto held_back = shard_.failures_log().admit(shard_.loop().now());
+    if (held_back)
+      PEAL_LOG_ERROR("{} has made a response that cannot be sent: {} ({} more like it)", call.method().full_name(),
+                     error.what(), *held_back);
+    call.fail(RpcTrouble::kBadResponse);
+    return answer_error(call.id(), call.failure());
+  }
+  sent();
+}
+
+void RpcSession::answer_error(uint64_t id, int32_t error) {
+  append_error(output(), id, error);
+  sent();
+}
+
+void RpcSession::sent() {
+  if (batch_ == nullptr) {
+    connection_.send(std::exchange(loose_, Buffer()));
+  } else if (batch_->size() >= kMostBatchBytes) {
+    send_batch();
+  }
+}
+
+void RpcSession::send_batch() {
+  if (batch_->empty()) return;
+  connection_.send(std::move(*batch_));
+  batch_->clear();
+}
+
+void RpcSession::refuse(const BadMessage& bad) {
+  send_batch();
+  shard_.core().on_bad(connection_, bad);
+}
+
+bool RpcSession::is_full() const {
+  const RpcServerOptions& options = shard_.options();
+  return calls_ >= options.most_calls_per_connection || request_bytes_ >= options.most_request_bytes_per_connection;
+}
+
+void RpcSession::enter(RpcServerCall& call) {
+  call.session_next_ = nullptr;
+  call.session_prev_ = last_;
+  (last_ == nullptr ? first_ : last_->session_next_) = &call;
+  last_ = &call;
+  request_bytes_ += call.request_bytes();
+  if (calls_++ == 0) connection_.set_busy(true);
+}
+
+void RpcSession::remove(RpcServerCall& call) {
+  (call.session_prev_ == nullptr ? first_ : call.session_prev_->session_next_) = call.session_next_;
+  (call.session_next_ == nullptr ? last_ : call.session_next_->session_prev_) = call.session_prev_;
+  request_bytes_ -= call.request_bytes();
+  if (--calls_ == 0) connection_.set_busy(false);
+  if (paused_ && !is_full()) {
+    paused_ = false;
+    connection_.resume();
+  }
+  if (batch_ == nullptr) close_if_drained();
+}
+
+void RpcSession::drain() {
+  drains_ = true;
+  close_if_drained();
+}
+
+// A call of which a part has arrived is still answered.
+void RpcSession::close_if_drained() {
+  if (drains_ && calls_ == 0 && !paused_ && connection_.kept_input().empty()) connection_.close();
+}
+
+}  // namespace peal::detail

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// RpcSession: a connection of an RpcServer, and the calls that are under way on it. It is the connection's context, and
+// belongs to its loop.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <peal/base/memory/buffer.h>
+#include <peal/base/result.h>
+#include <peal/base/socket_address.h>
+#include <peal/net/connection.h>
+#include <peal/protobuf/bad_message.h>
+#include <peal/protobuf/codec/rpc_envelope.h>
+
+namespace peal {
+struct MethodStats;
+}  // namespace peal
+
+namespace peal::detail {
+
+class RpcServerCall;
+class RpcShard;
+
+class RpcSession {
+ public:
+  RpcSession(RpcShard& shard, Connection& connection) : shard_(shard), connection_(connection) {}
+  // The connection is gone: its calls are cancelled.
+  ~RpcSession();
+  RpcSession(const RpcSession&) = delete;
+  RpcSession& operator=(const RpcSession&) = delete;
+
+  // What the connection's callbacks are.
+  void received(Buffer& input);
+  void drain();
+
+  // Sends the call's response, or what it failed with.
+  void answer(RpcServerCall& call);
+  void answer_error(uint64_t id, int32_t error);
+  void enter(RpcServerCall& call);
+  // It has ended.
+  void remove(RpcServerCall& call);
+  // A call of the method has begun and ended in received(): its latency is known when the answers leave.
+  void note_ended(MethodStats& method) {
+    if (ended_of_ != &method) count_ended(&method);
+    ++ended_;
+  }
+  Result<SocketAddress> peer_address() const { return connection_.peer_address(); }
+
+ private:
+  template <class Body>
+  void show(Body& body);
+  void begin(const RpcEnvelope& envelope);
+  TimePoint deadline_of(const RpcEnvelope& envelope) const;
+  void give_up(uint64_t id);
+  bool is_full() const;
+  void close_if_drained();
+  // Counts the latency of the calls that were noted; the next ones are of that method.
+  void count_ended(MethodStats* next);
+  // Where answers are written. sent() sends them at once or, in received(), together.
+  Buffer& output() { return batch_ != nullptr ? *batch_ : loose_; }
+  void sent();
+  void send_batch();
+  // The peer sent what cannot be read. Calls that came before it are answered first.
+  void refuse(const BadMessage& bad);
+
+  RpcShard& shard_;
+  Connection& connection_;
+  RpcServerCall* first_ = nullptr;  // the calls under way, the oldest first
+  RpcServerCall* last_ = nullptr;
+  size_t calls_ = 0;
+  size_t request_bytes_ = 0;
+  Buffer* batch_ = nullptr;  // in received()
+  Buffer loose_;
+  MethodStats* ended_of_ = nullptr;  // calls of that method have ended in received(),
+  size_t ended_ = 0;                 // so many, and are not counted yet
+  bool paused_ = false;
+  bool drains_ = false;
+};
+
+}  // namespace peal::detail

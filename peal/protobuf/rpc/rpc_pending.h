@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// RpcPending: a call of an RpcCaller that has no answer yet, and where its answer goes: to a coroutine (RpcCallWait), a
+// callback (RpcCalledBack) or a closure of protobuf's.
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+#include <peal/base/callback.h>
+#include <peal/base/clock.h>
+#include <peal/base/result.h>
+#include <peal/coro/await.h>
+#include <peal/protobuf/codec/message_bytes.h>
+#include <peal/protobuf/rpc/rpc_trouble.h>
+
+namespace peal::detail {
+
+class RpcCalls;
+
+class RpcPending {
+ public:
+  RpcPending() = default;
+  RpcPending(const RpcPending&) = delete;
+  RpcPending& operator=(const RpcPending&) = delete;
+
+  // Each is the end of it, once, on the loop.
+  // False: the response cannot be read. The call has failed with kBadResponse then.
+  virtual bool answered(const MessageBytes& response) = 0;
+  virtual void failed(std::error_code error) = 0;
+  // The RpcCaller is destroyed, or its loop has begun to end before the call was made.
+  virtual void dropped() = 0;
+
+ protected:
+  ~RpcPending() = default;
+};
+
+class RpcCallWait : public Wait, private RpcPending {
+ public:
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> handle) {
+    if (!timed()) set_timeout(usual_timeout());
+    return begin(handle) && start();
+  }
+  void cancel(Why why) noexcept override;
+
+ protected:
+  RpcCallWait(std::shared_ptr<RpcCalls> calls, const google::protobuf::MethodDescriptor& method,
+              const google::protobuf::Message& request, google::protobuf::Message& response)
+      : calls_(std::move(calls)), method_(method), request_(request), response_(response) {}
+  ~RpcCallWait() = default;
+
+  void set_timeout(Duration timeout) {
+    timeout_ = timeout;
+    Wait::set_timeout(timeout);
+  }
+  std::error_code error() const { return failure_ || why_ == 0 ? failure_ : code_of(why_); }
+
+ private:
+  Duration usual_timeout() const;
+  bool start();
+  bool answered(const MessageBytes& response) override;
+  void failed(std::error_code error) override;
+  void dropped() override;
+
+  const std::shared_ptr<RpcCalls> calls_;
+  const google::protobuf::MethodDescriptor& method_;
+  const google::protobuf::Message& request_;
+  google::protobuf::Message& response_;
+  Duration timeout_ = {};
+  std::error_code failure_;
+  uint64_t id_ = 0;
+};
+
+// One that the RpcCaller owns until its end.
+class RpcOwnedPending : public RpcPending {
+ public:
+  virtual ~RpcOwnedPending() = default;
+};
+
+template <class Response>
+class RpcCalledBack final : public RpcOwnedPending {
+ public:
+  explicit RpcCalledBack(Callback<void(Result<Response>)> on_answer) : on_answer_(std::move(on_answer)) {}
+
+ private:
+  bool answered(const MessageBytes& bytes) override {
+    Result<Response> response(std::in_place);
+    const bool is_read = bytes.parse_into(*response);
+    if (!is_read) response = fail(RpcTrouble::kBadResponse);
+    on_answer_(std::move(response));
+    return is_read;
+  }
+  void failed(std::error_code error) override { on_answer_(std::unexpected(error)); }
+  void dropped() override {}
+
+  Callback<void(Result<Response>)> on_answer_;
+};
+
+}  // namespace peal::detail
