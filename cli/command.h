@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The programs `peal` and `peal-model`: one file for each subcommand, each of which registers itself here.
+// The programs `peal`, `peal-model` and `peal-rpc`: one file for each subcommand, each of which registers itself here.
 //
 // A subcommand's callback sets `exit_code`: 0 done, 1 it failed, 2 it was called wrongly; `load` adds 3, a gate failed.
 // What went wrong is said in one sentence on stderr.

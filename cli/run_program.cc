@@ -28,9 +28,10 @@ int say_help(const CLI::App& app, const CLI::ParseError& asked) {
 
 }  // namespace
 
-int run_program(int argc, char** argv, const char* version, void (*add)(CLI::App& app, int& exit_code)) {
+int run_program(int argc, char** argv, const char* version, void (*add)(CLI::App& app, int& exit_code),
+                const ProgramName& program) {
   fill_standard_streams();
-  CLI::App app{"peal: servers, a load generator and the lab of the peal network library", "peal"};
+  CLI::App app{program.about, program.name};
   app.set_version_flag("--version", version);
   app.require_subcommand(1);
   int exit_code = kDone;

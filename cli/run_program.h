@@ -6,8 +6,14 @@
 
 namespace peal::cli {
 
+struct ProgramName {
+  const char* name = "peal";
+  const char* about = "peal: servers, a load generator and the lab of the peal network library";
+};
+
 // Carries out the command line with the commands that `add` adds to the program, and returns the exit code: kDone also
 // for --help and --version. A standard stream that is closed is opened on /dev/null first.
-int run_program(int argc, char** argv, const char* version, void (*add)(CLI::App& app, int& exit_code));
+int run_program(int argc, char** argv, const char* version, void (*add)(CLI::App& app, int& exit_code),
+                const ProgramName& program = {});
 
 }  // namespace peal::cli

@@ -31,9 +31,13 @@ if(peal_library_type STREQUAL "STATIC_LIBRARY")
   endforeach()
 endif()
 if(PEAL_LAB)
-  set_target_properties(peal_program peal_model_program PROPERTIES
+  set(programs peal_program peal_model_program)
+  if(PEAL_PROTOBUF)
+    list(APPEND programs peal_rpc_program)
+  endif()
+  set_target_properties(${programs} PROPERTIES
     INSTALL_RPATH "$ORIGIN/$<PATH:RELATIVE_PATH,${CMAKE_INSTALL_LIBDIR},${CMAKE_INSTALL_BINDIR}>")
-  install(TARGETS peal_program peal_model_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/peal)

@@ -36,3 +36,9 @@ function(peal_add_protos name)
   target_compile_options(${name} PRIVATE -w)
   target_link_libraries(${name} PUBLIC protobuf::libprotobuf)
 endfunction()
+
+# Classes of the service that RpcServer::add_reflection() serves, for its clients: `peal-rpc` and the tests. The library
+# has none of them, see rpcservice.proto.
+if(PEAL_LAB OR PEAL_TESTS)
+  peal_add_protos(peal_rpc_protos ${PROJECT_SOURCE_DIR}/peal/protobuf/rpc/rpcservice.proto)
+endif()

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cli/rpc/sent_definitions.h>
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <google/protobuf/compiler/parser.h>
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/stubs/logging.h>
+#include <google/protobuf/util/json_util.h>
+
+namespace peal::cli {
+namespace {
+
+// Keeps the first error.
+class FirstError final : public google::protobuf::io::ErrorCollector,
+                         public google::protobuf::DescriptorPool::ErrorCollector {
+ public:
+  void AddError(int line, google::protobuf::io::ColumnNumber, const std::string& text) override {
+    if (error.empty()) error = fmt::format("line {}: {}", line + 1, text);
+  }
+  void AddError(const std::string&, const std::string& element, const google::protobuf::Message*, ErrorLocation,
+                const std::string& text) override {
+    if (error.empty()) error = fmt::format("{}: {}", element, text);
+  }
+  void AddWarning(int, google::protobuf::io::ColumnNumber, const std::string&) override {}
+  void AddWarning(const std::string&, const std::string&, const google::protobuf::Message*, ErrorLocation,
+                  const std::string&) override {}
+
+  std::string error;
+};
+
+}  // namespace
+
+std::expected<std::unique_ptr<SentDefinitions>, std::string> SentDefinitions::compile(
+    const muduo::net::GetServiceResponse& sent) {
+  if (sent.proto_file_size() != sent.proto_file_name_size()) {
+    return std::unexpected(
+        fmt::format("it sent {} files and {} names of files", sent.proto_file_size(), sent.proto_file_name_size()));
+  }
+  const google::protobuf::LogSilencer quiet;  // of warnings about the text; what is wrong with it is answered
+  std::unique_ptr<SentDefinitions> definitions(new SentDefinitions());
+  for (int i = 0; i < sent.proto_file_size(); ++i) {
+    std::string trouble = definitions->parse(sent.proto_file_name(i), sent.proto_file(i));
+    if (!trouble.empty()) return std::unexpected(std::move(trouble));
+  }
+  // The others are imports, and only those that are needed.
+  if (sent.proto_file_size() > 0) {
+    std::string trouble = definitions->build(sent.proto_file_name(0), "the service");
+    if (!trouble.empty()) return std::unexpected(std::move(trouble));
+  }
+  return definitions;
+}
+
+std::string SentDefinitions::parse(const std::string& name, const std::string& text) {
+  google::protobuf::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
+  FirstError errors;
+  google::protobuf::io::Tokenizer words(&stream, &errors);
+  google::protobuf::compiler::Parser parser;
+  parser.RecordErrorsTo(&errors);
+  google::protobuf::FileDescriptorProto file;
+  if (!parser.Parse(&words, &file)) return fmt::format("{} cannot be parsed: {}", name, errors.error);
+  file.set_name(name);
+  files_.insert_or_assign(name, std::move(file));
+  return {};
+}
+
+// A file is taken out before its imports are built: of files that import each other, one is found to be missing.
+std::string SentDefinitions::build(const std::string& name, const std::string& importer) {
+  if (pool_.FindFileByName(name) != nullptr) return {};
+  google::protobuf::FileDescriptorProto file;
+  if (auto sent = files_.extract(name)) {
+    file = std::move(sent.mapped());
+  } else if (const auto* known = google::protobuf::DescriptorPool::generated_pool()->FindFileByName(name)) {
+    known->CopyTo(&file);
+  } else {
+    return fmt::format("it did not send {}, which {} needs", name, importer);
+  }
+  for (const std::string& imported : file.dependency()) {
+    if (std::string trouble = build(imported, name); !trouble.empty()) return trouble;
+  }
+  FirstError errors;
+  const bool built = pool_.BuildFileCollectingErrors(file, &errors) != nullptr;
+  return built ? std::string() : fmt::format("{} cannot be compiled: {}", name, errors.error);
+}
+
+const google::protobuf::ServiceDescriptor* SentDefinitions::service(const std::string& name) const {
+  return pool_.FindServiceByName(name);
+}
+
+std::unique_ptr<google::protobuf::Message> SentDefinitions::make(const google::protobuf::Descriptor& type) {
+  return std::unique_ptr<google::protobuf::Message>(messages_.GetPrototype(&type)->New());
+}
+
+std::string read_json(const std::string& json, google::protobuf::Message& message) {
+  const auto read = google::protobuf::util::JsonStringToMessage(json, &message);
+  if (!read.ok()) {
+    const std::string_view trouble(read.message().data(), read.message().size());
+    return std::string(trouble.starts_with(": ") ? trouble.substr(2) : trouble);  // it names no field
+  }
+  std::vector<std::string> missing;
+  message.FindInitializationErrors(&missing);
+  return missing.empty() ? std::string() : fmt::format("it lacks {}", fmt::join(missing, ", "));
+}
+
+std::expected<std::string, std::string> json_of(const google::protobuf::Message& message) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.preserve_proto_field_names = true;
+  std::string json;
+  const auto written = google::protobuf::util::MessageToJsonString(message, &json, options);
+  if (!written.ok()) return std::unexpected(std::string(written.message()));
+  if (!json.ends_with('\n')) json += '\n';
+  return json;
+}
+
+}  // namespace peal::cli
