@@ -86,6 +86,10 @@ void Inspector::add(CoServer& server, std::string name) {
   });
 }
 
+void Inspector::add(Server& server, std::string name, std::vector<std::function<std::vector<MethodStats>()>> methods) {
+  on_loop([&](Collector& collector) { collector.add_server(std::move(name), server, {}, {}, std::move(methods)); });
+}
+
 void Inspector::add(LoopGroup& group) {
   for (size_t i = 0; i < group.size(); ++i) add(group[i]);
 }

@@ -21,6 +21,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -30,6 +31,7 @@
 #include <peal/base/clock.h>
 #include <peal/base/result.h>
 #include <peal/base/socket_address.h>
+#include <peal/observe/method_stats.h>
 
 namespace peal {
 
@@ -90,6 +92,11 @@ class Inspector {
   void add(Server& server, std::string name = {});
   void add(HttpServer& server, std::string name = {});
   void add(CoServer& server, std::string name = {});
+  // With the methods of its protocol: an RpcServer's, inspector.add(rpc.server(), "rpc", rpc.method_views()), or those
+  // of a protocol of your own. `methods`: one for each loop of the server, in the order of Server::views(). Each is
+  // called on its loop's thread, also after the server is gone, and must not throw. Loops are summed by the methods'
+  // names; a method's latency has the same HistogramOptions on each.
+  void add(Server& server, std::string name, std::vector<std::function<std::vector<MethodStats>()>> methods);
   void add(LoopGroup& group);
   void add(Loop& loop);
   // The stalls it found.

@@ -132,6 +132,24 @@ def test_the_log_level_and_a_drain_from_the_page():
         assert page.complaints == []
 
 
+def test_methods_of_a_server_are_a_table_below_the_servers_while_there_are_some():
+    with serving() as served, browser.opened() as page:
+        page.visit(served.url("/"))
+        page.until("document.getElementById('status').textContent.startsWith('Live')")
+        server = "{server: 0, name: 'rpc', methods: [{method: '<b>x</b>', calls: 3, latency_p99_seconds: 0.002}]}"
+        shown = page.value(f"""(() => {{
+            show({{servers: [{server}], stalls: [], log: {{level: 'info'}}}});
+            return [...document.querySelectorAll('#servers + #methods tr')].map((row) =>
+                [...row.children].map((each) => each.textContent));
+        }})()""")
+        assert shown == [["server", "name", "method", "calls", "latency p99"], ["0", "rpc", "<b>x</b>", "3", "2 ms"]]
+        # The next answer of this server, which has no methods, takes the table away again.
+        page.until("document.getElementById('methods') === null && document.getElementById('connections') !== null")
+        assert page.value("[...document.querySelectorAll('main > section')].map((each) => each.id)")[:2] == [
+            "loops", "servers"]
+        assert page.complaints == []
+
+
 def test_without_scripts_it_is_a_table_of_that_moment():
     with serving() as served, served.client() as client, browser.opened() as page:
         echoed(client)

@@ -110,9 +110,36 @@ function addDeeds(section, row, tr) {
   tr.append(td);
 }
 
+const isRows = (value) =>
+  Array.isArray(value) && value.length > 0 && typeof value[0] === "object" && !Array.isArray(value[0]);
+
+// The rows that stand inside rows, by the name of their member. Each begins with the server that it is of.
+function rowsWithin(rows) {
+  const found = {};
+  for (const outer of rows) {
+    for (const [name, value] of Object.entries(outer)) {
+      if (!isRows(value)) continue;
+      found[name] ??= [];
+      found[name].push(...value.map((inner) => ({server: outer.server, name: outer.name, ...inner})));
+    }
+  }
+  return found;
+}
+
+// The sections of the page: [name, value].
+function sectionsOf(json) {
+  const found = [];
+  for (const [name, value] of Object.entries(json)) {
+    if (value === null || typeof value !== "object") continue;
+    found.push([name, value]);
+    if (isRows(value)) found.push(...Object.entries(rowsWithin(value)));
+  }
+  return found;
+}
+
 function rowsTable(section, rows) {
   const table = element("table");
-  const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const keys = [...new Set(rows.flatMap((row) => Object.keys(row).filter((key) => !isRows(row[key]))))];
   const head = table.createTHead().insertRow();
   for (const key of keys) head.append(element("th", heading(key)));
   const body = table.createTBody();
@@ -141,20 +168,24 @@ function membersTable(section, members) {
 function show(json) {
   const main = document.querySelector("main");
   if (main.querySelector("button:active")) return;
-  for (const [name, value] of Object.entries(json)) {
-    if (value === null || typeof value !== "object") continue;
+  const sections = sectionsOf(json);
+  const names = sections.map(([name]) => name);
+  for (const section of main.querySelectorAll("section")) if (!names.includes(section.id)) section.remove();
+  let above = null;
+  for (const [name, value] of sections) {
     let section = $(name);
     if (!section) {
       section = element("section");
       section.id = name;
       section.append(element("h2", heading(name)), element("div", undefined, "scroll"));
-      main.append(section);
+      if (above) above.after(section);
+      else main.prepend(section);
     }
+    above = section;
     section.querySelector("table")?.remove();
     section.querySelector(".scroll").append(
       Array.isArray(value) ? rowsTable(name, value) : membersTable(name, value));
   }
-  if (json.connection === null) $("connection")?.remove();
   $("level").value = json.log ? json.log.level : json.log_level;
 }
 

@@ -73,11 +73,12 @@ bool Collector::is_shown(const WatchedLoop& watched) const {
 }
 
 void Collector::add_server(std::string name, Server& server, std::vector<std::function<HttpStats()>> http,
-                           std::function<size_t()> tasks) {
+                           std::function<size_t()> tasks, std::vector<MethodsView> methods) {
   ShownServer shown{.name = std::move(name),
                     .life = server.life(),
                     .http = std::move(http),
                     .tasks = std::move(tasks),
+                    .methods = std::move(methods),
                     .views = server.views()};
   if (shown.name.empty()) shown.name = fmt::format("server {}", servers_.size());
   for (const ConnectionsView& view : shown.views) watch(view.mailbox());
@@ -140,6 +141,7 @@ void Collector::ask_loop(size_t number) {
       if (shown.views[part].mailbox() != watched->mailbox) continue;
       views.push_back({.name = {.server = i, .part = part}, .connections = shown.views[part]});
       if (part < shown.http.size()) views.back().http = shown.http[part];
+      if (part < shown.methods.size()) views.back().methods = shown.methods[part];
     }
   }
   auto work = [watched, number, views = std::move(views), most = options_.most_connections] {
@@ -148,6 +150,7 @@ void Collector::ask_loop(size_t number) {
       Share share{.server = view.name.server, .stats = view.connections.stats()};
       share.layer = view.connections.layer_stats();
       if (view.http) share.http = view.http();
+      if (view.methods) share.methods = view.methods();
       for (const ConnectionFacts& facts : view.connections.list(most)) {
         ConnectionRow row{.name = view.name, .loop = number, .facts = facts};
         row.name.slot = row.facts.slot;
@@ -173,6 +176,7 @@ void Collector::heard(size_t number, std::optional<Answer> answer) {
     server.stats += share.stats;
     if (answer && share.layer) servers_[share.server].layer = share.layer;
     if (share.http) server.http = server.http.value_or(HttpStats()) += *share.http;
+    add_methods(server.methods, share.methods);
     std::ranges::copy(share.rows, std::back_inserter(server.rows));
   }
   for (ServerSnapshot& server : snapshot_.servers) {

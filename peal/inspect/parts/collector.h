@@ -16,6 +16,7 @@
 #include <peal/loop/loop.h>
 #include <peal/net/connections_view.h>
 #include <peal/net/server.h>
+#include <peal/observe/method_stats.h>
 
 namespace peal::detail {
 
@@ -36,6 +37,7 @@ struct ConnectionDetail {
 class Collector : public std::enable_shared_from_this<Collector> {
  public:
   using Done = Callback<void(const Snapshot&)>;
+  using MethodsView = std::function<std::vector<MethodStats>()>;
 
   Collector(Loop& loop, const CollectorOptions& options) : loop_(loop), options_(options) {}
 
@@ -44,7 +46,7 @@ class Collector : public std::enable_shared_from_this<Collector> {
   void remove_loop(const Mailbox& mailbox);
   // `tasks`: how many it has now; asked on this thread.
   void add_server(std::string name, Server& server, std::vector<std::function<HttpStats()>> http,
-                  std::function<size_t()> tasks = {});
+                  std::function<size_t()> tasks = {}, std::vector<MethodsView> methods = {});
   void remove_server(const Server& server);
   void add_watchdog(const StallWatchdog* watchdog) { watchdogs_.push_back(watchdog); }
   void remove_watchdog(const StallWatchdog* watchdog) { std::erase(watchdogs_, watchdog); }
@@ -69,6 +71,7 @@ class Collector : public std::enable_shared_from_this<Collector> {
     std::shared_ptr<ServerLife> life;              // null: removed, or gone; its number is not used again
     std::vector<std::function<HttpStats()>> http;  // empty: no HTTP server
     std::function<size_t()> tasks;                 // empty: no CoServer
+    std::vector<MethodsView> methods;              // empty: a protocol without methods
     std::vector<ConnectionsView> views;
     std::optional<LayerStats> layer;  // as it was told last: all loops tell of the same one
   };
@@ -77,6 +80,7 @@ class Collector : public std::enable_shared_from_this<Collector> {
     size_t server = 0;
     NetStats stats;
     std::optional<HttpStats> http;
+    std::vector<MethodStats> methods;
     std::optional<LayerStats> layer;
     std::vector<ConnectionRow> rows;
   };
@@ -85,6 +89,7 @@ class Collector : public std::enable_shared_from_this<Collector> {
     ConnectionName name;  // but for the connection
     ConnectionsView connections;
     std::function<HttpStats()> http;
+    MethodsView methods;
   };
   struct Answer {
     LoopSnapshot loop;

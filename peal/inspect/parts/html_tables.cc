@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -62,6 +63,8 @@ std::string list(const Json& texts) {
   return text;
 }
 
+bool is_rows(const Json& value) { return value.is_array() && !value.empty() && value.front().is_object(); }
+
 std::string cell(std::string_view key, const Json& value) {
   if (is_list(value)) return list(value);
   if (value.is_array()) return bars(value);
@@ -97,7 +100,7 @@ void append_rows(std::string& text, const Json& rows) {
   std::vector<std::string> keys;
   for (const Json& row : rows) {
     for (const auto& [key, value] : row.items()) {
-      if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+      if (!is_rows(value) && std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
     }
   }
   text += "<thead><tr>";
@@ -117,21 +120,44 @@ void append_rows(std::string& text, const Json& rows) {
   text += "</tbody>";
 }
 
+void append_section(std::string& text, std::string_view name, const Json& value) {
+  text += fmt::format("<section id=\"{0}\"><h2>{1}</h2><div class=\"scroll\"><table>", name, heading(name));
+  if (value.is_array()) {
+    append_rows(text, value);
+  } else {
+    for (const auto& [key, member] : value.items()) {
+      text += "<tr><th>" + heading(key) + "</th><td>" + cell(key, member) + "</td></tr>";
+    }
+  }
+  text += value.empty() ? "<tr><td>none</td></tr></table></div></section>\n" : "</table></div></section>\n";
+}
+
+// The rows that stand inside rows, by the name of their member. Each begins with the server that it is of.
+Json rows_within(const Json& rows) {
+  Json found = Json::object();
+  for (const Json& outer : rows) {
+    for (const auto& [name, value] : outer.items()) {
+      if (!is_rows(value)) continue;
+      for (const Json& inner : value) {
+        Json row{{"server", outer.value("server", Json())}, {"name", outer.value("name", Json())}};
+        row.update(inner);
+        found[name].push_back(std::move(row));
+      }
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 std::string html_tables(const nlohmann::ordered_json& object) {
   std::string text;
   for (const auto& [name, value] : object.items()) {
     if (!value.is_structured()) continue;
-    text += fmt::format("<section id=\"{0}\"><h2>{1}</h2><div class=\"scroll\"><table>", name, heading(name));
-    if (value.is_array()) {
-      append_rows(text, value);
-    } else {
-      for (const auto& [key, member] : value.items()) {
-        text += "<tr><th>" + heading(key) + "</th><td>" + cell(key, member) + "</td></tr>";
-      }
-    }
-    text += value.empty() ? "<tr><td>none</td></tr></table></div></section>\n" : "</table></div></section>\n";
+    append_section(text, name, value);
+    if (!is_rows(value)) continue;
+    const Json within = rows_within(value);
+    for (const auto& [inner, rows] : within.items()) append_section(text, inner, rows);
   }
   return text;
 }

@@ -59,6 +59,20 @@ TEST(HtmlTables, texts_are_listed_and_hostile_ones_are_text) {
   EXPECT_THAT(text, HasSubstr("<th>none</th><td></td>"));
 }
 
+TEST(HtmlTables, rows_inside_rows_become_a_section_that_says_whose_they_are) {
+  const Json methods = Json::array({{{"method", "Echo"}, {"calls", 3}}, {{"method", "<b>"}, {"calls", 0}}});
+  const std::string text = html_tables(
+      {{"servers",
+        Json::array({{{"server", 0}, {"name", "front"}}, {{"server", 1}, {"name", "<i>"}, {"methods", methods}}})},
+       {"stalls", Json::array()}});
+  EXPECT_THAT(text, HasSubstr("<thead><tr><th>server</th><th>name</th></tr></thead>"));
+  EXPECT_THAT(text, HasSubstr("<section id=\"methods\"><h2>methods</h2><div class=\"scroll\"><table><thead><tr>"
+                              "<th>server</th><th>name</th><th>method</th><th>calls</th></tr></thead>"));
+  EXPECT_THAT(text, HasSubstr("<tr><td class=\"n\">1</td><td>&lt;i&gt;</td><td>Echo</td><td class=\"n\">3</td></tr>"));
+  EXPECT_THAT(text, HasSubstr("<td>&lt;b&gt;</td><td class=\"n\">0</td></tr>"));
+  EXPECT_LT(text.find("id=\"methods\""), text.find("id=\"stalls\""));
+}
+
 TEST(HtmlTables, certificate_that_ends_within_two_weeks_is_marked) {
   for (const auto& [seconds, shown] :
        std::initializer_list<std::pair<int64_t, const char*>>{{14 * 86'400, "<td class=\"n\">14 d 0 h</td>"},

@@ -22,6 +22,7 @@
 #include <peal/net/connection_facts.h>
 #include <peal/net/net_stats.h>
 #include <peal/observe/histogram.h>
+#include <peal/observe/method_stats.h>
 #include <peal/observe/stall_watchdog.h>
 
 namespace peal::detail {
@@ -70,6 +71,7 @@ struct ServerSnapshot {
   std::optional<size_t> tasks;  // of a CoServer
   NetStats stats;
   std::optional<HttpStats> http;
+  std::vector<MethodStats> methods;
   std::optional<LayerStats> layer;  // none: no layer
   std::vector<ConnectionRow> rows;  // not all of them, if there are many
 };
@@ -104,8 +106,8 @@ SystemFacts read_system_facts();
 std::optional<std::chrono::seconds> certificate_left(const LayerStats& layer,
                                                      std::chrono::system_clock::time_point now);
 
-// The upper ends of the intervals in which turns are counted: 10 us to 10 s.
-inline constexpr std::array<int64_t, 13> kTurnLimitsNs = {
+// The upper ends of the intervals in which turns and calls are counted: 10 us to 10 s.
+inline constexpr std::array<int64_t, 13> kTimeLimitsNs = {
     10'000,     30'000,      100'000,     300'000,       1'000'000,     3'000'000,     10'000'000,
     30'000'000, 100'000'000, 300'000'000, 1'000'000'000, 3'000'000'000, 10'000'000'000};
 

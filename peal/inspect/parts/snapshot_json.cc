@@ -51,26 +51,32 @@ Json system_json(const SystemFacts& system) {
           {"up_seconds", in_seconds(system.up)}};
 }
 
+double seconds_at(const Histogram& times, double percent) {
+  return static_cast<double>(times.value_at_percentile(percent)) * 1e-9;
+}
+
+// [[upper end, count], ...]
+Json intervals(const Histogram& times) {
+  Json pairs = Json::array();
+  uint64_t below = 0;
+  for (const int64_t limit_ns : kTimeLimitsNs) {
+    const uint64_t up_to = times.count_at_or_below(limit_ns);
+    pairs.push_back({static_cast<double>(limit_ns) / 1e9, up_to - below});
+    below = up_to;
+  }
+  return pairs;
+}
+
 void add_turns(Json& json, const TurnTimes& times) {
   const Histogram& turns = times.turns();
-  const auto seconds = [&turns](double percent) {
-    return static_cast<double>(turns.value_at_percentile(percent)) * 1e-9;
-  };
   const Duration all = times.busy() + times.waiting();
   json["busy_share"] = all > Duration::zero() ? in_seconds(times.busy()) / in_seconds(all) : 0;
   json["busy_seconds"] = in_seconds(times.busy());
   json["waiting_seconds"] = in_seconds(times.waiting());
-  json["turn_p50_seconds"] = seconds(50);
-  json["turn_p99_seconds"] = seconds(99);
-  json["turn_max_seconds"] = seconds(100);
-  Json histogram = Json::array();
-  uint64_t below = 0;
-  for (const int64_t limit_ns : kTurnLimitsNs) {
-    const uint64_t up_to = turns.count_at_or_below(limit_ns);
-    histogram.push_back({static_cast<double>(limit_ns) / 1e9, up_to - below});
-    below = up_to;
-  }
-  json["turn_histogram"] = std::move(histogram);
+  json["turn_p50_seconds"] = seconds_at(turns, 50);
+  json["turn_p99_seconds"] = seconds_at(turns, 99);
+  json["turn_max_seconds"] = seconds_at(turns, 100);
+  json["turn_histogram"] = intervals(turns);
 }
 
 Json loop_json(const LoopSnapshot& loop) {
@@ -146,6 +152,21 @@ void add_layer(Json& json, const LayerStats& layer, std::chrono::system_clock::t
   if (const auto left = certificate_left(layer, now)) json["certificate_left_seconds"] = left->count();
 }
 
+Json method_json(const MethodStats& method) {
+  return {{"method", method.name},
+          {"calls", method.calls},
+          {"under_way", method.under_way},
+          {"failed", method.failed},
+          {"timed_out", method.timed_out},
+          {"cancelled", method.cancelled},
+          {"handler_exceptions", method.threw},
+          {"latency_p50_seconds", seconds_at(method.latency, 50)},
+          {"latency_p90_seconds", seconds_at(method.latency, 90)},
+          {"latency_p99_seconds", seconds_at(method.latency, 99)},
+          {"latency_max_seconds", seconds_at(method.latency, 100)},
+          {"latency_histogram", intervals(method.latency)}};
+}
+
 Json server_json(const ServerSnapshot& server, std::chrono::system_clock::time_point now) {
   const NetStats& stats = server.stats;
   Json json{{"server", server.number},
@@ -170,6 +191,7 @@ Json server_json(const ServerSnapshot& server, std::chrono::system_clock::time_p
   if (server.tasks) json["tasks"] = *server.tasks;
   if (server.layer) add_layer(json, *server.layer, now);
   if (server.http) add_http(json, *server.http);
+  for (const MethodStats& method : server.methods) json["methods"].push_back(method_json(method));
   return json;
 }
 

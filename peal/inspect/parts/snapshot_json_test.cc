@@ -48,7 +48,7 @@ TEST(SnapshotJson, busy_share_is_of_the_time_since_it_is_measured) {
   EXPECT_DOUBLE_EQ(loop["busy_share"].get<double>(), 0.25);
   EXPECT_DOUBLE_EQ(loop["waiting_seconds"].get<double>(), 3);
   EXPECT_NEAR(loop["turn_max_seconds"].get<double>(), 1, 0.01);
-  EXPECT_EQ(loop["turn_histogram"].size(), kTurnLimitsNs.size());
+  EXPECT_EQ(loop["turn_histogram"].size(), kTimeLimitsNs.size());
   EXPECT_EQ(loop["turn_histogram"][10][1], 1);
 }
 
@@ -174,6 +174,77 @@ TEST(SnapshotMetrics, server_that_speaks_no_http_has_no_requests) {
   Snapshot snapshot;
   snapshot.servers.emplace_back();
   EXPECT_THAT(to_metrics(snapshot, MetricsFormat::kOpenMetrics), Not(HasSubstr("peal_http_requests_total{")));
+}
+
+Snapshot with_method(std::string name) {
+  Snapshot snapshot;
+  snapshot.servers.emplace_back().name = "plain";
+  ServerSnapshot& server = snapshot.servers.emplace_back();
+  server.number = 1;
+  server.name = "rpc";
+  MethodStats method{
+      .name = std::move(name), .calls = 103, .failed = 5, .timed_out = 4, .cancelled = 3, .threw = 1, .under_way = 2};
+  method.latency.record_n(1'000'000, 89);
+  method.latency.record_n(2'000'000, 9);
+  method.latency.record_n(40'000'000, 2);
+  server.methods.push_back(std::move(method));
+  return snapshot;
+}
+
+TEST(SnapshotJson, methods_of_a_server_have_their_calls_and_latencies) {
+  const Json json = to_json(with_method("echo.Service.Echo"));
+  EXPECT_FALSE(json["servers"][0].contains("methods"));
+  ASSERT_EQ(json["servers"][1]["methods"].size(), 1u);
+  const Json& method = json["servers"][1]["methods"][0];
+  EXPECT_EQ(method["method"], "echo.Service.Echo");
+  EXPECT_EQ(method["calls"], 103);
+  EXPECT_EQ(method["under_way"], 2);
+  EXPECT_EQ(method["failed"], 5);
+  EXPECT_EQ(method["timed_out"], 4);
+  EXPECT_EQ(method["cancelled"], 3);
+  EXPECT_EQ(method["handler_exceptions"], 1);
+  EXPECT_NEAR(method["latency_p50_seconds"].get<double>(), 0.001, 0.00002);
+  EXPECT_NEAR(method["latency_p90_seconds"].get<double>(), 0.002, 0.00004);
+  EXPECT_NEAR(method["latency_p99_seconds"].get<double>(), 0.04, 0.0008);
+  EXPECT_NEAR(method["latency_max_seconds"].get<double>(), 0.04, 0.0008);
+  ASSERT_EQ(method["latency_histogram"].size(), kTimeLimitsNs.size());
+  EXPECT_EQ(method["latency_histogram"][5][1], 9) << "over 1 ms, up to 3 ms";
+  EXPECT_EQ(method["latency_histogram"][8][1], 2) << "over 30 ms, up to 100 ms";
+}
+
+TEST(SnapshotJson, method_that_was_never_called_has_latencies_of_0) {
+  Snapshot snapshot = with_method(kHostile);
+  snapshot.servers[1].methods[0].latency.reset();
+  const Json method = Json::parse(dump(to_json(snapshot)))["servers"][1]["methods"][0];
+  EXPECT_THAT(method["method"].get<std::string>(), HasSubstr("\xef\xbf\xbd"));
+  EXPECT_EQ(method["latency_p50_seconds"], 0);
+  EXPECT_EQ(method["latency_max_seconds"], 0);
+}
+
+TEST(SnapshotMetrics, methods_have_their_samples_where_there_are_some) {
+  const std::string text = to_metrics(with_method("a\"b\n"), MetricsFormat::kOpenMetrics);
+  const auto has_sample = [&text](std::string_view name, std::string_view more, std::string_view value) {
+    const std::string labels = "{server=\"1\",name=\"rpc\",method=\"a\\\"b\\n\"" + std::string(more) + "} ";
+    EXPECT_THAT(text, HasSubstr("\npeal_method_" + std::string(name) + labels + std::string(value)));
+  };
+  has_sample("calls_total", "", "103\n");
+  has_sample("failed_calls_total", "", "5\n");
+  has_sample("timed_out_calls_total", "", "4\n");
+  has_sample("cancelled_calls_total", "", "3\n");
+  has_sample("exceptions_total", "", "1\n");
+  has_sample("calls_under_way", "", "2\n");
+  has_sample("latency_seconds_bucket", ",le=\"0.003\"", "98\n");
+  has_sample("latency_seconds_bucket", ",le=\"+Inf\"", "100\n");
+  has_sample("latency_seconds_sum", "", "0.18");
+  has_sample("latency_seconds_count", "", "100\n");
+  has_sample("latency_quantile_seconds", ",quantile=\"0.5\"", "0.00100");
+  has_sample("latency_quantile_seconds", ",quantile=\"0.9\"", "0.0020");
+  has_sample("latency_quantile_seconds", ",quantile=\"0.99\"", "0.040");
+  has_sample("latency_quantile_seconds", ",quantile=\"1\"", "0.040");
+  EXPECT_THAT(text, Not(HasSubstr("server=\"0\",name=\"plain\",method=")));
+  Snapshot none = with_method("a");
+  none.servers[1].methods.clear();
+  EXPECT_THAT(to_metrics(none, MetricsFormat::kOpenMetrics), Not(HasSubstr("peal_method")));
 }
 
 }  // namespace

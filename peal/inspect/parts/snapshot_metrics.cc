@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -139,6 +140,27 @@ constexpr ServerMetric kLayerCounters[] = {
      [](const ServerSnapshot& server) { return plain(server.layer->reloads_failed); }},
 };
 
+struct MethodMetric {
+  std::string_view name;
+  std::string_view help;
+  double (*value)(const MethodStats& method);
+};
+
+constexpr MethodMetric kMethodCounters[] = {
+    {"method_calls", "Calls that have begun.", [](const MethodStats& method) { return plain(method.calls); }},
+    {"method_failed_calls", "Calls that were answered with an error.",
+     [](const MethodStats& method) { return plain(method.failed); }},
+    {"method_timed_out_calls", "Calls that were answered with an error because they took too long.",
+     [](const MethodStats& method) { return plain(method.timed_out); }},
+    {"method_cancelled_calls", "Calls whose client gave them up or went.",
+     [](const MethodStats& method) { return plain(method.cancelled); }},
+    {"method_exceptions", "Exceptions that left a handler.",
+     [](const MethodStats& method) { return plain(method.threw); }},
+};
+
+// Quantiles of a method's latency, as a label and in percent.
+constexpr std::pair<std::string_view, double> kQuantiles[] = {{"0.5", 50}, {"0.9", 90}, {"0.99", 99}, {"1", 100}};
+
 void add_loops(MetricsText& out, const Snapshot& snapshot) {
   for (const LoopMetric& metric : kLoopMetrics) {
     out.family(metric.name, metric.type, metric.unit, metric.help);
@@ -152,7 +174,7 @@ void add_loops(MetricsText& out, const Snapshot& snapshot) {
     if (!loop.times) continue;
     const std::string number = fmt::to_string(loop.number);
     const Histogram& turns = loop.times->turns();
-    for (const int64_t limit_ns : kTurnLimitsNs) {
+    for (const int64_t limit_ns : kTimeLimitsNs) {
       out.sample(
           "_bucket", plain(turns.count_at_or_below(limit_ns)),
           {{"loop", number}, {"thread", loop.thread}, {"le", fmt::to_string(static_cast<double>(limit_ns) / 1e9)}});
@@ -222,6 +244,60 @@ void add_servers(MetricsText& out, const Snapshot& snapshot) {
   }
 }
 
+// A method with the labels of the server that it is of.
+struct MethodPlace {
+  std::string number;
+  const std::string& server;
+  const MethodStats& method;
+};
+
+void add_latencies(MetricsText& out, const std::vector<MethodPlace>& places) {
+  out.family("method_latency_seconds", MetricType::kHistogram, "seconds", "From reading a call to its handler's end.");
+  for (const auto& [number, server, method] : places) {
+    const Histogram& latency = method.latency;
+    const auto add_bucket = [&](std::string_view limit, uint64_t count) {
+      out.sample("_bucket", plain(count),
+                 {{"server", number}, {"name", server}, {"method", method.name}, {"le", limit}});
+    };
+    for (const int64_t limit_ns : kTimeLimitsNs) {
+      add_bucket(fmt::to_string(static_cast<double>(limit_ns) / 1e9), latency.count_at_or_below(limit_ns));
+    }
+    add_bucket("+Inf", latency.total_count());
+    out.sample("_sum", latency.mean() * plain(latency.total_count()) / 1e9,
+               {{"server", number}, {"name", server}, {"method", method.name}});
+    out.sample("_count", plain(latency.total_count()), {{"server", number}, {"name", server}, {"method", method.name}});
+  }
+  out.family("method_latency_quantile_seconds", MetricType::kGauge, "seconds",
+             "Quantiles of the latencies since the server was made; 1 is the longest.");
+  for (const auto& [number, server, method] : places) {
+    for (const auto& [quantile, percent] : kQuantiles) {
+      out.sample("", static_cast<double>(method.latency.value_at_percentile(percent)) / 1e9,
+                 {{"server", number}, {"name", server}, {"method", method.name}, {"quantile", quantile}});
+    }
+  }
+}
+
+void add_method_metrics(MetricsText& out, const Snapshot& snapshot) {
+  std::vector<MethodPlace> places;
+  for (const ServerSnapshot& server : snapshot.servers) {
+    for (const MethodStats& method : server.methods) {
+      places.push_back({fmt::to_string(server.number), server.name, method});
+    }
+  }
+  if (places.empty()) return;
+  for (const MethodMetric& metric : kMethodCounters) {
+    out.family(metric.name, MetricType::kCounter, "", metric.help);
+    for (const auto& [number, server, method] : places) {
+      out.sample("_total", metric.value(method), {{"server", number}, {"name", server}, {"method", method.name}});
+    }
+  }
+  out.family("method_calls_under_way", MetricType::kGauge, "", "Calls whose handler has not ended.");
+  for (const auto& [number, server, method] : places) {
+    out.sample("", plain(method.under_way), {{"server", number}, {"name", server}, {"method", method.name}});
+  }
+  add_latencies(out, places);
+}
+
 // By the names that all exporters use for them.
 void add_process(MetricsText& out, const ProcessFacts& process) {
   out.counter("process_cpu_seconds", "seconds", "CPU time, of the user's and the system's.",
@@ -243,6 +319,7 @@ std::string to_metrics(const Snapshot& snapshot, MetricsFormat format) {
   out.sample("_info", 1, {{"version", kBuiltVersion}, {"compiler", kBuiltCompiler}});
   add_loops(out, snapshot);
   add_servers(out, snapshot);
+  add_method_metrics(out, snapshot);
   out.gauge("memory_held_bytes", "bytes", "Memory that blocks hold, free ones included.", plain(snapshot.held_bytes));
   out.gauge("memory_soft_mark_bytes", "bytes", "Above it, reading pauses.", plain(snapshot.marks.soft_bytes));
   out.gauge("memory_hard_mark_bytes", "bytes", "Above it, connections are closed.", plain(snapshot.marks.hard_bytes));
