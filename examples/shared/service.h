@@ -25,8 +25,9 @@ inline int failed(std::string_view what, std::error_code error) {
   return 1;
 }
 
-// Listens on one more address and says so.
-inline bool listen(Server& server, const std::string& address) {
+// Listens on one more address and says so. `server`: a Server, or what listens as it does.
+template <class AnyServer>
+bool listen(AnyServer& server, const std::string& address) {
   Result<SocketAddress> bound = server.listen(address);
   if (!bound) {
     failed("cannot listen on " + address, bound.error());
@@ -52,18 +53,28 @@ inline int serve(int argc, char** argv, std::string_view address, ConnectionCall
   return listen(server, argument(argc, argv, 1, address)) ? run(loop) : 1;
 }
 
-// The same on `threads` loops; the calling thread waits for the signal.
-inline int serve_on_threads(size_t threads, const std::string& address, SharedConnectionCallbacks callbacks,
-                            const ServerOptions& options = {}) {
+// Runs until SIGINT or SIGTERM, which the calling thread waits for, while `threads` loops serve. `make` takes the
+// LoopGroup and answers a pointer to the server that listens on it; null: it has said why there is none.
+template <class Make>
+int run_on_threads(size_t threads, const Make& make) {
   Loop signals;
   // Before other threads start, so that they inherit what is blocked.
   if (Result<void> done = signals.stop_on_signals(); !done) return failed("cannot handle signals", done.error());
   auto group = LoopGroup::start(threads);
   if (!group) return failed("cannot start the loops", group.error());
-  Server server(**group, std::move(callbacks), options);
-  if (!listen(server, address)) return 1;
+  const auto server = make(**group);
+  if (server == nullptr) return 1;
   Result<void> ran = signals.run();
   return ran ? 0 : failed("cannot run the loop", ran.error());
+}
+
+// A service on `threads` loops, from its callbacks.
+inline int serve_on_threads(size_t threads, const std::string& address, SharedConnectionCallbacks callbacks,
+                            const ServerOptions& options = {}) {
+  return run_on_threads(threads, [&](LoopGroup& group) {
+    auto server = std::make_unique<Server>(group, std::move(callbacks), options);
+    return listen(*server, address) ? std::move(server) : nullptr;
+  });
 }
 
 }  // namespace peal::examples

@@ -87,6 +87,11 @@ class Board {
 
 }  // namespace
 
+bool is_sudoku(std::string_view cells) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return cells.size() == kSudokuCells && std::ranges::all_of(cells, is_digit);
+}
+
 std::optional<std::string> solve_sudoku(std::string_view cells) {
   Board board;
   if (!board.set_up(cells) || !board.solve()) return std::nullopt;
@@ -97,8 +102,7 @@ std::optional<std::string> answer_sudoku(std::string_view line) {
   const size_t colon = line.find(':');
   const std::string_view id = colon == line.npos ? "" : line.substr(0, colon + 1);
   const std::string_view cells = line.substr(id.size());
-  auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  if (cells.size() != kSudokuCells || !std::ranges::all_of(cells, is_digit)) return std::nullopt;
+  if (!is_sudoku(cells)) return std::nullopt;
   return std::string(id) + solve_sudoku(cells).value_or("NoSolution") + "\r\n";
 }
 

@@ -15,7 +15,9 @@ namespace peal::examples {
 inline constexpr size_t kSudokuCells = 81;
 inline constexpr LineFraming kSudokuLines{.limit_bytes = 128};
 
-// The first solution; nothing when there is none. `cells`: 81 digits.
+// 81 digits.
+bool is_sudoku(std::string_view cells);
+// The first solution; nothing when there is none. `cells`: is_sudoku().
 std::optional<std::string> solve_sudoku(std::string_view cells);
 
 // What the service answers, with its line end; nothing for a line that is no request.

@@ -1,25 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The protobuf programs: together, and each against frames that are made here, byte by byte, as muduo sends them."""
 import struct
-import zlib
 
 import pytest
 
-from programs import Program, connect, joined, one_client, read_all, read_exactly, run_program
+from programs import Program, connect, joined, one_client, read_all, run_program
+from protobuf_frames import framed, read_frame
 
 QUERY = b"\x08\x07\x12\x03Ada\x1a\x04Why?\x1a\x05When?"  # id, questioner, questions
 ANSWER = b"\x08\x07\x12\x03Ada\x1a\x04peal\x22\x09Why? Yes.\x22\x0aWhen? Yes."  # id, questioner, answerer, solutions
 
 
 def frame(name, message):
-    content = struct.pack(">I", len(name) + 1) + name + b"\0" + message
-    content += struct.pack(">I", zlib.adler32(content))
-    return struct.pack(">I", len(content)) + content
-
-
-def read_frame(peer):
-    head = read_exactly(peer, 4)
-    return head + read_exactly(peer, struct.unpack(">I", head)[0])
+    return framed(struct.pack(">I", len(name) + 1) + name + b"\0" + message)
 
 
 def test_questions_are_answered_and_an_empty_message_by_another():
