@@ -199,8 +199,7 @@ void RpcServerCall::end() {
 }
 
 void RpcServerCall::log_failure() {
-  Loop* const loop = shard_.mailbox()->reachable();
-  const auto held_back = shard_.failures_log().admit(loop != nullptr ? loop->now() : monotonic_now());
+  const auto held_back = shard_.admit_failure();
   if (held_back)
     PEAL_LOG_ERROR("{} has failed: {} ({} more like it)", its_method_.descriptor.full_name(), error_text_, *held_back);
 }

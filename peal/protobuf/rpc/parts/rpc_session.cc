@@ -112,7 +112,7 @@ void RpcSession::answer(RpcServerCall& call) {
   try {
     append_response(shard_.core().codec(), output(), call.id(), call.response());
   } catch (const std::invalid_argument& error) {  // it lacks a required field, or is too long
-    const auto held_back = shard_.failures_log().admit(shard_.loop().now());
+    const auto held_back = shard_.admit_failure();
     if (held_back)
       PEAL_LOG_ERROR("{} has made a response that cannot be sent: {} ({} more like it)", call.method().full_name(),
                      error.what(), *held_back);

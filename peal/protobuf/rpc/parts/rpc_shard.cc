@@ -58,11 +58,14 @@ void RpcShard::retire() {
   ReadyQueue::run_all();
 }
 
-// The loop may be gone.
+std::optional<uint64_t> RpcShard::admit_failure() {
+  Loop* const loop = mailbox_->reachable();
+  return failures_log_.admit(loop != nullptr ? loop->now() : monotonic_now());
+}
+
 void RpcShard::handler_threw(const RpcMethod& method) {
   ++stats_of(method).threw;
-  Loop* const loop = mailbox_->reachable();
-  const auto held_back = failures_log_.admit(loop != nullptr ? loop->now() : monotonic_now());
+  const auto held_back = admit_failure();
   if (held_back)
     PEAL_LOG_ERROR("the handler of {} threw: {} ({} more like it)", method.descriptor.full_name(), what_was_thrown(),
                    *held_back);

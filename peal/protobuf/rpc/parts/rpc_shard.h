@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -52,8 +54,8 @@ class RpcShard {
   void handler_threw(const RpcMethod& method);
   // Those of the methods, for who calls it on this loop; nothing once the server is gone.
   std::function<std::vector<MethodStats>()> method_view();
-  // For lines about handlers that fail.
-  LogLimiter& failures_log() { return failures_log_; }
+  // For lines about handlers that fail: as LogLimiter::admit(). The loop may be gone.
+  std::optional<uint64_t> admit_failure();
 
  private:
   struct MethodState {
