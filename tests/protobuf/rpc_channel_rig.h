@@ -11,6 +11,7 @@
 #include <google/protobuf/service.h>
 #include <gtest/gtest.h>
 
+#include <peal/base/log.h>
 #include <peal/coro/sleep.h>
 #include <peal/protobuf/rpc/rpc_channel.h>
 #include <tests/protobuf/echo.pb.h>
@@ -77,6 +78,20 @@ class RpcChannelRig : public TaskTest {
       EXPECT_EQ(channel.stats().under_way, 0u);
     });
   }
+};
+
+// For tests in which peers and callbacks do what is logged.
+class QuietRpcChannelRig : public RpcChannelRig {
+ protected:
+  void SetUp() override {
+    set_log_sink([](const LogRecord&) {});
+    RpcChannelRig::SetUp();
+  }
+  void TearDown() override {
+    RpcChannelRig::TearDown();
+    set_log_sink({});
+  }
+  static std::string text(RpcTrouble trouble) { return error_text(make_error_code(trouble)); }
 };
 
 }  // namespace peal::test

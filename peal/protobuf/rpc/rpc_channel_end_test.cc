@@ -12,7 +12,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <peal/base/log.h>
 #include <peal/protobuf/rpc/rpc_channel.h>
 #include <tests/protobuf/echo.pb.h>
 #include <tests/protobuf/rpc_channel_rig.h>
@@ -39,17 +38,8 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::SizeIs;
 
-class RpcChannelEndTest : public test::RpcChannelRig {
+class RpcChannelEndTest : public test::QuietRpcChannelRig {
  protected:
-  void SetUp() override {
-    set_log_sink([](const LogRecord&) {});
-    test::RpcChannelRig::SetUp();
-  }
-  void TearDown() override {
-    test::RpcChannelRig::TearDown();
-    set_log_sink({});
-  }
-  static std::string text(RpcTrouble trouble) { return error_text(make_error_code(trouble)); }
   // A call that would wait for long, and is noted by none but `on_answer`.
   static RpcCallId call_long(RpcChannel& channel, RpcChannel::Answered<EchoResponse> on_answer) {
     return channel.call(&EchoService::Echo, echo_of("x"), std::move(on_answer), hours(1));

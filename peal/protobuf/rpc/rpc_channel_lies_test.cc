@@ -9,7 +9,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <peal/base/log.h>
 #include <peal/protobuf/codec/adler32.h>
 #include <peal/protobuf/rpc/rpc_channel.h>
 #include <peal/wire/framing/integer_bytes.h>
@@ -39,17 +38,8 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::SizeIs;
 
-class RpcChannelLiesTest : public test::RpcChannelRig {
+class RpcChannelLiesTest : public test::QuietRpcChannelRig {
  protected:
-  void SetUp() override {
-    set_log_sink([](const LogRecord&) {});
-    test::RpcChannelRig::SetUp();
-  }
-  void TearDown() override {
-    test::RpcChannelRig::TearDown();
-    set_log_sink({});
-  }
-  static std::string text(RpcTrouble trouble) { return error_text(make_error_code(trouble)); }
   using FrameOf = std::function<std::string(const HeardCall&)>;
   // Answers each call with what one of these makes of it, and notes how the call ends.
   void answered_with(const std::vector<FrameOf>& frames) {
