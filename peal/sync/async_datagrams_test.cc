@@ -69,7 +69,7 @@ TEST_P(AsyncDatagramsTest, more_than_may_wait_are_dropped_and_counted) {
     const SocketAddress there = slow.open("127.0.0.1:0").value();
     EXPECT_TRUE(sender.open("127.0.0.1:0"));
     for (const std::string text : {"a", "b", "c", "d"}) EXPECT_TRUE(sender.send_to(there, text));
-    while (slow.socket().stats().received < 4) co_await sleep(milliseconds(1));
+    co_await until([&] { return slow.socket().stats().received >= 4; });
     EXPECT_EQ(slow.dropped(), 2U);
     EXPECT_EQ((co_await slow.receive()).value().bytes.to_string(), "a");
     slow.close();

@@ -44,7 +44,7 @@ class PipeStreamsTest : public test::TaskTest {
       EXPECT_TRUE(stream);
       co_await call(*stream);
       stream->close();
-      while (server.tasks() + relays.tasks() > 0) co_await sleep(milliseconds(1));
+      co_await until([&] { return server.tasks() + relays.tasks() == 0; });
     });
   }
   Task<> relays_to(std::string upstream, Stream stream) {

@@ -227,7 +227,7 @@ TEST_P(SelectStreamsTest, a_read_that_was_not_chosen_has_read_nothing) {
     EXPECT_EQ((co_await stream->read()).value().to_string(), "!");
     EXPECT_TRUE(co_await stream->write("more"));
     stream->close();
-    while (server.tasks() > 0) co_await sleep(milliseconds(1));
+    co_await until([&] { return server.tasks() == 0; });
   });
 }
 

@@ -101,9 +101,6 @@ class RpcBalancerRig : public TaskTest {
       co_await settle();
     });
   }
-  static Task<> until(std::function<bool()> done) {
-    while (!done()) co_await sleep(std::chrono::milliseconds(1));
-  }
   static int connected(const RpcBalancer& balancer) {
     const std::vector<RpcBalancerServer> servers = balancer.stats().servers;
     return static_cast<int>(std::ranges::count_if(servers, &RpcBalancerServer::connected));

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <peal/base/log.h>
-#include <peal/coro/sleep.h>
+#include <peal/coro/task.h>
 #include <peal/protobuf/rpc/rpc_channel.h>
 #include <tests/protobuf/echo.pb.h>
 #include <tests/protobuf/scripted_rpc_server.h>
@@ -60,9 +60,6 @@ class RpcChannelRig : public TaskTest {
   // Calls, and notes how it ends.
   Task<> call_and_note(RpcChannel& channel, std::string payload) {
     notes.push_back(said_by(co_await channel.call(&echo::EchoService::Echo, echo_of(std::move(payload)))));
-  }
-  static Task<> until(std::function<bool()> done) {
-    while (!done()) co_await sleep(std::chrono::milliseconds(1));
   }
   // Connects a channel to a scripted server, runs `body` with both, and ends the channel.
   void talk(ScriptedRpcServer::OnCall on_call, const std::function<Task<>(ScriptedRpcServer&, RpcChannel&)>& body,

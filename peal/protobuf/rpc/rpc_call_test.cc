@@ -91,9 +91,9 @@ TEST_P(RpcCallTest, deadline_ends_the_call_on_both_sides) {
       },
       [&](RpcServer& server, RpcChannel& channel) -> Task<> {
         // A call whose deadline passes before there is a connection is never sent.
-        while (!channel.is_connected()) co_await sleep(milliseconds(1));
+        co_await until([&] { return channel.is_connected(); });
         notes.push_back(text_of(co_await channel.call(&EchoService::Echo, request_of("slow")).within(milliseconds(5))));
-        while (handler_saw.empty()) co_await sleep(milliseconds(1));
+        co_await until([&] { return !handler_saw.empty(); });
         EXPECT_EQ(server.stats().methods.at(0).under_way, 0u);
         EXPECT_EQ(channel.stats().under_way, 0u);
         EXPECT_EQ(channel.stats().timed_out, 1u);
@@ -159,7 +159,7 @@ TEST_P(RpcCallTest, channel_that_was_stopped_connects_while_its_old_connection_s
     Server deaf(loop(), std::move(silent));
     channel.stop();
     EXPECT_TRUE(channel.connect(*deaf.listen("127.0.0.1:0")));
-    while (!accepted || !channel.is_connected()) co_await sleep(milliseconds(1));
+    co_await until([&] { return accepted && channel.is_connected(); });
     channel.stop();
     EXPECT_TRUE(channel.connect(*address));
     for (int i = 0; i < 20; ++i) {

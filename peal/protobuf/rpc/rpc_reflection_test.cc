@@ -250,7 +250,7 @@ TEST_P(RpcReflectionTest, a_request_without_its_required_field_is_refused) {
     bool done = false;
     channel.CallMethod(MetaService::descriptor()->FindMethodByName("getService"), &controller, &without, &response,
                        google::protobuf::NewCallback(+[](bool* it) { *it = true; }, &done));
-    while (!done) co_await sleep(std::chrono::milliseconds(1));
+    co_await until([&] { return done; });
   });
   EXPECT_EQ(controller.text, make_error_code(RpcTrouble::kBadRequest).message());
 }

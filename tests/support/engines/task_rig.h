@@ -2,13 +2,18 @@
 // TaskTest: a loop that runs one task, and whatever that awaits, to its end.
 #pragma once
 
+#include <chrono>
 #include <concepts>
+#include <exception>
+#include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include <peal/base/clock.h>
 #include <peal/coro/scope.h>
 #include <peal/coro/sleep.h>
 #include <tests/support/loop_thread.h>
@@ -47,6 +52,14 @@ class TaskTest : public LoopEngineTest {
     loop_.reset();
   }
   void run_into_the_end(const std::invocable auto& body) { run_into_the_end(body()); }
+  // Waits until `done()` answers true, for a minute at most: what waits in vain fails its test by its name.
+  static Task<> until(std::function<bool()> done) {
+    const TimePoint give_up = monotonic_now() + std::chrono::minutes(1);
+    while (!done()) {
+      if (monotonic_now() >= give_up) throw std::runtime_error("waited in vain");
+      co_await sleep(std::chrono::milliseconds(1));
+    }
+  }
   // Everything that is ready has run when it is over.
   static Task<> settle() {
     for (int turn = 0; turn < 3; ++turn) co_await sleep({});
@@ -60,7 +73,11 @@ class TaskTest : public LoopEngineTest {
 
  private:
   Task<> stop_after(Task<> task) {
-    co_await std::move(task);
+    try {
+      co_await std::move(task);
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << "the task ended with an exception: " << error.what();
+    }
     loop().stop();
   }
 
