@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls between an RpcServer and an RpcChannel of one loop: how they are answered, and how each of them ends.
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -12,10 +13,13 @@
 
 #include <peal/coro/sleep.h>
 #include <peal/coro/when.h>
+#include <peal/protobuf/rpc/rpc_balancer.h>
 #include <peal/protobuf/rpc/rpc_channel.h>
 #include <peal/protobuf/rpc/rpc_server.h>
 #include <tests/protobuf/echo.pb.h>
+#include <tests/protobuf/rpc_channel_rig.h>
 #include <tests/support/engines/task_rig.h>
+#include <tests/support/files/temporary_folder.h>
 
 namespace peal {
 namespace {
@@ -49,7 +53,7 @@ class RpcCallTest : public test::TaskTest {
     run([&]() -> Task<> {
       RpcServer server(loop(), server_options);
       prepare(server);
-      const Result<SocketAddress> address = server.listen("127.0.0.1:0");
+      const Result<SocketAddress> address = server.listen(listens_on);
       EXPECT_TRUE(address);
       RpcChannel channel(loop(), channel_options);
       EXPECT_TRUE(channel.connect(*address));
@@ -58,6 +62,8 @@ class RpcCallTest : public test::TaskTest {
       co_await settle();
     });
   }
+
+  std::string listens_on = "127.0.0.1:0";
 };
 
 TEST_P(RpcCallTest, function_and_coroutine_answer) {
@@ -195,6 +201,53 @@ TEST_P(RpcCallTest, large_calls_fill_the_connection_both_ways) {
 }
 
 PEAL_TEST_ON_EVERY_PORT_AND_SIM(RpcCallTest);
+
+class RpcUnixCallTest : public RpcCallTest {
+ protected:
+  void SetUp() override {
+    RpcCallTest::SetUp();
+    listens_on = "unix:" + folder.path("socket");
+  }
+
+  const test::TemporaryFolder folder;
+};
+
+TEST_P(RpcUnixCallTest, channel_and_balancer_call_a_server_at_a_path) {
+  serve([](RpcServer& server) { server.handle(&EchoService::Echo, echo_back); },
+        [this](RpcServer&, RpcChannel& channel) -> Task<> {
+          const EchoRequest request = request_of(std::string(300'000, 'x'));
+          RpcBalancer balancer(loop());
+          EXPECT_TRUE(balancer.add(listens_on));
+          EXPECT_EQ(text_of(co_await channel.call(&EchoService::Echo, request).within(hours(1))), request.payload());
+          EXPECT_EQ(text_of(co_await balancer.call(&EchoService::Echo, request).within(hours(1))), request.payload());
+        });
+}
+
+TEST_P(RpcUnixCallTest, channel_connects_again_once_a_server_is_at_the_path) {
+  run([&]() -> Task<> {
+    const auto at_path = [this] {
+      auto server = std::make_unique<RpcServer>(loop());
+      server->handle(&EchoService::Echo, echo_back);
+      EXPECT_TRUE(server->listen(listens_on));
+      return server;
+    };
+    RpcChannel channel(loop(), test::reconnecting_soon());
+    EXPECT_TRUE(channel.connect(SocketAddress::parse(listens_on).value()));
+    for (int i = 0; i < 2; ++i) {
+      channel.call(&EchoService::Echo, request_of("one"),
+                   [this](const Result<EchoResponse>& answer) { notes.push_back(text_of(answer)); });
+      co_await sleep(milliseconds(5));
+      auto server = at_path();
+      co_await until([&] { return notes.size() == static_cast<size_t>(i) + 1; });
+      server.reset();
+      co_await until([&] { return !channel.is_connected() && !std::filesystem::exists(folder.path("socket")); });
+    }
+    channel.stop();
+  });
+  EXPECT_THAT(notes, ElementsAre("one", "one"));
+}
+
+PEAL_TEST_ON_EVERY_ENGINE(RpcUnixCallTest);
 
 }  // namespace
 }  // namespace peal
