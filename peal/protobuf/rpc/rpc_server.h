@@ -92,9 +92,9 @@ class RpcServer {
   template <RpcMethodPointer Method, class Handler>
   void handle(Method method, Handler handler);
   // All methods of a service, which outlives the server and its calls. The controller that it is given answers
-  // IsCanceled() on any thread. It takes one NotifyOnCancel(), on the loop. SetFailed(), before `done`, answers
-  // kBadResponse and logs the text. `done` is called once, on any thread; the messages live until then. A service that
-  // has thrown must not call it later.
+  // IsCanceled() on any thread. It takes one NotifyOnCancel(), on the loop; what that throws is logged. SetFailed(),
+  // before `done`, answers kBadResponse and logs the text. `done` is called once, on any thread; the messages live
+  // until then. A service that has thrown must not call it later.
   void add(google::protobuf::Service& service);
   // Before listen(). Serves muduo.net.RpcService besides (rpcservice.proto), which answers any client with the names of
   // the services, their methods, and their definitions as text: for `peal-rpc`, and for muduo's clients. Called twice,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Services of protobuf's on an RpcServer: their controller, and a `done` that is called at any time, on any thread.
 #include <chrono>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -152,6 +153,38 @@ TEST_P(RpcServiceTest, notify_on_cancel_of_a_call_that_was_cancelled_is_called_a
   EXPECT_EQ(journal.count("told"), 1U);
   ask([this] { service.calls[0].answer("y"); });
   EXPECT_EQ(journal.count("told"), 1U);
+}
+
+TEST_P(RpcServiceTest, notify_on_cancel_throws) {
+  struct Throws final : Closure {
+    void Run() override { throw std::runtime_error("no notice is wanted"); }
+  };
+  auto server = serve_kept();
+  Throws throws;
+  service.on_call = [&](const KeepingService::Kept& call) {
+    if (call.request->payload() != "stays") call.controller->NotifyOnCancel(&throws);
+  };
+  RawPeer client = peer();
+  RawPeer goes = peer();
+  client.send(RpcFrame::request(1, "done") + RpcFrame::request(2, "given up") + RpcFrame::request(3, "stays"));
+  goes.send(RpcFrame::request(1, "gone"));
+  ASSERT_TRUE(keeps(4));
+  goes.reset();
+  client.send(RpcFrame::cancel(2));
+  ASSERT_TRUE(wait_until([&] { return echo_stats(*server).cancelled == 2; }));
+  ask([this] {
+    std::map<std::string, KeepingService::Kept> calls;
+    for (const KeepingService::Kept& call : service.calls) calls.emplace(call.request->payload(), call);
+    for (const auto& [name, call] : calls) call.answer("y");
+  });
+  EXPECT_TRUE(hears_all(client, RpcFrame::response(1, "y") + RpcFrame::response(3, "y")));
+  EXPECT_EQ(echo_stats(*server).threw, 3U);
+  EXPECT_EQ(echo_stats(*server).under_way, 0U);
+
+  client.send(RpcFrame::request(4, "left to the end of the server"));
+  ASSERT_TRUE(keeps(5));
+  server.reset();
+  ask([this] { service.calls[4].answer("y"); });
 }
 
 // A service that ends all of its work when a part of it is cancelled: its connection has gone, and was paused.

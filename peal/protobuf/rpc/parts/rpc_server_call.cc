@@ -172,7 +172,9 @@ google::protobuf::Closure* RpcServerCall::cancel(Why why) {
 }
 
 void RpcServerCall::cancel_and_tell(Why why) {
-  if (google::protobuf::Closure* told = cancel(why)) told->Run();
+  RpcShard& shard = shard_;
+  const RpcMethod& method = its_method_;
+  if (google::protobuf::Closure* told = cancel(why)) shard.tell_of_end(method, *told);
 }
 
 // The loop may be gone, with the connection.
@@ -192,7 +194,7 @@ void RpcServerCall::end() {
     if (!has_sent_) ++stats_.failed;
     if (failure_ == static_cast<int32_t>(RpcTrouble::kTimeout)) ++stats_.timed_out;
   }
-  if (google::protobuf::Closure* told = std::exchange(on_cancel_, nullptr)) told->Run();
+  if (google::protobuf::Closure* told = std::exchange(on_cancel_, nullptr)) shard_.tell_of_end(its_method_, *told);
   if (std::exchange(waits_, false)) shard_.waiting().remove(*this);
   if (session_ != nullptr) session_->remove(*this);
   shard_.release(*this);

@@ -46,15 +46,15 @@ void RpcShard::release(RpcServerCall& call) {
 
 void RpcShard::retire() {
   *seen_ = nullptr;
-  std::vector<google::protobuf::Closure*> told;
+  std::vector<std::pair<const RpcMethod*, google::protobuf::Closure*>> told;
   {
     const ReadyQueue::Hold hold;
     const Why why = mailbox_->open() ? ECANCELED : why_of(Trouble::kLoopStopped);
     for (RpcServerCall* call = waiting_.front(); call != nullptr; call = call->next_waiting()) {
-      if (google::protobuf::Closure* closure = call->cancel(why)) told.push_back(closure);
+      if (google::protobuf::Closure* closure = call->cancel(why)) told.emplace_back(&call->its_method(), closure);
     }
   }
-  for (google::protobuf::Closure* closure : told) closure->Run();
+  for (const auto& [method, closure] : told) tell_of_end(*method, *closure);
   ReadyQueue::run_all();
 }
 
@@ -69,6 +69,15 @@ void RpcShard::handler_threw(const RpcMethod& method) {
   if (held_back)
     PEAL_LOG_ERROR("the handler of {} threw: {} ({} more like it)", method.descriptor.full_name(), what_was_thrown(),
                    *held_back);
+}
+
+void RpcShard::tell_of_end(const RpcMethod& method, google::protobuf::Closure& told) {
+  const std::shared_ptr<RpcCore> core = core_.shared_from_this();  // it may destroy the server
+  try {
+    told.Run();
+  } catch (...) {
+    handler_threw(method);
+  }
 }
 
 RpcServerStats RpcShard::snapshot() {

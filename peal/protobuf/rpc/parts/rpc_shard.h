@@ -52,6 +52,8 @@ class RpcShard {
   RpcServerStats snapshot();
   // Counts and logs the exception under way.
   void handler_threw(const RpcMethod& method);
+  // Calls the closure that a service has given to NotifyOnCancel(). What it throws is counted and logged.
+  void tell_of_end(const RpcMethod& method, google::protobuf::Closure& told);
   // Those of the methods, for who calls it on this loop; nothing once the server is gone.
   std::function<std::vector<MethodStats>()> method_view();
   // For lines about handlers that fail: as LogLimiter::admit(). The loop may be gone.
