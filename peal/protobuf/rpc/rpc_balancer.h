@@ -12,7 +12,8 @@
 // calls under way as one may have, is not drawn.
 //
 // A call is sent once. If its connection is lost after that, it fails with kConnectionLost and is not repeated, since
-// the server may have carried it out. While no server is connected, calls wait here for one, in order.
+// the server may have carried it out. While no server is connected, calls wait here for one, in order: those that are
+// made later do not overtake them.
 //
 // Thread and lifetime are RpcChannel's: it belongs to its loop, and may be destroyed inside a callback of its calls.
 #pragma once

@@ -199,6 +199,28 @@ TEST_P(RpcBalancerTest, waiting_calls_beyond_a_servers_limit_follow_as_others_en
   EXPECT_THAT(notes, testing::UnorderedElementsAre("0", "1", "2", "3", "4", "5", "6"));
 }
 
+// A caller that goes on in its callbacks would otherwise keep the server's only place for itself.
+TEST_P(RpcBalancerTest, waiting_call_is_not_overtaken_by_one_made_in_a_callback) {
+  RpcBalancerOptions options = test::quick_to_connect();
+  options.channel.most_calls = 1;
+  balance(
+      0,
+      [this](Backends&, std::unique_ptr<RpcBalancer>& balancer) -> Task<> {
+        balancer->call(&EchoService::Echo, test::balanced_request(1), [&](const Result<EchoResponse>& answer) {
+          notes.push_back(test::balanced_text(answer));
+          begin_call(*balancer, 3);
+        });
+        begin_call(*balancer, 2);
+        test::BalancedServer server(loop());
+        EXPECT_TRUE(balancer->add(server.address));
+        co_await until([&] { return notes.size() == 3; });
+        EXPECT_EQ(server.calls, 2);
+        balancer.reset();
+      },
+      options);
+  EXPECT_THAT(notes, testing::UnorderedElementsAre("1", "2", "too many"));
+}
+
 PEAL_TEST_ON_EVERY_PORT_AND_SIM(RpcBalancerTest);
 
 }  // namespace

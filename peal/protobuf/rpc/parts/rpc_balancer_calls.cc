@@ -142,6 +142,8 @@ Result<RpcLink*> RpcBalancerCalls::place() {
   if (retired_) return fail(ECANCELED);
   if (!mailbox_->open()) return fail(Trouble::kLoopStopped);
   if (calls_.size() >= options_.most_calls) return fail(RpcTrouble::kTooManyCalls);
+  // A callback may make this call just after a place has become free. The calls that wait have a right to it first.
+  if (!waiting_.empty()) serve_waiting();
   if (RpcLink* const link = draw()) return link;
   if (is_connected()) return fail(RpcTrouble::kTooManyCalls);
   if (!options_.waits_for_connection) return fail(RpcTrouble::kNotConnected);
