@@ -17,7 +17,7 @@ namespace peal {
 
 // MessageGrowth: whether messages that are used again and again have become too large to be kept. They have the
 // submessages of everything that was read into them. To measure them takes as long as reading a small message, so it is
-// done after 64 uses or kMostWireBytes, whichever comes first. One thread at a time.
+// done after 64 uses or 2 KiB on the wire, whichever comes first. One thread at a time.
 class MessageGrowth {
  public:
   // More than that on the wire is too large at once.
@@ -31,7 +31,7 @@ class MessageGrowth {
     if (wire_bytes > kMostWireBytes) return true;
     ++uses_;
     wire_bytes_ += wire_bytes;
-    if (uses_ < kUsesBetweenMeasures && wire_bytes_ < kMostWireBytes) [[likely]]
+    if (uses_ < kUsesBetweenMeasures && wire_bytes_ < kWireBytesBetweenMeasures) [[likely]]
       return false;
     uses_ = 0;
     wire_bytes_ = 0;
@@ -40,6 +40,8 @@ class MessageGrowth {
 
  private:
   static constexpr uint32_t kUsesBetweenMeasures = 64;
+  // Empty submessages take fifty times as much memory as on the wire: unmeasured they come to 100 KiB at most.
+  static constexpr size_t kWireBytesBetweenMeasures = 2 * 1024;
 
   uint32_t uses_ = 0;      // since they were measured
   size_t wire_bytes_ = 0;  // since then

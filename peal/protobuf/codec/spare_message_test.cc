@@ -57,6 +57,17 @@ TEST(SpareMessage, that_has_grown_is_given_up_after_a_while) {
   EXPECT_LE(uses, 64);
 }
 
+// A server keeps a thousand messages of a method, so none may hold what one hostile message has made of it.
+TEST(SpareMessage, that_one_message_has_made_large_is_given_up_at_once) {
+  Note sent;
+  for (int number = 0; number < 7500; ++number) sent.add_notes();
+  const std::string bytes = sent.SerializeAsString();
+  ASSERT_LT(bytes.size(), MessageGrowth::kMostWireBytes);
+  SpareMessage spare(Note::default_instance());
+  ASSERT_TRUE((*spare.use(bytes.size())).ParseFromString(bytes));
+  EXPECT_LE((*spare.use(10)).SpaceUsedLong(), MessageGrowth::kMostKeptBytes);
+}
+
 TEST(SpareMessage, does_not_add_up_what_messages_of_many_shapes_have_taken) {
   SpareMessage spare(Note::default_instance());
   for (int shape = 0; shape < 50; ++shape) {
