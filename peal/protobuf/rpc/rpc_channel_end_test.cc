@@ -233,6 +233,22 @@ TEST_P(RpcChannelEndTest, calls_after_the_end_of_the_loop_are_refused) {
   EXPECT_EQ(channel.stats().failed, 3u);
 }
 
+TEST_P(RpcChannelEndTest, done_of_a_call_after_the_end_of_the_loop_throws) {
+  auto own = test::make_loop(options()).value();
+  RpcChannel channel(*own);
+  own->stop();
+  ASSERT_TRUE(own->run());
+  struct Throws final : google::protobuf::Closure {
+    void Run() override { throw std::runtime_error("done"); }
+  };
+  Throws throws;
+  const auto request = echo_of("stub");
+  EchoResponse response;
+  StubController controller;
+  EXPECT_NO_THROW(EchoService::Stub(&channel).Echo(&controller, &request, &response, &throws));
+  EXPECT_TRUE(controller.Failed());
+}
+
 TEST_P(RpcChannelEndTest, coroutines_of_a_loop_that_ends_are_told) {
   std::optional<RpcChannel> channel(std::in_place, loop());
   run_into_the_end([&]() -> Task<> { co_await call_and_note(*channel, "waits for a connection"); });

@@ -25,24 +25,22 @@ struct RpcCalls::Deadline {
   uint64_t id;
 };
 
-// Tells of a call that was not made, unless the caller is gone by then.
+// Tells of a call that was not made. It is dropped if the caller is gone by then, or the loop takes no task any more.
 struct RpcCalls::Refusal {
-  Refusal(const std::shared_ptr<RpcCalls>& its_calls, std::unique_ptr<RpcOwnedPending> its_call,
-          std::error_code its_error)
-      : calls(its_calls), call(std::move(its_call)), error(its_error) {}
+  Refusal(std::shared_ptr<RpcCalls> its_calls, std::unique_ptr<RpcOwnedPending> its_call, std::error_code its_error)
+      : calls(std::move(its_calls)), call(std::move(its_call)), error(its_error) {}
   Refusal(Refusal&&) noexcept = default;
   Refusal& operator=(Refusal&&) = delete;
   ~Refusal() {
-    if (call != nullptr) call->dropped();
+    if (call != nullptr) calls->guard([this] { call->dropped(); });
   }
   void operator()() {
-    const auto alive = calls.lock();
-    if (alive == nullptr || alive->retired_) return;
+    if (calls->retired_) return;
     const std::unique_ptr<RpcOwnedPending> told = std::move(call);
-    alive->guard([&] { told->failed(error); });
+    calls->guard([&] { told->failed(error); });
   }
 
-  std::weak_ptr<RpcCalls> calls;
+  std::shared_ptr<RpcCalls> calls;
   std::unique_ptr<RpcOwnedPending> call;
   std::error_code error;
 };
