@@ -11,11 +11,13 @@
 #include <gtest/gtest.h>
 
 #include <peal/coro/run_on.h>
+#include <peal/coro/scope.h>
 #include <peal/protobuf/rpc/rpc_channel.h>
 #include <peal/protobuf/rpc/rpc_server.h>
 #include <peal/share/loop_object.h>
 #include <tests/protobuf/echo.pb.h>
 #include <tests/protobuf/rpc_channel_rig.h>
+#include <tests/support/loop_thread.h>
 #include <tests/support/sim_rig.h>
 
 namespace peal {
@@ -78,6 +80,20 @@ TEST_P(RpcChannelLoopsTest, loop_of_the_channel_ends_while_another_thread_waits)
 }
 
 PEAL_TEST_ON_EVERY_ENGINE(RpcChannelLoopsTest);
+
+TEST(RpcChannelDeathTest, awaited_by_a_coroutine_of_another_loop) {
+  const auto await_elsewhere = [] {
+    test::LoopThread away(LoopOptions{});
+    RpcChannel channel(away.loop());
+    const test::Standstill away_runs(away.loop());
+    const auto echo = [&channel]() -> Task<> { co_await channel.call(&EchoService::Echo, echo_of("x")); };
+    Loop loop;
+    Scope scope(loop);
+    scope.spawn(echo());
+    static_cast<void>(loop.run());
+  };
+  EXPECT_DEATH(await_elsewhere(), "a coroutine of another loop awaits a call of echo.EchoService.Echo");
+}
 
 class RpcChannelSimTest : public test::SimTest {};
 

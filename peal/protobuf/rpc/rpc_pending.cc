@@ -10,6 +10,8 @@ namespace peal::detail {
 Duration RpcCallWait::usual_timeout() const { return calls_->timeout_of(RpcCaller::kUsualDeadline); }
 
 bool RpcCallWait::start() {
+  PEAL_ASSERT(calls_->may_be_touched_here(), "a coroutine of another loop awaits a call of {}: see run_on()",
+              method_.full_name());
   try {
     const Result<uint64_t> id = calls_->start(*this, method_, request_, timeout_);
     if (id) {

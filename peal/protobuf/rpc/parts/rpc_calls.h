@@ -42,6 +42,8 @@ class RpcCalls : public std::enable_shared_from_this<RpcCalls> {
   // loop has begun to end, the call is dropped here instead.
   uint64_t start_owned(std::unique_ptr<RpcOwnedPending> pending, const google::protobuf::MethodDescriptor& method,
                        const google::protobuf::Message& request, Duration timeout);
+  // Whether the calling thread is the loop's, or may touch it since nobody runs it.
+  bool may_be_touched_here() const { return mailbox_->reachable() != nullptr || !mailbox_->open(); }
   // The caller ends it: only the server is told. False: it had ended.
   virtual bool withdraw(uint64_t id, Why why) = 0;
 
