@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What somebody may have meant who wrote a name that is not there.
+// Names that somebody may have meant who wrote a name that is not there.
 #pragma once
 
 #include <span>

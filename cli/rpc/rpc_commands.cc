@@ -38,7 +38,7 @@ struct RpcArguments {
   std::string timeout = "10s";
 };
 
-// What a command prints, or why there is nothing.
+// The text that a command prints, or why there is none.
 using Output = std::expected<std::string, CommandTrouble>;
 using Command = std::function<Task<Output>(RpcAsker& asker)>;
 

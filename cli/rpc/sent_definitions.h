@@ -2,7 +2,7 @@
 // SentDefinitions: the definitions of a service that a server has sent as text, compiled, so that its messages can be
 // made from JSON and written as JSON.
 //
-// The text may come from anybody. What does not compile is a sentence.
+// The text may come from anybody. The error of a text that does not compile is a sentence.
 #pragma once
 
 #include <expected>

@@ -32,7 +32,7 @@ void print(const google::protobuf::Message& message) {
   }
 }
 
-// What main returns.
+// Answers the program's exit code.
 Task<int> ask(std::string address, const google::protobuf::Message& message) {
   Result<Stream> stream = co_await connect(address);
   if (!stream) co_return examples::failed("cannot connect to " + address, stream.error());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the clients of remote procedures share.
+// Shared by the clients of remote procedures.
 #pragma once
 
 #include <utility>
@@ -18,7 +18,7 @@ inline RpcChannelOptions one_attempt() {
   return options;
 }
 
-// Runs the loop until the task has ended. What main returns: the task's answer.
+// Runs the loop until the task has ended. Answers the program's exit code, which is the task's answer.
 inline int run(Loop& loop, Task<int> task) {
   int exit_code = 1;
   const auto to_its_end = [](Loop& its_loop, Task<int> its_task, int& answer) -> Task<> {

@@ -33,7 +33,7 @@ std::string text_of(const ResolveResponse& response) {
   return text;
 }
 
-// What main returns.
+// Answers the program's exit code.
 Task<int> ask(Loop& loop, std::string address, std::vector<std::string> names) {
   RpcChannel channel(loop, examples::one_attempt());
   if (Result<void> begun = channel.connect(address); !begun) {

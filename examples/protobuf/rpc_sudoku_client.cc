@@ -12,7 +12,7 @@ using sudoku::SudokuResponse;
 
 constexpr Duration kPatience = std::chrono::minutes(1);
 
-// What main returns.
+// Answers the program's exit code.
 Task<int> ask(Loop& loop, std::string address, std::vector<std::string> puzzles) {
   RpcChannel channel(loop, examples::one_attempt());
   if (Result<void> begun = channel.connect(address); !begun) {

@@ -8,8 +8,8 @@
 //   dispatcher.on<Bye>([](peal::Connection& connection, const Bye&) { connection.close(); });
 //   peal::Server server(loop, {.on_message = dispatcher.on_message()});
 //
-// What a handler may do, and when it is called no more, is as with messages_of() (messages_of.h), which is for
-// connections whose messages all have one type. Handlers that are coroutines are a StreamDispatcher's.
+// The rules for a handler are those of messages_of() (messages_of.h), which is for connections whose messages
+// all have one type. Handlers that are coroutines are a StreamDispatcher's.
 //
 // Give it its handlers first, then take on_message(), for any number of servers and clients: from then on it does not
 // change, and lives as long as any of them. One that is shared by several loops calls its handlers on several threads

@@ -35,8 +35,8 @@ namespace peal {
 
 namespace detail {
 
-// Calls `show` with the body of each whole frame, a string_view or a Buffer&, as long as messages are to be shown. Of a
-// frame that breaks the framing, tells `broken`, and refuses the connection.
+// Calls `show` with the body of each whole frame, a string_view or a Buffer&, as long as messages are to be shown. If
+// a frame breaks the framing, calls `broken` and refuses the connection.
 template <Framing Its, class Show, class Broken>
 void show_bodies(const Its& framing, Connection& connection, Buffer& input, const Show& show, const Broken& broken) {
   do {

@@ -92,8 +92,8 @@ class [[nodiscard]] StreamReadDecoded {
 
 }  // namespace detail
 
-// A T; an empty optional means that the peer has ended and that no message is left. Of a NamedCodec, a message of
-// another type is kUnknownMessageType.
+// A T; an empty optional means that the peer has ended and that no message is left. With a NamedCodec, a message
+// of another type is kUnknownMessageType.
 template <std::derived_from<google::protobuf::Message> T, MessageCodec Codec>
 detail::StreamReadDecoded<Codec, detail::DecodeAs<T, Codec>> read_message(Stream& stream, const Codec& codec) {
   return {stream, codec, {codec}};

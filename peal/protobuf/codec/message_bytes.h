@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MessageBytes: bytes of a serialised message, where they lie: in one piece, or in the blocks of a Buffer. Bytes in one
-// piece are parsed as an array. Those in several blocks are parsed as a stream, and are not joined.
+// piece are parsed as an array. Bytes in several blocks are parsed as a stream, and are not joined.
 //
 // It owns nothing: what it was made of must live and stay as it is. Pure; one thread at a time.
 #pragma once
@@ -41,8 +41,8 @@ class MessageBytes {
   std::string to_string() const;
 
   // Replaces the content of `message`. False if the bytes are no such message, nest deeper than protobuf allows (100),
-  // lack a required field, or are more than INT32_MAX; `message` then holds some of them. What protobuf would log
-  // about it is dropped.
+  // lack a required field, or are more than INT32_MAX; `message` then holds some of them. Lines
+  // that protobuf would log about it are dropped.
   //
   // How much memory a message takes depends on its type: an empty submessage is two bytes here, and a hundred or so
   // once it is parsed. So the limit on a peer's messages bounds the memory by a factor.

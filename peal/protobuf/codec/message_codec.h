@@ -34,7 +34,7 @@ namespace peal {
 // The largest `len` of muduo's formats, and what a codec allows unless told otherwise.
 inline constexpr size_t kMostMessageBytes = 64 * 1024 * 1024;
 
-// What the codecs have besides what a Framing has. `body` is that of a frame: what follows the length.
+// A codec has the functions of a Framing and two more. `body` is the part of a frame that follows the length.
 //   append(output, message)  appends the frame of a message
 //   read(body, message)      replaces the content of `message`, whose type is the one that is expected
 template <class T>

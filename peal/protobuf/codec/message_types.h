@@ -23,7 +23,7 @@ class MessageTypes {
   size_t add() {
     return add(T::default_instance());
   }
-  // The same for the type of `prototype`, which is borrowed: those of a DynamicMessageFactory do, too.
+  // Adds the type of `prototype`, which is borrowed. It may be a prototype of a DynamicMessageFactory.
   size_t add(const google::protobuf::Message& prototype);
 
   size_t size() const { return sorted_.size(); }

@@ -19,7 +19,7 @@
 
 namespace peal {
 
-// What a body holds. Refers to it.
+// The content of a body, to which it refers.
 struct NamedMessage {
   std::string_view type_name;  // a peer's: any bytes
   MessageBytes bytes;
@@ -43,13 +43,13 @@ struct NamedCodec {
   // nothing is appended.
   void append(Buffer& output, const google::protobuf::Message& message) const;
 
-  // What the body of a frame holds. Trouble::kMessageTooShort (less than 10 bytes), kBadChecksum, kBadMessageName
+  // Takes the body of a frame apart. Trouble::kMessageTooShort (less than 10 bytes), kBadChecksum, kBadMessageName
   // (name_len is below 2, or the name has no room or no NUL), or kUnknownMessageType (see kMostNameBytes).
   static std::expected<NamedMessage, Trouble> open(std::string_view body);
   // Joins the blocks that the type name lies in, and no others. The answer is valid until `body` changes.
   static std::expected<NamedMessage, Trouble> open(Buffer& body);
-  // The same, parsed. If the name is not that of the type of `message`, kUnknownMessageType; if the bytes cannot be
-  // parsed as one or lack a required field, kUnreadableMessage.
+  // Opens the body and parses its message. If the name is not that of the type of `message`, kUnknownMessageType; if
+  // the bytes cannot be parsed as one or lack a required field, kUnreadableMessage.
   static std::expected<void, Trouble> read(std::string_view body, google::protobuf::Message& message);
   static std::expected<void, Trouble> read(Buffer& body, google::protobuf::Message& message);
 };

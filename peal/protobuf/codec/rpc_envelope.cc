@@ -249,7 +249,7 @@ std::expected<void, Trouble> RpcEnvelope::read(const MessageBytes& bytes) {
   return {};
 }
 
-// Whoever writes the fields in order begins with 08, the type, 11 and the id, which need no loop.
+// Most peers write the fields in order. Their messages begin with 08, the type, 11 and the id: no loop is needed.
 std::string_view RpcEnvelope::take_type_and_id(std::string_view bytes) {
   if (bytes.size() < kTypeAndIdBytes || bytes[0] != kTypeKey || bytes[2] != kIdKey || bytes[1] < 1 || bytes[1] > 3)
     return bytes;

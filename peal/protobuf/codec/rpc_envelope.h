@@ -43,10 +43,10 @@ class RpcEnvelope {
   RpcEnvelope& operator=(const RpcEnvelope&) = delete;
 
   // Reads a message, in any order of its fields; the last one of a kind counts. Trouble::kUnreadableMessage: the bytes
-  // are no RpcMessage, or have no type or no id. What it refers to lies in `bytes`, which live as long. Call it once.
+  // are no RpcMessage, or have no type or no id. It refers to `bytes`, which must live as long. Call it once.
   std::expected<void, Trouble> read(const MessageBytes& bytes);
 
-  // Reads the body of a frame. Besides: what TaggedCodec::open() says of it.
+  // Reads the body of a frame. It fails as read() does, and with the errors of TaggedCodec::open().
   std::expected<void, Trouble> read_body(const TaggedCodec& codec, std::string_view body) {
     return read_opened(codec.open(body));
   }
@@ -56,7 +56,7 @@ class RpcEnvelope {
 
   RpcType type() const { return *type_; }
   uint64_t id() const { return *id_; }
-  // These four are empty if they are missing.
+  // Each of the next four is empty if the message lacks it.
   std::string_view service() const { return service_; }
   std::string_view method() const { return method_; }
   const MessageBytes& request() const { return request_; }
@@ -96,8 +96,8 @@ struct RpcRequestHead {
   std::optional<uint32_t> deadline_ms;
 };
 
-// Each appends a frame. Those of a message throw std::invalid_argument as TaggedCodec::append() does, and may do so 40
-// bytes below the limit. Fields are written in the order of their numbers, the deadline last.
+// Each appends a frame. append_request() and append_response() throw std::invalid_argument as TaggedCodec::append()
+// does, and may do so 40 bytes below the limit. Fields are written in the order of their numbers, the deadline last.
 void append_request(const TaggedCodec& codec, Buffer& output, const RpcRequestHead& head,
                     const google::protobuf::Message& request);
 void append_response(const TaggedCodec& codec, Buffer& output, uint64_t id, const google::protobuf::Message& response);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SpareMessage: keeps one message of a type from one use to the next, with the memory that its fields have taken, so
-// that reading into it allocates nothing. Who finds it in use gets a new message.
+// that reading into it allocates nothing. If it is in use, a new message is made.
 //
 // Any thread.
 #pragma once
@@ -20,9 +20,9 @@ namespace peal {
 // done after 64 uses or 2 KiB on the wire, whichever comes first. One thread at a time.
 class MessageGrowth {
  public:
-  // More than that on the wire is too large at once.
+  // A message that is longer on the wire is too large at once.
   static constexpr size_t kMostWireBytes = 16 * 1024;
-  // In memory.
+  // Messages that take more memory than this, together, are too large.
   static constexpr size_t kMostKeptBytes = 256 * 1024;
 
   // To be asked after each use. `wire_bytes`: how much has been read into them or made in them.

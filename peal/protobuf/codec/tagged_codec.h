@@ -44,7 +44,7 @@ struct TaggedCodec {
   std::expected<MessageBytes, Trouble> open(std::string_view body) const;
   std::expected<MessageBytes, Trouble> open(Buffer& body) const;
   std::expected<MessageBytes, Trouble> open(MessageBytes body) const;
-  // The same, parsed. If the bytes cannot be parsed or lack a required field, kUnreadableMessage.
+  // Opens the body and parses its message. If the bytes cannot be parsed or lack a required field, kUnreadableMessage.
   std::expected<void, Trouble> read(std::string_view body, google::protobuf::Message& message) const;
   std::expected<void, Trouble> read(Buffer& body, google::protobuf::Message& message) const;
 };

@@ -36,14 +36,13 @@ class RpcBalancerCalls;
 }  // namespace detail
 
 struct RpcBalancerOptions {
-  // Of the connection to each server. `most_calls` counts for each server alone, `deadline` is that of each call.
+  // For the connection to each server. `most_calls` counts for each server alone, `deadline` is that of each call.
   // `most_unsent_bytes` also limits the requests that wait here. `waits_for_connection` has no effect here.
   RpcChannelOptions channel = {};
-  // Calls that have no answer yet, on all servers together, and those that wait. One more fails with kTooManyCalls. >
-  // 0.
+  // Calls that have no answer yet, on all servers together, and calls that wait. One more fails with kTooManyCalls.
+  // > 0.
   size_t most_calls = 100'000;
-  // What happens to a call while no server is connected: it waits for one until its deadline, or fails with
-  // kNotConnected.
+  // While no server is connected, a call waits for one until its deadline, or (false) fails with kNotConnected.
   bool waits_for_connection = true;
   uint64_t seed = 0;  // of the draw, for runs that are to be repeated; 0: Engine::random_seed
 };
@@ -62,7 +61,7 @@ struct RpcBalancerStats {
   uint64_t failed = 0;     // any other end but the next two
   uint64_t timed_out = 0;  // at the deadline, here
   uint64_t cancelled = 0;
-  size_t under_way = 0;  // those that wait included
+  size_t under_way = 0;  // calls that wait included
   size_t waiting = 0;    // for a server
   std::vector<RpcBalancerServer> servers;
 };
@@ -79,7 +78,7 @@ class RpcBalancer final : public RpcCaller {
   // No further call goes to the server. Its connection ends once what is under way there has ended. False: no server
   // was added by this text.
   bool remove(std::string_view address);
-  // To one server at least, of those that are not removed.
+  // Whether one server at least is connected. Removed servers do not count.
   bool is_connected() const;
 
   RpcBalancerStats stats() const;

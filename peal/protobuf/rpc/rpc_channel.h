@@ -11,8 +11,9 @@
 // with the server's error (RpcTrouble), with ETIMEDOUT at its deadline, with ECANCELED, or because the connection
 // ended. The server is told of the deadline, and of a call that ended here before its answer.
 //
-// It connects anew, with back-off, when the connection is lost. What was sent before then fails with kConnectionLost,
-// since the server may have carried it out; what was not sent waits for the next connection, until its deadline.
+// It connects anew, with back-off, when the connection is lost. A call that was sent before then fails with
+// kConnectionLost, since the server may have carried it out. A call that was not sent waits for the next connection,
+// until its deadline.
 //
 // It belongs to its loop, and is used where that may be touched: on its thread, before it runs, or after it has ended.
 // A callback of another thread calls it through an OnLoop<RpcChannel>. A coroutine of another loop takes a task to it
@@ -50,16 +51,16 @@ struct RpcChannelOptions {
 
   // `retry` is set to connect again without end.
   ClientOptions client = {};
-  // Of a frame's content, both ways; at most 64 MiB. A longer request throws std::invalid_argument. A response is also
-  // limited by ConnectionOptions::input_limit_bytes (16 MiB) of `client`.
+  // The longest content of a frame, both ways; at most 64 MiB. A longer request throws std::invalid_argument. A
+  // response is also limited by ConnectionOptions::input_limit_bytes (16 MiB) of `client`.
   size_t limit_bytes = kMostMessageBytes;
   // Calls that have no answer yet, those that wait for a connection included. One more fails with kTooManyCalls. > 0.
   size_t most_calls = 10'000;
-  // The same while requests of more bytes than that are not sent yet.
+  // While more bytes of requests than this are not sent yet, a call fails with kTooManyCalls, too.
   size_t most_unsent_bytes = 16 * 1024 * 1024;
-  // Of calls that name none themselves. 0: none.
+  // The deadline of calls that name none themselves. 0: none.
   Duration deadline = std::chrono::seconds(30);
-  // What happens to a call while there is no connection: it waits for one, or fails with kNotConnected.
+  // While there is no connection, a call waits for one, or (false) fails with kNotConnected.
   bool waits_for_connection = true;
 };
 
@@ -84,7 +85,8 @@ class RpcChannel final : public RpcCaller {
   // As Client's. Calls may be made before.
   Result<void> connect(std::string_view address);
   Result<void> connect(const SocketAddress& address);
-  // Ends the connection gracefully and connects no more. What is under way fails: kConnectionLost, kNotConnected.
+  // Ends the connection gracefully and connects no more. Calls that were sent fail with kConnectionLost, the others
+  // with kNotConnected.
   void stop();
   bool is_connected() const;
 

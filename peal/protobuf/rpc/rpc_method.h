@@ -10,7 +10,7 @@
 
 namespace peal {
 
-// What a pointer to a service's function says.
+// The service and the messages of a method, which a pointer to the service's function tells.
 template <class Pointer>
 struct RpcMethodOf {
   static constexpr bool kIsMethod = false;

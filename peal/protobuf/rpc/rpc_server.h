@@ -13,7 +13,7 @@
 //   auto listening = server.listen("127.0.0.1:9981");
 //
 // The calls of a connection run side by side, and each is answered when its handler has ended, in any order. The
-// answers of one turn leave together. What a handler throws is logged and answered with RpcTrouble::kBadResponse.
+// answers of one turn leave together. An exception of a handler is logged and answered with RpcTrouble::kBadResponse.
 //
 // A connection of which RpcServerOptions::most_calls_per_connection are under way is not read from. A peer whose frames
 // cannot be read ends its connection with CloseReason::kBadMessage. When the client goes (its FIN counts), its calls
@@ -50,7 +50,7 @@ class RpcCore;
 
 struct RpcServerOptions {
   ServerOptions server = {};
-  // Of a frame's content, both ways; at most 64 MiB. A longer response is RpcTrouble::kBadResponse.
+  // The longest content of a frame, both ways; at most 64 MiB. A longer response is RpcTrouble::kBadResponse.
   // ConnectionOptions::input_limit_bytes limits a request too.
   size_t limit_bytes = kMostMessageBytes;
   // Under way on all loops together; each loop has its even share. A call beyond is answered kOverloaded. > 0.
@@ -106,8 +106,8 @@ class RpcServer {
   Result<SocketAddress> listen(const SocketAddress& address);
   Result<SocketAddress> listen(Fd listening, bool shared = false);
   void stop_listening() { server_->stop_listening(); }
-  // Ends in order: a connection is closed at the first moment when none of its calls is under way. What its client
-  // sends later than that is lost: its channel reports kConnectionLost. See Server::drain.
+  // Ends in order: a connection is closed at the first moment when none of its calls is under way. Calls that
+  // its client sends later are lost: its channel reports kConnectionLost. See Server::drain.
   void drain(Duration deadline, Callback<void(const DrainReport&)> on_done) {
     server_->drain(deadline, std::move(on_done));
   }

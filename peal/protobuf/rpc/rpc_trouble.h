@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a remote call can fail with, besides ETIMEDOUT (its own deadline), ECANCELED and Trouble::kLoopStopped.
+// The errors of a remote call, besides ETIMEDOUT (its own deadline), ECANCELED and Trouble::kLoopStopped.
 // docs/troubles.md has the usual cause and the cure of each.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What muduo's two formats share: a length of 4 bytes before the body, and a checksum that is the end of the body.
+// Common parts of muduo's two formats: a length of 4 bytes before the body, and a checksum that is the end of the body.
 // Pure; any thread.
 #pragma once
 

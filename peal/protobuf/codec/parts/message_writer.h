@@ -26,7 +26,7 @@ constexpr std::array<char, 4> big_endian_bytes(uint32_t value) {
 // required field, or if it is longer than limit_bytes less `around_bytes`, which is what its body has besides.
 size_t checked_size(const google::protobuf::Message& message, size_t around_bytes, size_t limit_bytes);
 
-// What stands in a frame beside the message.
+// The parts of a frame beside the message.
 struct FrameAround {
   std::string_view uncounted;      // in front, and not part of the checksum
   std::string_view first, second;  // in front

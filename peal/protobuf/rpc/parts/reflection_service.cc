@@ -22,7 +22,7 @@ using google::protobuf::FileDescriptor;
 using google::protobuf::Message;
 using google::protobuf::MethodDescriptor;
 
-// What rpcservice.proto says, as a FileDescriptorProto: the parser of .proto files is not in every libprotobuf-dev.
+// The content of rpcservice.proto as a FileDescriptorProto: the parser of .proto files is not in every libprotobuf-dev.
 constexpr const char* kDefinition = R"(
 name: "rpcservice.proto" package: "muduo.net"
 message_type { name: "ListRpcRequest"

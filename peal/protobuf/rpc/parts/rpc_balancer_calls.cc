@@ -203,7 +203,7 @@ RpcPending& RpcBalancerCalls::end_call(Call& call, std::unique_ptr<RpcOwnedPendi
   return pending;
 }
 
-// Those who are told may make calls, and destroy the balancer.
+// The callback that is told may make calls, and destroy the balancer.
 template <class Tell>
 void RpcBalancerCalls::end_call(Call& call, uint64_t& counter, const Tell& tell) {
   const auto alive = shared_from_this();

@@ -66,8 +66,8 @@ class RpcBalancerCalls final : public RpcCalls {
 
   // The link for a call to be sent now; null: none takes it.
   RpcLink* draw();
-  // The same for a new call; null: it waits. kNotConnected, kTooManyCalls; Trouble::kLoopStopped, or ECANCELED once
-  // retired.
+  // The link for a new call; null: the call waits. kNotConnected, kTooManyCalls; Trouble::kLoopStopped, or ECANCELED
+  // once retired.
   Result<RpcLink*> place();
   void send(Call& call, RpcLink& link, const google::protobuf::MethodDescriptor& method,
             const google::protobuf::Message& request, Duration timeout);
@@ -76,7 +76,7 @@ class RpcBalancerCalls final : public RpcCalls {
             Duration timeout);
   Kept take_kept(Call& call);
   void serve_waiting();
-  // It has ended: takes it out of the table, and answers what is to be told.
+  // The call has ended: takes it out of the table, and answers the object that is to be told.
   RpcPending& end_call(Call& call, std::unique_ptr<RpcOwnedPending>& owned);
   template <class Tell>
   void end_call(Call& call, uint64_t& counter, const Tell& tell);

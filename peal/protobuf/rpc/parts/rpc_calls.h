@@ -24,7 +24,7 @@ namespace peal::detail {
 
 class RpcCalls : public std::enable_shared_from_this<RpcCalls> {
  public:
-  // The deadline of calls that have none: the timer's closure dies with the loop, and ends the call.
+  // Calls without a deadline get this one, since the closure of its timer dies with the loop and thereby ends the call.
   static constexpr Duration kNoDeadline = std::chrono::hours(24 * 365);
 
   RpcCalls(const RpcCalls&) = delete;
@@ -38,8 +38,8 @@ class RpcCalls : public std::enable_shared_from_this<RpcCalls> {
   // std::invalid_argument: the request cannot be sent.
   virtual Result<uint64_t> start(RpcPending& pending, const google::protobuf::MethodDescriptor& method,
                                  const google::protobuf::Message& request, Duration timeout) = 0;
-  // The same of one that is owned here, and whose deadline is watched. An error is told by the loop, not here. Once the
-  // loop has begun to end, the call is dropped here instead.
+  // Starts a call that is owned here, and whose deadline is watched. An error is told by the loop, not in this call.
+  // Once the loop has begun to end, the call is dropped in this call instead.
   uint64_t start_owned(std::unique_ptr<RpcOwnedPending> pending, const google::protobuf::MethodDescriptor& method,
                        const google::protobuf::Message& request, Duration timeout);
   // Whether the calling thread is the loop's, or may touch it since nobody runs it.
@@ -56,7 +56,7 @@ class RpcCalls : public std::enable_shared_from_this<RpcCalls> {
   // `usual_deadline` is that of calls that name none. 0: none.
   RpcCalls(Loop& loop, Duration usual_deadline);
 
-  // Of a call that is under way.
+  // For the id of a call that is under way.
   virtual Owned& owned_of(uint64_t id) = 0;
   virtual void fail_call(uint64_t id, std::error_code error) = 0;
   // Calls what a user has given; an exception is logged, so that the other calls are told too.

@@ -39,7 +39,7 @@ struct RpcMethod {
   const std::variant<Function, Coroutine, google::protobuf::Service*> handler;
   const size_t index;
 
-  // Whether it is the one that a client names so.
+  // Whether a client means this method by the two names.
   bool is(std::string_view service, std::string_view name) const {
     return descriptor.name() == name && descriptor.service()->full_name() == service;
   }
@@ -53,7 +53,7 @@ class RpcCore : public std::enable_shared_from_this<RpcCore> {
   void add(Loop& loop);
   const std::vector<std::unique_ptr<RpcShard>>& shards() const { return shards_; }
   RpcShard& shard_of(const Loop& loop) const;
-  // Those of each connection, whose context is an RpcSession.
+  // For each connection; its context is an RpcSession.
   SharedConnectionCallbacks callbacks();
 
   // std::invalid_argument if it is there already.
@@ -68,9 +68,9 @@ class RpcCore : public std::enable_shared_from_this<RpcCore> {
 
   const RpcServerOptions& options() const { return options_; }
   const TaggedCodec& codec() const { return codec_; }
-  // Under way on one loop.
+  // The most calls under way on one loop.
   size_t most_calls_per_loop() const { return most_calls_per_loop_; }
-  // What is done about a frame that cannot be read.
+  // Called for a frame that cannot be read.
   BadMessageCallback on_bad = refuse_bad_messages();
 
  private:

@@ -46,7 +46,7 @@ class RpcLink final : public RpcCalls {
   // The channel is gone: the calls are dropped, and nobody is called any more.
   void retire();
   bool is_connected() const;
-  // Called whenever there is a connection anew. For who keeps calls until then.
+  // Called whenever a connection opens. For the balancer, which keeps calls until then.
   void on_open(Callback<void()> on_open) { on_open_ = std::move(on_open); }
   // Why start() would refuse a call now. No error: it would not.
   std::error_code refusal() const;
@@ -71,11 +71,11 @@ class RpcLink final : public RpcCalls {
   static uint64_t id_of(const Call& call) { return uint64_t{call.generation} << 32 | call.slot; }
   Call* find(uint64_t id) { return calls_.find(static_cast<uint32_t>(id), static_cast<uint32_t>(id >> 32)); }
   bool may_wait() const { return options_.waits_for_connection && !given_up_; }
-  // It has ended: takes it out of the table, and answers what is to be told.
+  // The call has ended: takes it out of the table, and answers the object that is to be told.
   RpcPending& end_call(Call& call, std::unique_ptr<RpcOwnedPending>& owned);
   Owned& owned_of(uint64_t id) override { return *find(id); }
   void fail_call(uint64_t id, std::error_code error) override;
-  // Those that were sent fail with the first, those that were not with the second. No error: they stay.
+  // Calls that were sent fail with the first error, calls that were not with the second. Without an error they stay.
   void fail_calls(std::error_code sent_error, std::error_code unsent_error);
   void opened(Connection& connection);
   void received(Connection& connection, Buffer& input);

@@ -206,7 +206,7 @@ void RpcServerCall::log_failure() {
     PEAL_LOG_ERROR("{} has failed: {} ({} more like it)", its_method_.descriptor.full_name(), error_text_, *held_back);
 }
 
-// What was sent knows its size.
+// A response that was sent knows its size.
 bool RpcServerCall::is_large() {
   const size_t response_bytes = has_sent_ ? static_cast<size_t>(response_->GetCachedSize()) : response_->ByteSizeLong();
   return growth_.is_too_large(request_bytes_ + response_bytes, *request_, *response_);

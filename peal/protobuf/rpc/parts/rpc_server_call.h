@@ -49,7 +49,7 @@ class RpcServerCall final : public RpcCall, private google::protobuf::RpcControl
   google::protobuf::Message& response() { return *response_; }
   uint64_t id() const { return id_; }
   size_t request_bytes() const { return request_bytes_; }
-  // What it failed with; 0: it has a response.
+  // The error that it is answered with; 0: it has a response.
   int32_t failure() const { return failure_; }
   // Whether the client still waits for its answer.
   bool is_wanted() const { return session_ != nullptr && !answered_; }
@@ -63,7 +63,7 @@ class RpcServerCall final : public RpcCall, private google::protobuf::RpcControl
   void note_unreadable();
   // Cancels the coroutine, or answers what NotifyOnCancel() has been given: the caller runs it, which may end the call.
   [[nodiscard]] google::protobuf::Closure* cancel(Why why);
-  // In the shard's list of those that wait.
+  // The next one in the shard's list of calls that wait.
   RpcServerCall* next_waiting() const { return next_; }
   // To be used again; false: it has grown too large for that.
   bool reset();
@@ -121,7 +121,7 @@ class RpcServerCall final : public RpcCall, private google::protobuf::RpcControl
   bool answered_ = false;  // by expire(), or not to be answered
   bool has_sent_ = false;  // its response
   bool waits_ = false;     // it is in the shard's list, and core_ is held
-  bool* ended_ = nullptr;  // begin() wants to know
+  bool* ended_ = nullptr;  // while begin() runs: a variable of it, which end() sets
   MessageGrowth growth_;
   std::string error_text_;
   google::protobuf::Closure* on_cancel_ = nullptr;

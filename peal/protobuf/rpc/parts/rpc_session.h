@@ -30,7 +30,7 @@ class RpcSession {
   RpcSession(const RpcSession&) = delete;
   RpcSession& operator=(const RpcSession&) = delete;
 
-  // What the connection's callbacks are.
+  // Called by the connection's callbacks.
   void received(Buffer& input);
   void drain();
 
@@ -38,7 +38,7 @@ class RpcSession {
   void answer(RpcServerCall& call);
   void answer_error(uint64_t id, int32_t error);
   void enter(RpcServerCall& call);
-  // It has ended.
+  // The call has ended.
   void remove(RpcServerCall& call);
   // A call of the method has begun and ended in received(): its latency is known when the answers leave.
   void note_ended(MethodStats& method) {
@@ -72,8 +72,9 @@ class RpcSession {
   size_t request_bytes_ = 0;
   Buffer* batch_ = nullptr;  // in received()
   Buffer loose_;
-  MethodStats* ended_of_ = nullptr;  // calls of that method have ended in received(),
-  size_t ended_ = 0;                 // so many, and are not counted yet
+  // Calls that have ended in received() and whose latency is not counted yet: their method and their number.
+  MethodStats* ended_of_ = nullptr;
+  size_t ended_ = 0;
   bool paused_ = false;
   bool drains_ = false;
 };

@@ -47,14 +47,14 @@ class RpcShard {
   void retire();
 
   MethodStats& stats_of(const RpcMethod& method) { return state_of(method).stats; }
-  // Those of the whole server.
+  // The counters that belong to no method.
   RpcServerStats& stats() { return stats_; }
   RpcServerStats snapshot();
   // Counts and logs the exception under way.
   void handler_threw(const RpcMethod& method);
-  // Calls the closure that a service has given to NotifyOnCancel(). What it throws is counted and logged.
+  // Calls the closure that a service has given to NotifyOnCancel(). Its exceptions are counted and logged.
   void tell_of_end(const RpcMethod& method, google::protobuf::Closure& told);
-  // Those of the methods, for who calls it on this loop; nothing once the server is gone.
+  // Answers the counters of the methods when it is called on this loop; nothing once the server is gone.
   std::function<std::vector<MethodStats>()> method_view();
   // For lines about handlers that fail: as LogLimiter::admit(). The loop may be gone.
   std::optional<uint64_t> admit_failure();
