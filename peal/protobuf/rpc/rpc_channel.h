@@ -82,7 +82,8 @@ class RpcChannel final : public RpcCaller {
   explicit RpcChannel(Loop& loop, const RpcChannelOptions& options = {});
   ~RpcChannel() override;
 
-  // As Client's. Calls may be made before.
+  // As Client's. Calls may be made before. A channel that does not reconnect may connect anew where a call is told that
+  // the connection was lost.
   Result<void> connect(std::string_view address);
   Result<void> connect(const SocketAddress& address);
   // Ends the connection gracefully and connects no more. Calls that were sent fail with kConnectionLost, the others

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // RpcChannel: what happens to calls while the connection comes and goes, and where they meet its limits.
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <peal/coro/scope.h>
 #include <peal/protobuf/rpc/rpc_channel.h>
 #include <tests/protobuf/echo.pb.h>
 #include <tests/protobuf/kept_port.h>
@@ -45,6 +47,7 @@ class RpcChannelReconnectTest : public test::RpcChannelRig {
   static std::string lost() { return error_text(make_error_code(RpcTrouble::kConnectionLost)); }
   static std::string not_connected() { return error_text(make_error_code(RpcTrouble::kNotConnected)); }
   static std::string too_many() { return error_text(make_error_code(RpcTrouble::kTooManyCalls)); }
+  void connect_anew(const std::function<void(Scope&, RpcChannel&, std::function<void(const EchoAnswer&)>)>& begin);
 };
 
 TEST_P(RpcChannelReconnectTest, calls_made_before_connect_go_out_in_their_order) {
@@ -179,6 +182,46 @@ TEST_P(RpcChannelReconnectTest, callback_of_a_stopped_call_connects_anew) {
     channel.stop();
     co_await until([&] { return other.connections.empty(); });
   });
+}
+
+// A channel that does not reconnect. `begin` makes a call that is lost, and has its answer given to the function.
+void RpcChannelReconnectTest::connect_anew(
+    const std::function<void(Scope&, RpcChannel&, std::function<void(const EchoAnswer&)>)>& begin) {
+  RpcChannelOptions options;
+  options.client.retry = {};
+  const auto body = [&](ScriptedRpcServer& server, RpcChannel& channel) -> Task<> {
+    ScriptedRpcServer other(loop(), answer_truly);
+    Scope scope(loop());
+    begin(scope, channel, [&](const EchoAnswer& answer) {
+      notes.push_back(said_by(answer));
+      EXPECT_TRUE(channel.connect(other.address()));
+      EXPECT_EQ(channel.connect(other.address()).error(), std::errc::connection_already_in_progress);
+      call_noting(channel, "again");
+    });
+    co_await until([&] { return server.calls.size() == 1; });
+    server.connections.at(0)->close();
+    co_await until([&] { return notes.size() == 2; });
+    EXPECT_THAT(notes, ElementsAre(lost(), "again"));
+    co_await scope.join();
+    channel.stop();
+    co_await until([&] { return other.connections.empty(); });
+  };
+  talk({}, body, options);
+}
+
+TEST_P(RpcChannelReconnectTest, callback_of_a_lost_call_connects_anew) {
+  connect_anew([](Scope&, RpcChannel& channel, const auto& go_on) {
+    channel.call(&EchoService::Echo, echo_of("first"), go_on);
+  });
+}
+
+TEST_P(RpcChannelReconnectTest, coroutine_of_a_lost_call_connects_anew) {
+  const auto await_answer = [](RpcChannel& channel, std::function<void(const EchoAnswer&)> go_on) -> Task<> {
+    const auto request = echo_of("first");
+    go_on(co_await channel.call(&EchoService::Echo, request));
+  };
+  connect_anew(
+      [&](Scope& scope, RpcChannel& channel, const auto& go_on) { scope.spawn(await_answer(channel, go_on)); });
 }
 
 // The first connection ends after the second one has opened, since its server does not see the end at once.

@@ -38,6 +38,8 @@ class RpcLink final : public RpcCalls {
   void begin();
   template <class Place>
   Result<void> connect(const Place& place) {
+    // A callback of a lost call may connect anew. The client has not heard of the loss by then, and would refuse.
+    if (given_up_) client_->stop();
     const Result<void> begun = client_->connect(place);
     if (begun) given_up_ = false;
     return begun;
