@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include <peal/base/assert.h>
 #include <peal/protobuf/rpc/parts/rpc_calls.h>
 
 namespace peal {
@@ -48,6 +49,7 @@ bool RpcCaller::cancel(RpcCallId call) { return calls_->withdraw(call.number, EC
 void RpcCaller::CallMethod(const google::protobuf::MethodDescriptor* method,
                            google::protobuf::RpcController* controller, const google::protobuf::Message* request,
                            google::protobuf::Message* response, google::protobuf::Closure* done) {
+  PEAL_ASSERT(done != nullptr, "a stub's call of {} without done", method->full_name());
   start(*method, *request, std::make_unique<StubCall>(controller, response, done), kUsualDeadline);
 }
 
