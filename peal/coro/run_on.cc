@@ -29,8 +29,8 @@ std::coroutine_handle<> CrossLoopTask::on_done() noexcept {
 void CrossLoopTask::cancel_from_home(Why why) noexcept {
   const std::shared_ptr<CrossLoopTask> keep = shared_from_this();
   if (!away_->insist([cross_task = keep, why] { cross_task->cancel(why); })) {
-    // The away loop has ended without ending the task: it is ours now.
-    away_->wait_until_left();
+    // The away loop has ended without ending the task: it is ours now. If it is this thread's own, it is ending now.
+    if (away_->here() == nullptr) away_->wait_until_left();
     taken_ = !ended_.load(std::memory_order_acquire);
     cancel(why);
     if (taken_) return;
