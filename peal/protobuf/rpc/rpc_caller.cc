@@ -49,7 +49,8 @@ bool RpcCaller::cancel(RpcCallId call) { return calls_->withdraw(call.number, EC
 void RpcCaller::CallMethod(const google::protobuf::MethodDescriptor* method,
                            google::protobuf::RpcController* controller, const google::protobuf::Message* request,
                            google::protobuf::Message* response, google::protobuf::Closure* done) {
-  PEAL_ASSERT(done != nullptr, "a stub's call of {} without done", method->full_name());
+  PEAL_ASSERT(request != nullptr && response != nullptr && done != nullptr,
+              "{} is called without a request, a response or done", method->full_name());
   start(*method, *request, std::make_unique<StubCall>(controller, response, done), kUsualDeadline);
 }
 

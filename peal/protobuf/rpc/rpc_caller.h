@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 #include <google/protobuf/service.h>
 
@@ -59,21 +60,22 @@ class RpcCaller : public google::protobuf::RpcChannel {
                                                             const RpcMethodOf<Method>::Request& request) {
     return {calls_, rpc_method(method), request};
   }
-  // `on_answer` is not null (asserted) and is called once, on the loop: not in this call. `deadline` counts from now:
+  // `on_answer` is not null (asserted), and is called once, on the loop: not in this call. `deadline` counts from now:
   // zero ends the call at the next tick, and Duration::max() is none. A call that is refused has the id {}. Throws as
   // above, and makes no call then.
   template <RpcMethodPointer Method>
   RpcCallId call(Method method, const RpcMethodOf<Method>::Request& request,
                  Answered<typename RpcMethodOf<Method>::Response> on_answer, Duration deadline = kUsualDeadline) {
     using Called = detail::RpcCalledBack<typename RpcMethodOf<Method>::Response>;
-    PEAL_ASSERT(on_answer != nullptr, "a call of {} without a callback", rpc_method(method).full_name());
-    return {start(rpc_method(method), request, std::make_unique<Called>(std::move(on_answer)), deadline)};
+    const google::protobuf::MethodDescriptor& descriptor = rpc_method(method);
+    PEAL_ASSERT(on_answer, "{} is called without on_answer", descriptor.full_name());
+    return {start(descriptor, request, std::make_unique<Called>(std::move(on_answer)), deadline)};
   }
   // True if it was under way: it is not called back any more.
   bool cancel(RpcCallId call);
   // For protobuf's stubs. A failure is told by controller->SetFailed(), if there is one. The caller owns the messages,
-  // and the response lives until `done`, which is not null (asserted), is called. Throws as above, and does not call
-  // `done` then.
+  // and the response lives until `done` is called. Both messages and `done` are not null (asserted). Throws as above,
+  // and does not call `done` then.
   void CallMethod(const google::protobuf::MethodDescriptor* method, google::protobuf::RpcController* controller,
                   const google::protobuf::Message* request, google::protobuf::Message* response,
                   google::protobuf::Closure* done) override;

@@ -81,16 +81,6 @@ TEST_P(RpcChannelLoopsTest, loop_of_the_channel_ends_while_another_thread_waits)
 
 PEAL_TEST_ON_EVERY_ENGINE(RpcChannelLoopsTest);
 
-TEST(RpcChannelDeathTest, call_that_can_tell_nobody_of_its_end) {
-  Loop loop;
-  RpcChannel channel(loop);
-  const auto request = echo_of("x");
-  EchoResponse response;
-  EXPECT_DEATH(channel.call(&EchoService::Echo, request, nullptr),
-               "a call of echo.EchoService.Echo without a callback");
-  EXPECT_DEATH(EchoService::Stub(&channel).Echo(nullptr, &request, &response, nullptr), "without done");
-}
-
 TEST(RpcChannelDeathTest, awaited_by_a_coroutine_of_another_loop) {
   const auto await_elsewhere = [] {
     test::LoopThread away(LoopOptions{});

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include <peal/base/assert.h>
 #include <peal/base/log.h>
 #include <peal/protobuf/codec/spare_message.h>
 #include <peal/protobuf/rpc/parts/rpc_session.h>
@@ -136,6 +137,7 @@ void RpcServerCall::NotifyOnCancel(google::protobuf::Closure* callback) {
 // If the loop has ended, nobody can be answered, and other threads may be here too: the call only lets go of the core,
 // which deletes it.
 void RpcServerCall::Run() {
+  PEAL_ASSERT(core_ != nullptr, "done of {} is called after its call has ended", method().full_name());
   if (shard_.mailbox()->here() != nullptr) return end();
   const std::shared_ptr<Mailbox> mailbox = shard_.mailbox();
   mailbox->insist([this, core = std::move(core_)] { end(); });
