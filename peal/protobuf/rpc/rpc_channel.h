@@ -86,8 +86,8 @@ class RpcChannel final : public RpcCaller {
   // the connection was lost.
   Result<void> connect(std::string_view address);
   Result<void> connect(const SocketAddress& address);
-  // Ends the connection gracefully and connects no more. Calls that were sent fail with kConnectionLost, the others
-  // with kNotConnected.
+  // Ends the connection gracefully and connects no more. Calls under way fail, and are called back inside stop(): those
+  // that were sent with kConnectionLost, the others with kNotConnected.
   void stop();
   bool is_connected() const;
 

@@ -56,7 +56,8 @@ struct RpcServerOptions {
   // Under way on all loops together; each loop has its even share. A call beyond is answered kOverloaded. > 0.
   size_t most_calls = 100'000;
   // Under way on one connection, and the bytes of their requests. Beyond, the connection is not read from until calls
-  // have ended. Meanwhile no call is given up, and a FIN of the client is not noticed. > 0.
+  // have ended. Meanwhile no call is given up, and a FIN of the client is not noticed. A call that is given up is
+  // searched for among them, the oldest first. > 0.
   size_t most_calls_per_connection = 1'000;
   size_t most_request_bytes_per_connection = 64 * 1024 * 1024;
   // Then a call is cancelled and answered with kTimeout, earlier if its client says so. 0: only if its client says so.
