@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Passes remote calls on to several servers: `rpc_raw_balancer ADDRESS SERVER...`. It knows no service. It reads the
-// first bytes of a message only, its type and its id, gives it an id of its own and a new checksum, and sends the rest
-// as it came. Each call goes to the next server that is connected.
+// Passes remote calls on to several servers: `rpc_raw_balancer ADDRESS SERVER...`. It knows no service. It gives a
+// message, whose first bytes are its type and its id, an id of its own and a new checksum, and sends the rest as it
+// came. Each call goes to the next server that is connected.
+//
+// All clients share one connection to a server, so a message is passed on only if a server reads that type and that id
+// in it. Fields that come later could say otherwise, since the last of a kind counts.
 //
 // A call whose server is lost is answered with an error, as is one that finds none. When a client goes, its servers are
 // told that nobody waits for its calls any more. One loop; everything runs on its thread.
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -65,6 +69,16 @@ Buffer with_id(std::string_view body, uint64_t id) {
   return frame;
 }
 // [head]
+
+// Whether a server reads that in the frame.
+bool says(const Buffer& frame, const Head& head) {
+  MessageBytes message(frame);
+  message.remove_front(4 + kRpcTag.size());
+  std::array<char, kChecksumBytes> checksum;
+  message.take_back(checksum);
+  RpcEnvelope envelope;
+  return envelope.read(message) && envelope.type() == head.type && envelope.id() == head.id;
+}
 
 class RawBalancer {
  public:
@@ -131,10 +145,10 @@ class RawBalancer {
       fmt::print("connected to {}\n", server.name);
       std::fflush(stdout);
     };
-    callbacks.on_message = messages(kCodec, [this](Connection& connection, std::string_view body) {
+    callbacks.on_message = messages(kCodec, [this, &server](Connection& connection, std::string_view body) {
       const std::optional<Head> head = head_of(body);
       if (!head || head->type != RpcType::kResponse) return connection.refuse(Trouble::kUnreadableMessage);
-      answered(head->id, body);
+      answered(server, head->id, body);
     });
     callbacks.on_close = [this, &server](Connection&, CloseReason) {
       server.connection = nullptr;
@@ -166,21 +180,25 @@ class RawBalancer {
       return true;
     }
     if (head.type != RpcType::kRequest || under_way != caller->calls.end()) return false;
+    const uint64_t own = last_id_ + 1;
+    Buffer frame = with_id(body, own);
+    if (!says(frame, {head.type, own})) return false;
     ServerLink* const server = caller->calls.size() < kMostCallsOfClient ? choose() : nullptr;
     if (server == nullptr) {
       answer_error(*caller, head.id, RpcTrouble::kOverloaded);
       return true;
     }
-    const uint64_t own = ++last_id_;
+    last_id_ = own;
     caller->calls.emplace(head.id, own);
     calls_.emplace(own, Call{caller, head.id, server});
-    server->connection->send(with_id(body, own));
+    server->connection->send(std::move(frame));
     return true;
   }
 
-  void answered(uint64_t own, std::string_view body) {
+  void answered(const ServerLink& server, uint64_t own, std::string_view body) {
     const auto found = calls_.find(own);
-    if (found == calls_.end()) return;  // its client has gone, or has given it up
+    // Its client has gone or has given it up, or another server was asked.
+    if (found == calls_.end() || found->second.server != &server) return;
     const Call call = std::move(found->second);
     calls_.erase(found);
     call.caller->calls.erase(call.id);

@@ -62,6 +62,16 @@ def test_clients_with_the_same_ids_get_their_own_answers_and_servers_take_turns(
             assert answers == [response(7, text), response(8, text)]
 
 
+def test_an_answer_of_a_server_that_was_not_asked_is_passed_over():
+    with balanced(2) as (_, address, (one, other)), connect(address) as client:
+        client.sendall(request(7, SERVICE, b"M", b"") + request(8, SERVICE, b"M", b""))
+        first, second = read_frame(one), read_frame(other)
+        one.sendall(response(call_of(second), b"wrong") + response(call_of(first), b"right"))
+        assert read_frame(client) == response(7, b"right")
+        other.sendall(response(call_of(second), b"right"))
+        assert read_frame(client) == response(8, b"right")
+
+
 def test_a_server_hears_of_calls_that_nobody_waits_for():
     with balanced() as (_, address, (server,)), connect(address) as client:
         client.sendall(request(1, SERVICE, b"M", b"") + request(2, SERVICE, b"M", b""))
@@ -96,7 +106,11 @@ def test_calls_of_a_lost_server_and_those_that_find_none_fail():
     framed(b"RPC0\x08\x01\x11" + bytes(7)),
     request(1, SERVICE, b"M", b"") * 2,
     b"\x7f\xff\xff\xff",
-], ids=["checksum", "other_order", "tag", "type", "an_answer", "short", "one_id_twice", "too_long"])
+    rpc_frame(REQUEST, 1, b"\x11" + (2).to_bytes(8, "little")),
+    rpc_frame(REQUEST, 1, b"\x08\x03"),
+    rpc_frame(REQUEST, 1, b"\x1a\x7f"),
+], ids=["checksum", "other_order", "tag", "type", "an_answer", "short", "one_id_twice", "too_long", "another_id_later",
+        "another_type_later", "unreadable"])
 def test_a_client_that_breaks_the_protocol_is_ended_and_others_are_served(sent):
     with balanced() as (_, address, (server,)):
         with connect(address) as bad, connect(address) as good:
