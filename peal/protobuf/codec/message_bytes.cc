@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include <google/protobuf/message.h>
+#include <google/protobuf/stubs/common.h>
 
 #include <peal/base/bad_value.h>
 #include <peal/base/memory/buffer.h>
@@ -108,11 +109,15 @@ bool MessageBytes::parse_into(google::protobuf::Message& message) const {
   if (size_ > INT_MAX) return false;
   const auto size = static_cast<int>(size_);
   const detail::QuietProtobuf quiet;
-  // Without "Partial" protobuf logs which required field is missing.
-  if (is_contiguous()) return message.ParsePartialFromArray(front_.data(), size) && message.IsInitialized();
-  detail::PartsInput input(parts_);
-  // The size bounds what protobuf reserves for a string whose length it has only read.
-  return message.ParsePartialFromBoundedZeroCopyStream(&input, size) && message.IsInitialized();
+  try {
+    // Without "Partial" protobuf logs which required field is missing.
+    if (is_contiguous()) return message.ParsePartialFromArray(front_.data(), size) && message.IsInitialized();
+    detail::PartsInput input(parts_);
+    // The size bounds what protobuf reserves for a string whose length it has only read.
+    return message.ParsePartialFromBoundedZeroCopyStream(&input, size) && message.IsInitialized();
+  } catch (const google::protobuf::FatalException&) {
+    return false;
+  }
 }
 
 }  // namespace peal

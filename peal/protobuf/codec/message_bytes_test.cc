@@ -3,9 +3,13 @@
 #include <peal/protobuf/codec/message_bytes.h>
 
 #include <array>
+#include <memory>
 #include <stdexcept>
 #include <string>
 
+#include <gmock/gmock.h>
+#include <google/protobuf/descriptor.pb.h>
+#include <google/protobuf/dynamic_message.h>
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
@@ -193,6 +197,23 @@ TEST(MessageBytes, that_end_a_group_which_never_began_are_unreadable_wherever_th
   }
   Note note;
   EXPECT_FALSE(note.ParseFromString("\x1c" + bytes)) << "so it is an end";
+}
+
+// A weak field of a type that was made at run time, from a server's definitions for example.
+TEST(MessageBytes, of_a_type_about_which_protobuf_throws_are_unreadable) {
+  const auto file = test::message<google::protobuf::FileDescriptorProto>(R"(
+    name: "weak.proto" message_type { name: "Weak"
+      field { name: "x" number: 1 label: LABEL_OPTIONAL type: TYPE_INT32 options { weak: true } } })");
+  google::protobuf::DescriptorPool pool;
+  const google::protobuf::FileDescriptor* const built = pool.BuildFile(file);
+  ASSERT_NE(built, nullptr);
+  google::protobuf::DynamicMessageFactory messages(&pool);
+  const std::unique_ptr<google::protobuf::Message> weak(messages.GetPrototype(built->message_type(0))->New());
+  testing::internal::CaptureStderr();
+  const Buffer parts = test::in_parts("\x08\x05", 1);
+  EXPECT_FALSE(MessageBytes(parts).parse_into(*weak));
+  EXPECT_FALSE(MessageBytes("\x08\x05").parse_into(*weak));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("weak")) << "protobuf did throw";
 }
 
 TEST(MessageBytes, a_length_that_only_claims_allocates_nothing) {
