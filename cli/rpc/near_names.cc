@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t kMostNames = 3;
 constexpr size_t kMostLetters = 256;  // the distance takes the product of two lengths
+constexpr size_t kMostCompared = 1000;
 
 // Levenshtein's: the fewest letters to be changed, added or taken away.
 size_t distance(std::string_view one, std::string_view other) {
@@ -46,9 +47,14 @@ std::string_view tail_like(std::string_view name, std::string_view asked) {
 std::vector<std::string> near_names(std::span<const std::string> names, std::string_view asked) {
   std::vector<std::pair<size_t, std::string>> found;
   const size_t most = std::max<size_t>(2, asked.size() / 4);
+  size_t compared = 0;
   for (const std::string& name : names) {
     if (asked.empty() || std::max(asked.size(), name.size()) > kMostLetters) continue;
-    const size_t letters = distance(asked, tail_like(name, asked));
+    const std::string_view tail = tail_like(name, asked);
+    // The distance is at least the difference of the lengths.
+    if (std::max(asked.size(), tail.size()) - std::min(asked.size(), tail.size()) > most) continue;
+    if (++compared > kMostCompared) break;
+    const size_t letters = distance(asked, tail);
     if (letters <= most) found.emplace_back(letters, name);
   }
   std::ranges::sort(found);

@@ -33,6 +33,18 @@ TEST(NearNames, nothing_is_near) {
   EXPECT_THAT(near_names(kServedNames, std::string(100'000, 'a')), IsEmpty());
 }
 
+// Each comparison takes the product of the lengths.
+TEST(NearNames, of_very_many_names_only_the_first_are_compared) {
+  std::vector<std::string> many(1000, std::string(40, 'x'));
+  const std::string asked(40, 'y');
+  many.push_back(asked);
+  EXPECT_THAT(near_names(many, asked), IsEmpty());
+  many.erase(many.begin());
+  EXPECT_THAT(near_names(many, asked), ElementsAre(asked));
+  many.insert(many.begin(), 100'000, "x");
+  EXPECT_THAT(near_names(many, asked), ElementsAre(asked)) << "those of another length cost nothing";
+}
+
 TEST(NearNames, the_nearest_come_first_and_three_at_most) {
   const std::vector<std::string> many{"s.Put", "s.Pot", "s.Putt", "s.Pat", "s.Puts"};
   EXPECT_THAT(near_names(many, "s.Putt"), ElementsAre("s.Putt", "s.Put", "s.Puts"));

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
 #include <expected>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,6 +30,7 @@ namespace peal::cli {
 namespace {
 
 constexpr size_t kMostJsonBytes = 16 * 1024 * 1024;
+constexpr size_t kMostReasonBytes = 1000;  // it may hold names that the server has made
 constexpr const char* kExitCodes = "Exits with 0: done, 1: it failed, 2: called wrongly.\n";
 
 struct RpcArguments {
@@ -46,8 +49,13 @@ std::unexpected<CommandTrouble> failed(std::string sentence) {
   return std::unexpected(CommandTrouble(kFailed, std::move(sentence)));
 }
 
+// protobuf may throw about what a server has sent.
 Task<> carry_out(Loop& loop, RpcAsker& asker, const Command& command, Output& output) {
-  output = co_await command(asker);
+  try {
+    output = co_await command(asker);
+  } catch (const std::exception& thrown) {
+    output = failed(fmt::format("what {} has sent is of no use: {}", asker.target(), thrown.what()));
+  }
   loop.stop();
 }
 
@@ -83,14 +91,16 @@ std::string printable_lines(std::string_view text) {
 
 // The methods below their services: "package.Service.Method (in) : out" belongs to package.Service.
 std::string listed(const muduo::net::ListRpcResponse& response) {
+  std::map<std::string_view, std::string> methods;
+  for (const std::string_view method : response.method_name()) {
+    const size_t dot = method.substr(0, method.find(' ')).rfind('.');
+    if (dot == std::string_view::npos) continue;
+    methods[method.substr(0, dot)] += fmt::format("  {}\n", printable(method.substr(dot + 1)));
+  }
   std::string text;
   for (const std::string& service : response.service_name()) {
     text += printable(service) + '\n';
-    for (const std::string& method : response.method_name()) {
-      const std::string_view name = std::string_view(method).substr(0, method.find(' '));
-      if (name.substr(0, name.rfind('.')) != service) continue;
-      text += fmt::format("  {}\n", printable(std::string_view(method).substr(service.size() + 1)));
-    }
+    text += std::exchange(methods[service], {});
   }
   return text;
 }
@@ -143,7 +153,10 @@ Task<Output> call_method(RpcAsker& asker, std::string name, std::string json) {
   if (!sent) co_return std::unexpected(sent.error());
   if (sent->error() != muduo::net::NO_ERROR) co_return std::unexpected(co_await not_there(asker, name, true));
   const auto compiled = SentDefinitions::compile(*sent);
-  if (!compiled) co_return failed(fmt::format("the definitions of {} are of no use: {}", service, compiled.error()));
+  if (!compiled) {
+    const std::string_view why = std::string_view(compiled.error()).substr(0, kMostReasonBytes);
+    co_return failed(fmt::format("the definitions of {} are of no use: {}", service, why));
+  }
   const google::protobuf::ServiceDescriptor* const defines = (*compiled)->service(service);
   const google::protobuf::MethodDescriptor* const method =
       defines == nullptr ? nullptr : defines->FindMethodByName(name.substr(dot + 1));

@@ -14,6 +14,7 @@
 #include <load/scripted_server.h>
 #include <peal/coro/sleep.h>
 #include <peal/protobuf/rpc/rpc_server.h>
+#include <peal/protobuf/rpc/rpcservice.pb.h>
 #include <tests/protobuf/echo.pb.h>
 #include <tests/protobuf/shelf.pb.h>
 #include <tests/support/load_call.h>
@@ -79,6 +80,52 @@ TEST(RpcCommands, list_shows_services_and_their_methods) {
             "peal.test.shelf.ShelfService\n"
             "  Put (peal.test.shelf.Book) : peal.test.shelf.PutReply\n"
             "  Find (peal.test.shelf.FindRequest) : peal.test.shelf.Book\n");
+}
+
+// Serves muduo.net.RpcService with what is given.
+class LyingServer {
+ public:
+  LyingServer(const muduo::net::ListRpcResponse& list, const muduo::net::GetServiceResponse& definitions)
+      : thread_(LoopOptions{}), server_(thread_.loop()) {
+    server_.handle(&muduo::net::RpcService::listRpc,
+                   [list](RpcCall&, const muduo::net::ListRpcRequest&, muduo::net::ListRpcResponse& response) {
+                     response = list;
+                   });
+    server_.handle(&muduo::net::RpcService::getService,
+                   [definitions](RpcCall&, const muduo::net::GetServiceRequest&,
+                                 muduo::net::GetServiceResponse& response) { response = definitions; });
+    address_ = server_.listen("127.0.0.1:0").value().to_string();
+  }
+  const std::string& address() const { return address_; }
+
+ private:
+  test::LoopThread thread_;
+  RpcServer server_;
+  std::string address_;
+};
+
+TEST(RpcCommands, methods_without_a_service_are_left_out_and_those_of_a_service_are_listed_once) {
+  muduo::net::ListRpcResponse list;
+  list.set_error(muduo::net::NO_ERROR);
+  for (const char* service : {"a", "", "b.S", "b.S"}) list.add_service_name(service);
+  for (const char* method : {"a", "", "a (b.Q) : b.R", ".x", "b.S.M (b.Q) : b.R", "c.S.M"})
+    list.add_method_name(method);
+  const LyingServer server(list, {});
+  const Answer answer = rpc_list({server.address()});
+  EXPECT_EQ(answer.exit_code, kDone) << answer.error;
+  EXPECT_EQ(answer.out, "a\n\n  x\nb.S\n  M (b.Q) : b.R\nb.S\n");
+}
+
+TEST(RpcCommands, what_protobuf_throws_about_definitions_is_a_failure) {
+  muduo::net::GetServiceResponse definitions;
+  definitions.set_error(muduo::net::NO_ERROR);
+  definitions.add_proto_file_name("weak.proto");
+  definitions.add_proto_file(
+      "syntax = 'proto2'; message Q { optional int32 x = 1 [weak = true]; } service S { rpc M(Q) returns (Q); }");
+  const LyingServer server({}, definitions);
+  const Answer answer = rpc_call({server.address(), "S.M", R"({"x": 1})"});
+  EXPECT_EQ(answer.exit_code, kFailed);
+  EXPECT_THAT(answer.error, HasSubstr("peal: what " + server.address() + " has sent is of no use: CHECK failed"));
 }
 
 TEST(RpcCommands, list_shows_the_definitions_of_a_service_with_its_imports) {
