@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cli/rpc/sent_definitions.h>
 
+#include <array>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,8 +14,18 @@
 #include <google/protobuf/stubs/logging.h>
 #include <google/protobuf/util/json_util.h>
 
+#include <peal/base/assert.h>
+
 namespace peal::cli {
 namespace {
+
+// protobuf refuses messages that nest more than 32 times, but only after it has parsed them by recursion.
+constexpr size_t kMostNesting = 100;
+constexpr size_t kMostImports = 100;     // a file imports one that imports one and so on
+constexpr size_t kMostMessages = 5'000;  // each may have a field of the next one's type
+constexpr std::array kTypesWithJson{"google/protobuf/any.proto",        "google/protobuf/duration.proto",
+                                    "google/protobuf/field_mask.proto", "google/protobuf/struct.proto",
+                                    "google/protobuf/timestamp.proto",  "google/protobuf/wrappers.proto"};
 
 // Keeps the first error.
 class FirstError final : public google::protobuf::io::ErrorCollector,
@@ -34,7 +45,39 @@ class FirstError final : public google::protobuf::io::ErrorCollector,
   std::string error;
 };
 
+bool nests_too_deep(const std::string& text) {
+  constexpr std::string_view kOpening = "{[<";
+  constexpr std::string_view kClosing = "}]>";
+  google::protobuf::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
+  FirstError ignored;  // the parser finds it, too
+  google::protobuf::io::Tokenizer words(&stream, &ignored);
+  std::string open;
+  while (words.Next()) {
+    const std::string& word = words.current().text;
+    if (word.size() != 1) continue;
+    if (kOpening.contains(word[0])) open += word[0];
+    if (open.size() > kMostNesting) return true;
+    const size_t closed = kClosing.find(word[0]);
+    if (closed != std::string_view::npos && open.ends_with(kOpening[closed])) open.pop_back();
+  }
+  return false;
+}
+
+// With those that are defined in it.
+size_t count_messages(const google::protobuf::DescriptorProto& message) {
+  size_t count = 1;
+  for (const google::protobuf::DescriptorProto& nested : message.nested_type()) count += count_messages(nested);
+  return count;
+}
+
 }  // namespace
+
+SentDefinitions::SentDefinitions() : messages_(&pool_) {
+  for (const char* const file : kTypesWithJson) {
+    const std::string trouble = build(file, "peal-rpc");
+    PEAL_ASSERT(trouble.empty(), "{}", trouble);
+  }
+}
 
 std::expected<std::unique_ptr<SentDefinitions>, std::string> SentDefinitions::compile(
     const muduo::net::GetServiceResponse& sent) {
@@ -57,6 +100,7 @@ std::expected<std::unique_ptr<SentDefinitions>, std::string> SentDefinitions::co
 }
 
 std::string SentDefinitions::parse(const std::string& name, const std::string& text) {
+  if (nests_too_deep(text)) return fmt::format("{} nests more than {} times", name, kMostNesting);
   google::protobuf::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
   FirstError errors;
   google::protobuf::io::Tokenizer words(&stream, &errors);
@@ -65,13 +109,17 @@ std::string SentDefinitions::parse(const std::string& name, const std::string& t
   google::protobuf::FileDescriptorProto file;
   if (!parser.Parse(&words, &file)) return fmt::format("{} cannot be parsed: {}", name, errors.error);
   file.set_name(name);
+  for (const google::protobuf::DescriptorProto& message : file.message_type())
+    sent_messages_ += count_messages(message);
+  if (sent_messages_ > kMostMessages) return fmt::format("it sent more than {} messages", kMostMessages);
   files_.insert_or_assign(name, std::move(file));
   return {};
 }
 
 // A file is taken out before its imports are built: of files that import each other, one is found to be missing.
-std::string SentDefinitions::build(const std::string& name, const std::string& importer) {
+std::string SentDefinitions::build(const std::string& name, const std::string& importer, size_t imports) {
   if (pool_.FindFileByName(name) != nullptr) return {};
+  if (imports > kMostImports) return fmt::format("its files import each other more than {} times", kMostImports);
   google::protobuf::FileDescriptorProto file;
   if (auto sent = files_.extract(name)) {
     file = std::move(sent.mapped());
@@ -81,7 +129,7 @@ std::string SentDefinitions::build(const std::string& name, const std::string& i
     return fmt::format("it did not send {}, which {} needs", name, importer);
   }
   for (const std::string& imported : file.dependency()) {
-    if (std::string trouble = build(imported, name); !trouble.empty()) return trouble;
+    if (std::string trouble = build(imported, name, imports + 1); !trouble.empty()) return trouble;
   }
   FirstError errors;
   const bool built = pool_.BuildFileCollectingErrors(file, &errors) != nullptr;
@@ -97,6 +145,7 @@ std::unique_ptr<google::protobuf::Message> SentDefinitions::make(const google::p
 }
 
 std::string read_json(const std::string& json, google::protobuf::Message& message) {
+  const google::protobuf::LogSilencer quiet;
   const auto read = google::protobuf::util::JsonStringToMessage(json, &message);
   if (!read.ok()) {
     const std::string_view trouble(read.message().data(), read.message().size());
@@ -112,6 +161,7 @@ std::expected<std::string, std::string> json_of(const google::protobuf::Message&
   options.add_whitespace = true;
   options.preserve_proto_field_names = true;
   std::string json;
+  const google::protobuf::LogSilencer quiet;
   const auto written = google::protobuf::util::MessageToJsonString(message, &json, options);
   if (!written.ok()) return std::unexpected(std::string(written.message()));
   if (!json.ends_with('\n')) json += '\n';

@@ -2,9 +2,12 @@
 // SentDefinitions: the definitions of a service that a server has sent as text, compiled, so that its messages can be
 // made from JSON and written as JSON.
 //
-// The text may come from anybody. The error of a text that does not compile is a sentence.
+// The text may come from anybody. The error of a text that does not compile is a sentence. protobuf works by recursion,
+// so text that nests deeply, long chains of imports and very many messages are refused. Types of protobuf that have a
+// JSON of their own, such as google.protobuf.Struct, are those of this program: protobuf trusts their fields.
 #pragma once
 
+#include <cstddef>
 #include <expected>
 #include <map>
 #include <memory>
@@ -33,12 +36,13 @@ class SentDefinitions {
   std::unique_ptr<google::protobuf::Message> make(const google::protobuf::Descriptor& type);
 
  private:
-  SentDefinitions() : messages_(&pool_) {}
+  SentDefinitions();
   // Each answers what is wrong, or nothing.
   std::string parse(const std::string& name, const std::string& text);
-  std::string build(const std::string& name, const std::string& importer);
+  std::string build(const std::string& name, const std::string& importer, size_t imports = 0);
 
   std::map<std::string, google::protobuf::FileDescriptorProto> files_;  // that are not built yet
+  size_t sent_messages_ = 0;
   google::protobuf::DescriptorPool pool_;
   google::protobuf::DynamicMessageFactory messages_;
 };

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// SentDefinitions: definitions that nobody would write are refused with a sentence.
+#include <cli/rpc/sent_definitions.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace peal::cli {
+namespace {
+
+using testing::HasSubstr;
+
+using Files = std::vector<std::pair<std::string, std::string>>;  // names and texts
+
+// Why they are refused; empty if they are not.
+std::string refusal(const Files& files) {
+  muduo::net::GetServiceResponse sent;
+  for (const auto& [name, text] : files) {
+    sent.add_proto_file_name(name);
+    sent.add_proto_file("syntax = 'proto2'; " + text);
+  }
+  const auto compiled = SentDefinitions::compile(sent);
+  return compiled ? std::string() : compiled.error();
+}
+
+std::string refusal_of_text(std::string text) { return refusal({{"a.proto", std::move(text)}}); }
+
+std::string repeated(std::string_view text, size_t times) {
+  std::string all;
+  for (size_t i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+// Each imports the next one.
+Files chain(size_t count, std::string_view how) {
+  Files files;
+  for (size_t i = 0; i < count; ++i) files.emplace_back(fmt::format("{}", i), fmt::format("{} '{}';", how, i + 1));
+  files.emplace_back(fmt::format("{}", count), "message Last {}");
+  return files;
+}
+
+TEST(SentDefinitions, that_nest_deeply_are_refused_before_they_are_parsed) {
+  EXPECT_EQ(refusal_of_text(repeated("message A {", 30) + repeated("}", 30)), "");
+  for (const std::string_view deep : {"message A {", "message A { ]", "option (x) = { a: [", "option (x) = { a: <"}) {
+    EXPECT_EQ(refusal_of_text(repeated(deep, 200'000)), "a.proto nests more than 100 times") << deep;
+  }
+  EXPECT_EQ(refusal_of_text("// " + repeated("{", 1000) + "\nmessage A { optional string s = 1 [default = '" +
+                            repeated("{", 1000) + "']; }"),
+            "")
+      << "comments and texts nest nothing";
+}
+
+TEST(SentDefinitions, long_chains_of_imports_are_refused) {
+  for (const char* how : {"import", "import public"}) {
+    EXPECT_EQ(refusal(chain(100, how)), "");
+    EXPECT_EQ(refusal(chain(5'000, how)), "its files import each other more than 100 times");
+  }
+}
+
+TEST(SentDefinitions, very_many_messages_are_refused) {
+  std::string text;
+  for (int i = 0; i < 30'000; ++i) text += fmt::format("message M{} {{ optional M{} next = 1; }} ", i, i + 1);
+  EXPECT_EQ(refusal_of_text(text), "it sent more than 5000 messages");
+  EXPECT_EQ(refusal_of_text(repeated("message A { message B {} } ", 2'501)), "it sent more than 5000 messages");
+}
+
+// protobuf's JSON follows the fields that it expects there.
+TEST(SentDefinitions, no_type_of_protobuf_that_has_its_own_json_is_defined_anew) {
+  EXPECT_EQ(refusal({{"google/protobuf/struct.proto", "package google.protobuf; message Struct { }"}}), "");
+  EXPECT_THAT(refusal_of_text("package google.protobuf; message Struct { optional string fields = 1; }"),
+              HasSubstr("is already defined in file \"google/protobuf/struct.proto\""));
+  EXPECT_THAT(refusal_of_text("package google; message protobuf { message Any {} }"), HasSubstr("already defined"));
+}
+
+}  // namespace
+}  // namespace peal::cli
