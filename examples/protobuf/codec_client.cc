@@ -4,6 +4,7 @@
 #include <examples/protobuf/question.pb.h>
 #include <examples/shared/service.h>
 
+#include <peal/base/printable.h>
 #include <peal/coro/connect.h>
 #include <peal/coro/scope.h>
 #include <peal/protobuf/read_message.h>
@@ -27,8 +28,9 @@ std::unique_ptr<google::protobuf::Message> request(int argc, char** argv) {
 void print(const google::protobuf::Message& message) {
   fmt::print("{}\n", message.GetTypeName());
   if (const auto* answer = DynamicCastToGenerated<muduo::Answer>(&message)) {
-    fmt::print("{} answers query {} of {}\n", answer->answerer(), answer->id(), answer->questioner());
-    for (const std::string& solution : answer->solution()) fmt::print("{}\n", solution);
+    fmt::print("{} answers query {} of {}\n", printable(answer->answerer()), answer->id(),
+               printable(answer->questioner()));
+    for (const std::string& solution : answer->solution()) fmt::print("{}\n", printable(solution));
   }
 }
 

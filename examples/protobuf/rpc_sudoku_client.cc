@@ -4,6 +4,8 @@
 #include <examples/protobuf/rpc_client.h>
 #include <examples/protobuf/rpc_sudoku.pb.h>
 
+#include <peal/base/printable.h>
+
 namespace {
 
 using namespace peal;
@@ -24,7 +26,7 @@ Task<int> ask(Loop& loop, std::string address, std::vector<std::string> puzzles)
     request.set_checkerboard(puzzle);
     Result<SudokuResponse> answer = co_await channel.call(&sudoku::SudokuService::Solve, request).within(kPatience);
     if (!answer) co_return examples::failed("no answer from " + address, answer.error());
-    fmt::print("{}\n", answer->solved() ? answer->checkerboard() : "no solution");
+    fmt::print("{}\n", answer->solved() ? printable(answer->checkerboard()) : "no solution");
     // [call]
   }
   co_return 0;

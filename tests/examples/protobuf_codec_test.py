@@ -66,6 +66,16 @@ def test_a_client_sends_a_frame_of_muduo_and_prints_what_comes():
     assert asked == [frame(b"muduo.Query", b"\x08\x01\x12\x0ccodec_client\x1a\x04Why?")]
 
 
+def test_a_client_prints_what_a_server_sends_so_that_it_does_not_drive_the_terminal():
+    def answer(peer):
+        read_frame(peer)
+        peer.sendall(frame(b"muduo.Answer", b"\x08\x07\x12\x02A\n\x1a\x04\x1b[2J\x22\x01\x07"))
+
+    with one_client(answer) as address:
+        printed = "muduo.Answer\n\\x1B[2J answers query 7 of A\\x0A\n\\x07\n"
+        assert run_program("codec_client", joined(address), "Why?") == (0, printed, "")
+
+
 @pytest.mark.parametrize("reply, sentence", [
     (b"", "the server ended without an answer\n"),
     (frame(b"muduo.Empty", b"")[:-1], "no answer: "),

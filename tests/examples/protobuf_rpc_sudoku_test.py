@@ -76,6 +76,14 @@ def test_a_client_sends_a_call_and_prints_what_comes():
         assert frame[4:].startswith(muduo) and frame[4 + len(muduo):-4].startswith(b"\xa0\x06")
 
 
+def test_a_client_prints_what_a_server_sends_so_that_it_does_not_drive_the_terminal():
+    def answer(peer):
+        peer.sendall(response(call_of(read_frame(peer)), b"\x08\x01" + field(2, b"\x1b[2J\r")))
+
+    with one_client(answer) as address:
+        assert run_program("rpc_sudoku_client", joined(address), PUZZLE) == (0, "\\x1B[2J\\x0D\n", "")
+
+
 @pytest.mark.parametrize("reply, sentence", [
     (lambda call: b"", "the connection ended before the answer"),
     (lambda call: response(call, SOLVED)[:-1], "the connection ended before the answer"),
