@@ -23,6 +23,7 @@ namespace {
 constexpr size_t kMostNesting = 100;
 constexpr size_t kMostImports = 100;     // a file imports one that imports one and so on
 constexpr size_t kMostMessages = 5'000;  // each may have a field of the next one's type
+constexpr size_t kMostAnys = 30;
 constexpr std::array kTypesWithJson{"google/protobuf/any.proto",        "google/protobuf/duration.proto",
                                     "google/protobuf/field_mask.proto", "google/protobuf/struct.proto",
                                     "google/protobuf/timestamp.proto",  "google/protobuf/wrappers.proto"};
@@ -59,6 +60,35 @@ bool nests_too_deep(const std::string& text) {
     if (open.size() > kMostNesting) return true;
     const size_t closed = kClosing.find(word[0]);
     if (closed != std::string_view::npos && open.ends_with(kOpening[closed])) open.pop_back();
+  }
+  return false;
+}
+
+// Whether an Any holds an Any and so on, more than kMostAnys times: protobuf's JSON copies the rest for each.
+bool nests_any_too_deep(const google::protobuf::Message& message, google::protobuf::DynamicMessageFactory& messages,
+                        size_t anys = 0) {
+  const google::protobuf::Descriptor& type = *message.GetDescriptor();
+  const google::protobuf::Reflection& fields = *message.GetReflection();
+  if (type.full_name() == "google.protobuf.Any") {
+    const std::string url = fields.GetString(message, type.FindFieldByName("type_url"));
+    const auto* const held = type.file()->pool()->FindMessageTypeByName(url.substr(url.rfind('/') + 1));
+    if (held == nullptr) return false;
+    if (anys == kMostAnys) return true;
+    const std::unique_ptr<google::protobuf::Message> inner(messages.GetPrototype(held)->New());
+    inner->ParsePartialFromString(fields.GetString(message, type.FindFieldByName("value")));
+    return nests_any_too_deep(*inner, messages, anys + 1);
+  }
+  std::vector<const google::protobuf::FieldDescriptor*> set;
+  fields.ListFields(message, &set);
+  for (const google::protobuf::FieldDescriptor* field : set) {
+    if (field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    if (!field->is_repeated()) {
+      if (nests_any_too_deep(fields.GetMessage(message, field), messages, anys)) return true;
+      continue;
+    }
+    for (int i = 0; i < fields.FieldSize(message, field); ++i) {
+      if (nests_any_too_deep(fields.GetRepeatedMessage(message, field, i), messages, anys)) return true;
+    }
   }
   return false;
 }
@@ -162,6 +192,10 @@ std::expected<std::string, std::string> json_of(const google::protobuf::Message&
   options.preserve_proto_field_names = true;
   std::string json;
   const google::protobuf::LogSilencer quiet;
+  google::protobuf::DynamicMessageFactory messages(message.GetDescriptor()->file()->pool());
+  if (nests_any_too_deep(message, messages)) {
+    return std::unexpected(fmt::format("it nests google.protobuf.Any more than {} times", kMostAnys));
+  }
   const auto written = google::protobuf::util::MessageToJsonString(message, &json, options);
   if (!written.ok()) return std::unexpected(std::string(written.message()));
   if (!json.ends_with('\n')) json += '\n';

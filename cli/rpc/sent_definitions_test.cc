@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <google/protobuf/any.pb.h>
 #include <gtest/gtest.h>
 
 namespace peal::cli {
@@ -75,6 +76,33 @@ TEST(SentDefinitions, no_type_of_protobuf_that_has_its_own_json_is_defined_anew)
   EXPECT_THAT(refusal_of_text("package google.protobuf; message Struct { optional string fields = 1; }"),
               HasSubstr("is already defined in file \"google/protobuf/struct.proto\""));
   EXPECT_THAT(refusal_of_text("package google; message protobuf { message Any {} }"), HasSubstr("already defined"));
+}
+
+TEST(SentDefinitions, an_answer_of_anys_in_anys_is_not_written_as_json) {
+  muduo::net::GetServiceResponse sent;
+  sent.add_proto_file_name("a.proto");
+  sent.add_proto_file(
+      "syntax = 'proto3'; import 'google/protobuf/any.proto'; message Q { repeated google.protobuf.Any any = 1; } "
+      "service S { rpc M(Q) returns (Q); }");
+  const auto compiled = SentDefinitions::compile(sent);
+  ASSERT_TRUE(compiled) << compiled.error();
+  google::protobuf::Any any;
+  const auto json = [&] {
+    const auto message = (*compiled)->make(*(*compiled)->service("S")->method(0)->input_type());
+    const google::protobuf::FieldDescriptor* const field = message->GetDescriptor()->field(0);
+    EXPECT_TRUE(message->GetReflection()->AddMessage(message.get(), field)->ParseFromString(any.SerializeAsString()));
+    return json_of(*message);
+  };
+  const auto wrap = [&any](int times) {
+    for (int i = 0; i < times; ++i) {
+      const google::protobuf::Any inner = any;
+      any.PackFrom(inner);
+    }
+  };
+  wrap(29);
+  EXPECT_TRUE(json()) << json().error();
+  wrap(3'000);
+  EXPECT_EQ(json(), std::unexpected(std::string("it nests google.protobuf.Any more than 30 times")));
 }
 
 }  // namespace
