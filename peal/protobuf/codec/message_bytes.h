@@ -42,7 +42,7 @@ class MessageBytes {
 
   // Replaces the content of `message`. False if the bytes are no such message, nest deeper than protobuf allows (100),
   // lack a required field, are more than INT32_MAX, or make protobuf throw its FatalException about the message or its
-  // type; `message` then holds some of them. Lines that protobuf would log about it, unless they are fatal, are dropped.
+  // type. `message` then holds some of them. Lines that protobuf would log about it are dropped, unless they are fatal.
   //
   // How much memory a message takes depends on its type: an empty submessage is two bytes here, and a hundred or so
   // once it is parsed. So the limit on a peer's messages bounds the memory by a factor.

@@ -101,10 +101,16 @@ TimePoint RpcSession::deadline_of(const RpcEnvelope& envelope) const {
 // The calls of a connection are few (RpcServerOptions::most_calls_per_connection), and the one that is given up is
 // among the oldest as a rule.
 void RpcSession::give_up(uint64_t id) {
-  for (RpcServerCall* call = first_; call != nullptr; call = call->session_next_) {
-    if (call->id() == id && call->is_wanted()) return call->give_up();
+  RpcServerCall* call = first_;
+  while (call != nullptr && (call->id() != id || !call->is_wanted())) call = call->session_next_;
+  if (call == nullptr) {
+    ++shard_.stats().unexpected;
+    return;
   }
-  ++shard_.stats().unexpected;
+  // It may stay until its service calls done: the next search should not pass it.
+  unlink(*call);
+  link_last(*call);
+  call->give_up();
 }
 
 void RpcSession::answer(RpcServerCall& call) {
@@ -151,18 +157,26 @@ bool RpcSession::is_full() const {
   return calls_ >= options.most_calls_per_connection || request_bytes_ >= options.most_request_bytes_per_connection;
 }
 
-void RpcSession::enter(RpcServerCall& call) {
+void RpcSession::link_last(RpcServerCall& call) {
   call.session_next_ = nullptr;
   call.session_prev_ = last_;
   (last_ == nullptr ? first_ : last_->session_next_) = &call;
   last_ = &call;
+}
+
+void RpcSession::unlink(RpcServerCall& call) {
+  (call.session_prev_ == nullptr ? first_ : call.session_prev_->session_next_) = call.session_next_;
+  (call.session_next_ == nullptr ? last_ : call.session_next_->session_prev_) = call.session_prev_;
+}
+
+void RpcSession::enter(RpcServerCall& call) {
+  link_last(call);
   request_bytes_ += call.request_bytes();
   if (calls_++ == 0) connection_.set_busy(true);
 }
 
 void RpcSession::remove(RpcServerCall& call) {
-  (call.session_prev_ == nullptr ? first_ : call.session_prev_->session_next_) = call.session_next_;
-  (call.session_next_ == nullptr ? last_ : call.session_next_->session_prev_) = call.session_prev_;
+  unlink(call);
   request_bytes_ -= call.request_bytes();
   if (--calls_ == 0) connection_.set_busy(false);
   if (paused_ && !is_full()) {

@@ -53,6 +53,8 @@ class RpcSession {
   void begin(const RpcEnvelope& envelope);
   TimePoint deadline_of(const RpcEnvelope& envelope) const;
   void give_up(uint64_t id);
+  void link_last(RpcServerCall& call);
+  void unlink(RpcServerCall& call);
   bool is_full() const;
   void close_if_drained();
   // Counts the latency of the calls that were noted; the next ones are of that method.
@@ -66,7 +68,7 @@ class RpcSession {
 
   RpcShard& shard_;
   Connection& connection_;
-  RpcServerCall* first_ = nullptr;  // the calls under way, the oldest first
+  RpcServerCall* first_ = nullptr;  // the calls under way: the oldest first, then those that were given up
   RpcServerCall* last_ = nullptr;
   size_t calls_ = 0;
   size_t request_bytes_ = 0;
