@@ -13,6 +13,8 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/stubs/logging.h>
 #include <google/protobuf/util/json_util.h>
+#include <google/protobuf/util/type_resolver.h>
+#include <google/protobuf/util/type_resolver_util.h>
 
 #include <peal/base/assert.h>
 
@@ -24,6 +26,7 @@ constexpr size_t kMostNesting = 100;
 constexpr size_t kMostImports = 100;     // a file imports one that imports one and so on
 constexpr size_t kMostMessages = 5'000;  // each may have a field of the next one's type
 constexpr size_t kMostAnys = 30;
+constexpr const char* kUrlPrefix = "type.googleapis.com";
 constexpr std::array kTypesWithJson{"google/protobuf/any.proto",        "google/protobuf/duration.proto",
                                     "google/protobuf/field_mask.proto", "google/protobuf/struct.proto",
                                     "google/protobuf/timestamp.proto",  "google/protobuf/wrappers.proto"};
@@ -98,6 +101,16 @@ size_t count_messages(const google::protobuf::DescriptorProto& message) {
   size_t count = 1;
   for (const google::protobuf::DescriptorProto& nested : message.nested_type()) count += count_messages(nested);
   return count;
+}
+
+// JsonStringToMessage() and MessageToJsonString() make these two, and leak the first when protobuf throws.
+std::unique_ptr<google::protobuf::util::TypeResolver> types_of(const google::protobuf::Message& message) {
+  const google::protobuf::DescriptorPool* const pool = message.GetDescriptor()->file()->pool();
+  return std::unique_ptr<google::protobuf::util::TypeResolver>(
+      google::protobuf::util::NewTypeResolverForDescriptorPool(kUrlPrefix, pool));
+}
+std::string url_of(const google::protobuf::Message& message) {
+  return fmt::format("{}/{}", kUrlPrefix, message.GetDescriptor()->full_name());
 }
 
 }  // namespace
@@ -176,11 +189,14 @@ std::unique_ptr<google::protobuf::Message> SentDefinitions::make(const google::p
 
 std::string read_json(const std::string& json, google::protobuf::Message& message) {
   const google::protobuf::LogSilencer quiet;
-  const auto read = google::protobuf::util::JsonStringToMessage(json, &message);
+  std::string bytes;
+  const auto types = types_of(message);
+  const auto read = google::protobuf::util::JsonToBinaryString(types.get(), url_of(message), json, &bytes);
   if (!read.ok()) {
     const std::string_view trouble(read.message().data(), read.message().size());
     return std::string(trouble.starts_with(": ") ? trouble.substr(2) : trouble);  // it names no field
   }
+  if (!message.ParsePartialFromString(bytes)) return "protobuf cannot read what it made of it";
   std::vector<std::string> missing;
   message.FindInitializationErrors(&missing);
   return missing.empty() ? std::string() : fmt::format("it lacks {}", fmt::join(missing, ", "));
@@ -196,7 +212,9 @@ std::expected<std::string, std::string> json_of(const google::protobuf::Message&
   if (nests_any_too_deep(message, messages)) {
     return std::unexpected(fmt::format("it nests google.protobuf.Any more than {} times", kMostAnys));
   }
-  const auto written = google::protobuf::util::MessageToJsonString(message, &json, options);
+  const auto types = types_of(message);
+  const auto written = google::protobuf::util::BinaryToJsonString(types.get(), url_of(message),
+                                                                  message.SerializePartialAsString(), &json, options);
   if (!written.ok()) return std::unexpected(std::string(written.message()));
   if (!json.ends_with('\n')) json += '\n';
   return json;
