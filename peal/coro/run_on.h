@@ -7,6 +7,9 @@
 // ended, or its queue of posts is full; then the task never begins. Cancelling travels there and back; an exception
 // too. If the awaiting task's loop ends meanwhile, its end waits for the cancelled task; not in steps, for a loop that
 // the same thread steps: then the await ends when it is cancelled again, or never.
+//
+// Two loops whose tasks wait for each other through run_on() must not be ended at the same time: each end would wait
+// for the other. Drain the server, or cancel the tasks, before the loops are stopped.
 #pragma once
 
 #include <atomic>
