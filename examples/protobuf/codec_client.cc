@@ -2,11 +2,10 @@
 // Asks a server of protobuf messages and prints its answer, in a coroutine: `codec_client ADDRESS [QUESTION...]`. Sends
 // a Query with the questions, or an Empty if there is none.
 #include <examples/protobuf/question.pb.h>
-#include <examples/shared/service.h>
+#include <examples/protobuf/run_task.h>
 
 #include <peal/base/printable.h>
 #include <peal/coro/connect.h>
-#include <peal/coro/scope.h>
 #include <peal/protobuf/read_message.h>
 
 namespace {
@@ -56,11 +55,6 @@ Task<int> ask(std::string address, const google::protobuf::Message& message) {
   co_return 0;
 }
 
-Task<> run(Loop& loop, std::string address, const google::protobuf::Message& message, int& exit_code) {
-  exit_code = co_await ask(std::move(address), message);
-  loop.stop();
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -69,10 +63,6 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::unique_ptr<google::protobuf::Message> message = request(argc, argv);
-  int exit_code = 1;
   Loop loop;
-  Scope scope(loop);
-  scope.spawn(run(loop, argv[1], *message, exit_code));
-  if (Result<void> ran = loop.run(); !ran) return examples::failed("cannot run the loop", ran.error());
-  return exit_code;
+  return examples::run(loop, ask(argv[1], *message));
 }
