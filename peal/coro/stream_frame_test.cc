@@ -6,12 +6,11 @@
 
 #include <gmock/gmock.h>
 
-#include <peal/coro/co_server.h>
 #include <peal/coro/sleep.h>
 #include <peal/coro/stream.h>
 #include <peal/wire/framing/delimiter_framing.h>
 #include <peal/wire/framing/length_framing.h>
-#include <tests/support/net_rig.h>
+#include <tests/support/engines/co_server_rig.h>
 
 namespace peal {
 namespace {
@@ -34,15 +33,8 @@ std::string text_of(const Result<std::optional<Buffer>>& message) {
   return *message ? "message " + (*message)->to_string() : "end";
 }
 
-class StreamFrameTest : public test::NetTest {
+class StreamFrameTest : public test::CoServerTest {
  protected:
-  // A server on loop() whose connections run `task`; it ends before the test does.
-  RawPeer serve_one(CoServer::Serve task) {
-    server_ = std::make_unique<CoServer>(loop(), std::move(task));
-    const Result<SocketAddress> bound = server_->listen("127.0.0.1:0");
-    EXPECT_TRUE(bound);
-    return RawPeer::connected(*bound);
-  }
   // Notes each message until there is none, and how the connection has ended then.
   Task<> note_all(Stream stream) {
     for (;;) {
@@ -58,12 +50,6 @@ class StreamFrameTest : public test::NetTest {
   uint64_t refused() {
     return ask([&] { return server_->stats().bad_messages; });
   }
-  void TearDown() override {
-    server_.reset();
-    NetTest::TearDown();
-  }
-
-  std::unique_ptr<CoServer> server_;
 };
 
 TEST_P(StreamFrameTest, come_one_by_one_until_the_end) {

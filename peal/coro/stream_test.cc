@@ -9,11 +9,10 @@
 
 #include <gmock/gmock.h>
 
-#include <peal/coro/co_server.h>
 #include <peal/coro/scope.h>
 #include <peal/coro/sleep.h>
 #include <peal/coro/when.h>
-#include <tests/support/net_rig.h>
+#include <tests/support/engines/co_server_rig.h>
 
 namespace peal {
 namespace {
@@ -24,22 +23,7 @@ using test::error_of;
 using test::told;
 using testing::ElementsAre;
 
-class StreamTest : public test::NetTest {
- protected:
-  // A server on loop() whose connections run `serve`; it ends before the test does.
-  SocketAddress serve_tasks(CoServer::Serve serve, const ServerOptions& options = {}) {
-    server_ = std::make_unique<CoServer>(loop(), std::move(serve), options);
-    Result<SocketAddress> bound = server_->listen("127.0.0.1:0");
-    EXPECT_TRUE(bound);
-    return *bound;
-  }
-  void TearDown() override {
-    server_.reset();
-    NetTest::TearDown();
-  }
-
-  std::unique_ptr<CoServer> server_;
-};
+class StreamTest : public test::CoServerTest {};
 
 TEST_P(StreamTest, reads_what_comes_until_the_end) {
   auto address = serve_tasks([this](Stream stream) -> Task<> {

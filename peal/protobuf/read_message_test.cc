@@ -8,14 +8,13 @@
 
 #include <gmock/gmock.h>
 
-#include <peal/coro/co_server.h>
 #include <peal/protobuf/codec/delimited_codec.h>
 #include <peal/protobuf/codec/tagged_codec.h>
 #include <peal/sync/select.h>
 #include <tests/protobuf/note.pb.h>
 #include <tests/protobuf/protobuf_parts.h>
 #include <tests/protobuf/query.pb.h>
-#include <tests/support/net_rig.h>
+#include <tests/support/engines/co_server_rig.h>
 
 namespace peal {
 namespace {
@@ -42,15 +41,8 @@ std::string text_of(const Result<std::unique_ptr<Message>>& read) {
   return *read != nullptr ? (*read)->GetDescriptor()->name() + " " + (*read)->ShortDebugString() : "end";
 }
 
-class ReadMessageTest : public test::NetTest {
+class ReadMessageTest : public test::CoServerTest {
  protected:
-  // A server on loop() whose connections run `task`; it ends before the test does.
-  RawPeer serve_one(CoServer::Serve task) {
-    server_ = std::make_unique<CoServer>(loop(), std::move(task));
-    const Result<SocketAddress> bound = server_->listen("127.0.0.1:0");
-    EXPECT_TRUE(bound);
-    return RawPeer::connected(*bound);
-  }
   // Notes each note until there is none.
   template <class Codec>
   Task<> note_all(Stream stream, Codec codec) {
@@ -60,12 +52,6 @@ class ReadMessageTest : public test::NetTest {
       if (!note || !*note) break;
     }
   }
-  void TearDown() override {
-    server_.reset();
-    NetTest::TearDown();
-  }
-
-  std::unique_ptr<CoServer> server_;
 };
 
 TEST_P(ReadMessageTest, of_one_type_come_one_by_one_in_each_format) {

@@ -10,13 +10,12 @@
 
 #include <gmock/gmock.h>
 
-#include <peal/coro/co_server.h>
 #include <peal/coro/sleep.h>
 #include <tests/protobuf/note.pb.h>
 #include <tests/protobuf/protobuf_parts.h>
 #include <tests/protobuf/query.pb.h>
 #include <tests/support/allocated_bytes.h>
-#include <tests/support/net_rig.h>
+#include <tests/support/engines/co_server_rig.h>
 
 namespace peal {
 namespace {
@@ -35,10 +34,10 @@ using testing::HasSubstr;
 
 std::string note(const std::string& text) { return frame_of(message<Note>("text: '" + text + "'")); }
 
-class StreamDispatcherTest : public test::NetTest {
+class StreamDispatcherTest : public test::CoServerTest {
  protected:
   void SetUp() override {
-    NetTest::SetUp();
+    CoServerTest::SetUp();
     make_dispatcher();
   }
   void make_dispatcher() {
@@ -52,24 +51,19 @@ class StreamDispatcherTest : public test::NetTest {
     });
     dispatcher_->on<Query>([](Stream& stream, Query& asked) -> Task<> { co_await stream.write(frame_of(asked)); });
   }
-  // A server on loop() whose connections are served; it ends before the test does.
   RawPeer serve_one() {
-    server_ = std::make_unique<CoServer>(loop(), [this](Stream stream) -> Task<> {
+    return CoServerTest::serve_one([this](Stream stream) -> Task<> {
       const Result<void> served = co_await dispatcher_->serve(stream);
       journal.add(told(served));
     });
-    const Result<SocketAddress> bound = server_->listen("127.0.0.1:0");
-    EXPECT_TRUE(bound);
-    return RawPeer::connected(*bound);
   }
   void TearDown() override {
     server_.reset();
     dispatcher_.reset();
-    NetTest::TearDown();
+    CoServerTest::TearDown();
   }
 
   std::optional<StreamDispatcher> dispatcher_;
-  std::unique_ptr<CoServer> server_;
 };
 
 TEST_P(StreamDispatcherTest, handles_one_message_after_the_other) {

@@ -6,29 +6,12 @@
 
 #include <gtest/gtest.h>
 
-#include <peal/coro/co_server.h>
-#include <tests/support/net_rig.h>
+#include <tests/support/engines/co_server_rig.h>
 
 namespace peal {
 namespace {
 
-class LengthsFromAPeer : public test::NetTest {
- protected:
-  RawPeer serve(CoServer::Serve serve) {
-    server_ = std::make_unique<CoServer>(loop(), std::move(serve));
-    const Result<SocketAddress> bound = server_->listen("127.0.0.1:0");
-    EXPECT_TRUE(bound);
-    RawPeer peer = RawPeer::connected(bound.value());
-    return peer;
-  }
-  void TearDown() override {
-    server_.reset();
-    NetTest::TearDown();
-  }
-
- private:
-  std::unique_ptr<CoServer> server_;
-};
+class LengthsFromAPeer : public test::CoServerTest {};
 
 // Each message, in brackets.
 Task<> answer_messages(Stream stream) {
@@ -43,7 +26,7 @@ Task<> answer_messages(Stream stream) {
 }
 
 TEST_P(LengthsFromAPeer, message_of_no_bytes_is_empty) {
-  RawPeer peer = serve(answer_messages);
+  RawPeer peer = serve_one(answer_messages);
   peer.send("3abc01d0");
   ASSERT_TRUE(wait_until([&] {
     peer.pump();
@@ -57,7 +40,7 @@ TEST_P(LengthsFromAPeer, message_of_no_bytes_is_empty) {
 
 // Where a peer may choose the delimiter it may choose none.
 TEST_P(LengthsFromAPeer, delimiter_that_is_empty_is_an_error) {
-  RawPeer peer = serve([](Stream stream) -> Task<> {
+  RawPeer peer = serve_one([](Stream stream) -> Task<> {
     const Result<Buffer> read = co_await stream.read_until("");
     const std::string answer = read ? "taken" : read.error().message();
     (void)co_await stream.write(answer);

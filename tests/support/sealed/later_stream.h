@@ -4,36 +4,29 @@
 #pragma once
 
 #include <algorithm>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include <peal/coro/co_server.h>
 #include <peal/coro/when.h>
-#include <tests/support/net_rig.h>
+#include <tests/support/engines/co_server_rig.h>
 #include <tests/support/sealed/sealed_peer.h>
 
 namespace peal::test {
 
-class LaterStreamTest : public NetTest {
+class LaterStreamTest : public CoServerTest {
  protected:
   static constexpr Duration kNotInThisTest = std::chrono::hours(1);
   static constexpr size_t kMuch = 9'000'000;  // more than the kernel takes for a peer that does not read
 
-  void TearDown() override {
-    server_.reset();
-    NetTest::TearDown();
-  }
   void serve_later(CoServer::Serve serve, ConnectionOptions connection = {.handshake_timeout = kNotInThisTest}) {
     connection.layer = &layer;
     connection.layer_later = true;
     ServerOptions options;
     options.connection = connection;
-    server_ = std::make_unique<CoServer>(loop(), std::move(serve), options);
-    bound_ = server_->listen("127.0.0.1:0").value();
+    bound_ = serve_tasks(std::move(serve), options);
   }
   RawPeer connect_peer(int receive_buffer_bytes = 0) { return RawPeer::connected(bound_, receive_buffer_bytes); }
   // In the journal, behind news().
@@ -92,7 +85,6 @@ class LaterStreamTest : public NetTest {
  private:
   size_t told_lines_ = 0;
   SocketAddress bound_;
-  std::unique_ptr<CoServer> server_;
 };
 
 inline const std::string kGoAndHello = "go\n" + std::string(kSealHello);
