@@ -107,7 +107,7 @@ void RpcSession::give_up(uint64_t id) {
     ++shard_.stats().unexpected;
     return;
   }
-  // It may stay until its service calls done: the next search should not pass it.
+  // It may stay in the list until its service calls done. At the end it does not slow down the next search.
   unlink(*call);
   link_last(*call);
   call->give_up();
