@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/coro/run_on.h>
 
+#include <peal/base/memory/when_released.h>
+
 namespace peal::detail {
 
 bool CrossLoopTask::send() {
@@ -46,12 +48,12 @@ void CrossLoopTask::cancel_from_home(Why why) noexcept {
 void CrossLoopTask::cancel_at_the_end() noexcept {
   Loop* const home = home_->reachable();
   if (home == nullptr || std::exchange(kept_, true)) return;
-  const auto at_the_end = [self = shared_from_this()](void*) {
+  const auto at_the_end = [self = shared_from_this()] {
     const Mailbox& away = *self->away_;
     const bool ours = away.open() && (away.reachable() != nullptr || away.beside_a_step());
     if (!self->told_ && !ours) self->cancel_from_home(why_of(Trouble::kLoopStopped));
   };
-  home->keep(std::shared_ptr<void>(static_cast<void*>(this), at_the_end));
+  home->keep(run_when_released(at_the_end, this));
 }
 
 // On the home loop.

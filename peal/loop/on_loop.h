@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <peal/base/assert.h>
+#include <peal/base/memory/when_released.h>
 #include <peal/loop/loop.h>
 #include <peal/loop/mailbox.h>
 
@@ -26,7 +27,7 @@ bool on_loop_and_wait(Mailbox& mailbox, Task&& task) {
               "a step of one loop waits for another loop of its own thread, where {} tasks wait", mailbox.waiting());
   // Counted down when the posted task is destroyed: after it ran, or dropped uncalled.
   std::latch over(1);
-  std::shared_ptr<void> ends(nullptr, [&over](void*) { over.count_down(); });
+  std::shared_ptr<void> ends = run_when_released([&over] { over.count_down(); });
   bool called = false;
   mailbox.insist([&task, &mailbox, &called, ends = std::move(ends)] {
     task(*mailbox.here());

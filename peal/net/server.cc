@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <future>
 
+#include <peal/base/memory/when_released.h>
 #include <peal/loop/on_loop.h>
 #include <peal/net/parts/acceptor.h>
 #include <peal/net/parts/admission.h>
@@ -187,15 +188,14 @@ void Server::drain(Duration deadline, DrainMode mode, Callback<void(const DrainR
     std::erase_if(drains_, [](const auto& each) { return each.expired(); });
     drains_.push_back(drain);
   }
-  // Called when the last has let go of it.
-  const std::shared_ptr<void> stopping(nullptr, [sets = all_sets(), drain = std::move(drain), deadline, mode](void*) {
+  const auto all_stopped = run_when_released([sets = all_sets(), drain = std::move(drain), deadline, mode] {
     for (const auto& set : sets) {
       set->mailbox().insist([set, drain, deadline, mode] { set->drain(drain, deadline, mode == DrainMode::kAsk); });
     }
   });
   for (const auto& shard : shards_) {
-    shard->mailbox->insist([shard, stopping] {
-      for (auto& acceptor : shard->acceptors) acceptor->stop(stopping);
+    shard->mailbox->insist([shard, all_stopped] {
+      for (auto& acceptor : shard->acceptors) acceptor->stop(all_stopped);
     });
   }
 }

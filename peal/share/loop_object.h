@@ -23,6 +23,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <peal/base/memory/when_released.h>
 #include <peal/share/loop_cell.h>
 #include <peal/sync/lent_call.h>
 
@@ -43,8 +44,8 @@ class [[nodiscard]] Ask final : public detail::Awaitable<Ask<T, Function>, detai
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> handle) {
     if (!this->begin(handle)) return false;
-    constexpr detail::Why kStopped = detail::why_of(Trouble::kLoopStopped);
-    this->call_ = std::make_shared<detail::LentCall>(*this, this->strand().loop(), kStopped);
+    const detail::Why stopped = detail::why_of(Trouble::kLoopStopped);
+    this->call_ = std::make_shared<detail::LentCall>(*this, this->strand().loop(), stopped);
     // Refused, the ticket dies, and that says so.
     cell_->mailbox().post(detail::LentCall::Ticket(this->call_));
     return true;
@@ -157,7 +158,7 @@ class OnLoop {
   }
   // Refused, the loop is about to end, and the object with it.
   static std::shared_ptr<void> owner_of(const std::shared_ptr<Cell>& cell) {
-    return {nullptr, [cell](void*) { cell->mailbox().insist([cell] { cell->drop(); }); }};
+    return run_when_released([cell] { cell->mailbox().insist([cell] { cell->drop(); }); });
   }
 
   std::shared_ptr<Cell> cell_;

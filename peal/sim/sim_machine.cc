@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <peal/base/assert.h>
+#include <peal/base/memory/when_released.h>
 #include <peal/sim/parts/sim_engine.h>
 #include <peal/sim/parts/sim_network.h>
 
@@ -83,7 +84,7 @@ void SimMachine::power_on() {
   if (!boot_) return;
   booting_ = true;
   {
-    const std::shared_ptr<void> booted(nullptr, [this](void*) { booting_ = false; });
+    const auto booted = run_when_released([this] { booting_ = false; });
     program_ = boot_(*this);
   }
   for (auto& task : std::exchange(after_boot_, {})) task();

@@ -2,6 +2,7 @@
 #include <peal/sync/lent_call.h>
 
 #include <peal/base/assert.h>
+#include <peal/base/memory/when_released.h>
 
 namespace peal::detail {
 
@@ -48,8 +49,8 @@ void LentCall::cancel(Why why) noexcept {
 void LentCall::cancel_at_the_end() noexcept {
   Loop* const home = home_->reachable();
   if (home == nullptr || std::exchange(kept_, true)) return;
-  const auto at_the_end = [self = shared_from_this()](void*) { self->cancel(why_of(Trouble::kLoopStopped)); };
-  home->keep(std::shared_ptr<void>(static_cast<void*>(this), at_the_end));
+  const auto at_the_end = [self = shared_from_this()] { self->cancel(why_of(Trouble::kLoopStopped)); };
+  home->keep(run_when_released(at_the_end, this));
 }
 
 }  // namespace peal::detail

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <peal/base/memory/when_released.h>
 #include <peal/coro/scope.h>
 #include <peal/coro/sleep.h>
 #include <tests/support/engines/task_rig.h>
@@ -46,7 +47,7 @@ TEST_P(DeadlineInsideADeadline, ends_with_the_loop) {
 TEST_P(DeadlineInsideADeadline, closure_that_dies_with_the_loop_cancels_another) {
   TimerId others[2];
   int cancelled = 0;
-  std::shared_ptr<void> cancels(nullptr, [&](void*) {
+  std::shared_ptr<void> cancels = run_when_released([&] {
     for (const TimerId other : others) cancelled += loop().cancel(other) ? 1 : 0;
   });
   others[0] = loop().after(hours(1), [] {});

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include <peal/base/memory/when_released.h>
 #include <peal/coro/sleep.h>
 #include <peal/http/client/http_client.h>
 #include <peal/http/forms/multipart_form.h>
@@ -31,7 +32,7 @@ class MultipartFormSim : public test::SimTest {
   // Answers with the bytes of every file, and keeps those.
   Task<> save(HttpExchange& exchange) {
     ++under_way_;
-    const std::shared_ptr<void> ended(nullptr, [this](void*) { --under_way_; });
+    const auto ended = run_when_released([this] { --under_way_; });
     MultipartForm form(exchange);
     std::string answer;
     for (;;) {
@@ -110,7 +111,7 @@ TEST_F(MultipartFormSim, of_a_huge_file_only_a_few_blocks_are_held) {
     bool ended = false;
     Router router;
     const auto slowly = [&](HttpExchange& exchange) -> Task<> {
-      const std::shared_ptr<void> tells(nullptr, [&](void*) { ended = true; });
+      const auto tells = run_when_released([&] { ended = true; });
       MultipartForm form(exchange);
       const Result<FormPart*> part = co_await form.next();
       for (;;) {

@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 
+#include <peal/base/memory/when_released.h>
 #include <peal/http/forms/parts/multipart_text_test.h>
 #include <peal/loop/loop_group.h>
 #include <tests/support/files/temporary_folder.h>
@@ -74,7 +75,7 @@ class MultipartFormTest : public test::HttpTest {
   }
   Task<> save(HttpExchange& exchange) {
     ++begun_;
-    const std::shared_ptr<void> ended(nullptr, [this](void*) { ++ended_; });
+    const auto ended = run_when_released([this] { ++ended_; });
     MultipartForm form(exchange);
     std::string all = "saved:";
     for (;;) {
