@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/coro/await.h>
 
-#include <array>
-#include <atomic>
 #include <bit>
 #include <cerrno>
 
@@ -10,32 +8,24 @@
 
 namespace peal::detail {
 
-// The categories of layers: a Why has the place of its own here above its value. One a kind of layer, for good.
-static std::array<std::atomic<const std::error_category*>, 15> layers;
-static constexpr int kPlaceShift = 16;
-
-Why why_of(std::error_code error) {
-  const std::error_category* category = &error.category();
-  if (*category == trouble_category()) return -error.value();
-  if (*category == std::generic_category() || *category == std::system_category()) return error.value();
-  for (int place = 1; auto& layer : layers) {
-    const std::error_category* there = nullptr;
-    if (layer.compare_exchange_strong(there, category) || there == category)
-      return place << kPlaceShift | error.value();
-    ++place;
-  }
-  return EPROTO;
+static bool is_errno(const std::error_category& category) {
+  return category == std::generic_category() || category == std::system_category();
 }
 
-std::error_code code_of(Why why) {
-  if (why < 0) return make_error_code(static_cast<Trouble>(-why));
-  const auto place = static_cast<size_t>(why >> kPlaceShift);
-  return place == 0 ? errno_code(why) : std::error_code(why % (1 << kPlaceShift), *layers.at(place - 1));
+Why::Why(std::error_code error)
+    : value_(error.value()), category_(is_errno(error.category()) ? nullptr : &error.category()) {}
+
+std::error_code Why::code() const {
+  return category_ == nullptr ? errno_code(value_) : std::error_code(value_, *category_);
 }
 
 void ReadyQueue::push(Runnable& what) {
   what.next_ready = nullptr;
-  (first_ == nullptr ? first_ : last_->next_ready) = &what;
+  if (first_ == nullptr) {
+    first_ = &what;
+  } else {
+    last_->next_ready = &what;
+  }
   last_ = &what;
 }
 
@@ -56,7 +46,9 @@ struct Wait::Alarm {
   explicit Alarm(Wait& its_wait) : wait(&its_wait) {}
   Alarm(Alarm&& other) noexcept : wait(std::exchange(other.wait, nullptr)) {}
   Alarm& operator=(Alarm&&) = delete;
-  ~Alarm() { ring(why_of(Trouble::kLoopStopped)); }
+  ~Alarm() {
+    if (wait != nullptr) ring(why_of(Trouble::kLoopStopped));
+  }
   void operator()() { ring(ETIMEDOUT); }
   void ring(Why why) noexcept {
     Wait* rung = std::exchange(wait, nullptr);
@@ -79,7 +71,8 @@ bool Wait::begin_slow() {
 bool Wait::arm() {
   const Duration timeout(timing_);
   marks_ &= ~kTimed;
-  const bool stopped = strand_->cancelled() == why_of(Trouble::kLoopStopped);
+  const Why cancelled = strand_->cancelled();
+  const bool stopped = cancelled != 0 && cancelled == why_of(Trouble::kLoopStopped);
   const TimerId timer = stopped ? TimerId{} : strand_->loop().after(timeout, Alarm(*this));
   if (!timer) {
     why_ = why_of(Trouble::kLoopStopped);

@@ -26,12 +26,30 @@ class Loop;
 
 namespace detail {
 
-// How a wait ended, in one word: 0, an errno value, a negated Trouble, or a layer's error (StreamPort::errors()).
-using Why = int;
-constexpr Why why_of(Trouble trouble) { return -static_cast<int>(trouble); }
-Why why_of(std::error_code error);
-std::error_code code_of(Why why);
-inline std::unexpected<std::error_code> failed(Why why) { return std::unexpected(code_of(why)); }
+// How a wait ended: success or an error of any category. A Why differs from a std::error_code in one point: the
+// category of an errno value is a null pointer. So an await makes its result without a call; the default constructor of
+// std::error_code calls a function of the C++ library.
+class Why {
+ public:
+  // Success.
+  constexpr Why() = default;
+  // The error with this errno value; 0 is success.
+  constexpr Why(int errno_value) : value_(errno_value) {}
+  explicit Why(std::error_code error);
+
+  std::error_code code() const;
+  friend constexpr bool operator==(const Why& why, int errno_value) {
+    return why.value_ == errno_value && (errno_value == 0 || why.category_ == nullptr);
+  }
+  friend constexpr bool operator==(const Why&, const Why&) = default;
+
+ private:
+  int value_ = 0;
+  const std::error_category* category_ = nullptr;
+};
+
+inline Why why_of(std::error_code error) { return Why(error); }
+inline std::unexpected<std::error_code> failed(Why why) { return std::unexpected(why.code()); }
 inline Result<void> answer_of(Why why) {
   if (why != 0) [[unlikely]]
     return failed(why);

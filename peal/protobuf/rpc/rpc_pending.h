@@ -60,7 +60,7 @@ class RpcCallWait : public Wait, private RpcPending {
     timeout_ = timeout;
     Wait::set_timeout(timeout);
   }
-  std::error_code error() const { return failure_ || why_ == 0 ? failure_ : code_of(why_); }
+  std::error_code error() const { return failure_ || why_ == 0 ? failure_ : why_.code(); }
 
  private:
   Duration usual_timeout() const;
