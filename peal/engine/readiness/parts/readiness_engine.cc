@@ -270,7 +270,11 @@ void ReadinessEngine::dispatch_rest(const PollEvent& event) {
     case kWaker:
       if (event.readiness & kRegistrationLost) poller_->modify(waker_->fd(), event.key, kReadable, edge_);
       // Told of each change, it need not be emptied to tell of the next one.
-      edge_ ? waker_->noticed() : waker_->drain();
+      if (edge_) {
+        waker_->noticed();
+      } else {
+        waker_->drain();
+      }
       ++stats_.wakeups;
       break;
   }

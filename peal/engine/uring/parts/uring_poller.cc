@@ -348,7 +348,8 @@ bool UringPoller::tell_level(Level& level, const Completion& completion, PollEve
   if ((level.interest & kReadable) == 0) told &= ~uint32_t{POLLRDHUP};
   const bool edges = told == 0;
   if (level.armed && edges) return false;
-  if (edges != level.edges) edges ? ++edged_levels_ : --edged_levels_;
+  if (edges && !level.edges) ++edged_levels_;
+  if (!edges && level.edges) --edged_levels_;
   level.edges = edges;
   to_rearm_.push_back(completion.tag);
   needs_slow_path_ = true;
