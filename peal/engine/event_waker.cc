@@ -29,7 +29,7 @@ void EventWaker::drain() {
   PEAL_ASSERT(done == 0 || errno == EAGAIN, "read of eventfd {} failed with errno {}", fd_.get(), errno);
   // After the read, and before the owner looks at what was posted: a wake() in between wrote nothing, because it saw
   // `pending_`, but what it announced is visible after this exchange.
-  noticed();
+  clear_pending();
 }
 
 }  // namespace peal::detail

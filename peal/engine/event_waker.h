@@ -29,7 +29,7 @@ class EventWaker final : public Waker {
   // visible from here on.
   void drain();
   // The same, not emptied: an edge-triggered poller reports each wake() anew.
-  void noticed() { pending_.exchange(false, std::memory_order_acq_rel); }
+  void clear_pending() { pending_.exchange(false, std::memory_order_acq_rel); }
 
  private:
   Fd fd_;

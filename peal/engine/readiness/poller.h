@@ -58,9 +58,9 @@ class Poller {
   virtual void modify(int fd, uint64_t key, uint32_t interest, bool edge) = 0;
   // Forgets `fd`, which is still open.
   virtual void remove(int fd, uint64_t key) = 0;
-  // Forgets `fd` and closes it, by the end of the next settle() at the latest.
+  // Forgets `fd` and closes it, by the end of the next finish_removals() at the latest.
   virtual void close(Fd fd, uint64_t key) { remove(fd.get(), key); }
-  virtual void settle() {}
+  virtual void finish_removals() {}
   // Whether add() could take an fd of this number; says in the log why not.
   virtual bool can_hold(int /*fd*/) { return true; }
   // Whether send() is to be used now, which makes several small sends cost one system call. A poller that opens with

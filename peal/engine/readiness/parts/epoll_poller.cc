@@ -75,7 +75,7 @@ void EpollPoller::set_alarm(TimePoint at) {
 }
 
 // Takes the alarm's own event out; how many are left.
-size_t EpollPoller::without_alarm(std::span<PollEvent> events) {
+size_t EpollPoller::remove_alarm_event(std::span<PollEvent> events) {
   for (size_t i = 0; i < events.size(); ++i) {
     if (events[i].key != kAlarmKey) continue;
     alarm_.rang();
@@ -88,22 +88,22 @@ size_t EpollPoller::without_alarm(std::span<PollEvent> events) {
 // Most waits have no deadline, in programs without an alarm: nothing is kept for afterwards then, not even registers.
 size_t EpollPoller::wait(std::span<PollEvent> events, TimePoint deadline) {
   if (deadline != kNever || alarm_.ever_set()) [[unlikely]]
-    return wait_by(events, deadline);
+    return wait_with_deadline(events, deadline);
   auto* ready = reinterpret_cast<epoll_event*>(events.data());
   const int count = ::epoll_wait(epoll_.get(), ready, static_cast<int>(events.size()), -1);
-  return count >= 0 ? static_cast<size_t>(count) : none();
+  return count >= 0 ? static_cast<size_t>(count) : check_interrupted();
 }
 
-size_t EpollPoller::wait_by(std::span<PollEvent> events, TimePoint deadline) {
+size_t EpollPoller::wait_with_deadline(std::span<PollEvent> events, TimePoint deadline) {
   auto* ready = reinterpret_cast<epoll_event*>(events.data());
   const auto room = static_cast<int>(events.size());
   const bool rings = deadline == kNever || alarm_.ends_by(deadline, [this](TimePoint at) { set_alarm(at); });
   const int count = rings ? ::epoll_wait(epoll_.get(), ready, room, -1) : wait_until(ready, room, deadline);
-  if (count < 0) return none();
-  return alarm_.ever_set() ? without_alarm(events.first(static_cast<size_t>(count))) : static_cast<size_t>(count);
+  if (count < 0) return check_interrupted();
+  return alarm_.ever_set() ? remove_alarm_event(events.first(static_cast<size_t>(count))) : static_cast<size_t>(count);
 }
 
-size_t EpollPoller::none() {
+size_t EpollPoller::check_interrupted() {
   PEAL_ASSERT(errno == EINTR, "epoll_wait failed with errno {}", errno);
   return 0;
 }

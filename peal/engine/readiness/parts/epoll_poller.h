@@ -27,11 +27,11 @@ class EpollPoller final : public Poller {
  private:
   explicit EpollPoller(Fd epoll) : epoll_(std::move(epoll)) {}
   Result<void> control(int operation, int fd, uint64_t key, uint32_t interest, bool edge);
-  [[gnu::noinline]] size_t wait_by(std::span<PollEvent> events, TimePoint deadline);
+  [[gnu::noinline]] size_t wait_with_deadline(std::span<PollEvent> events, TimePoint deadline);
   int wait_until(epoll_event* events, int room, TimePoint deadline);
   void set_alarm(TimePoint at);
-  [[gnu::noinline]] static size_t none();
-  size_t without_alarm(std::span<PollEvent> events);
+  [[gnu::noinline]] static size_t check_interrupted();
+  size_t remove_alarm_event(std::span<PollEvent> events);
 
   Fd epoll_;
   bool has_pwait2_ = true;

@@ -24,17 +24,17 @@ Result<ListenerId> ListenerSet::bind(const SocketAddress& address, const ListenO
   Result<Fd> fd = open_listener(address, options);
   if (!fd) return std::unexpected(fd.error());
   const SocketFile file = SocketFile::of(fd->get());
-  return enter(std::move(*fd), file, false);
+  return add_listener(std::move(*fd), file, false);
 }
 
 Result<ListenerId> ListenerSet::adopt(Fd listening, const AdoptOptions& options) {
   if (Result<void> done = prepare_listener(listening.get(), options.socket); !done) {
     return std::unexpected(done.error());
   }
-  return enter(std::move(listening), {}, options.shared);
+  return add_listener(std::move(listening), {}, options.shared);
 }
 
-ListenerId ListenerSet::enter(Fd fd, const SocketFile& file, bool shared) {
+ListenerId ListenerSet::add_listener(Fd fd, const SocketFile& file, bool shared) {
   uint32_t slot = listeners_.acquire();
   Listener& listener = listeners_[slot];
   listener = Listener{SlotLinks(listener), std::move(fd), file, shared};
@@ -94,13 +94,13 @@ void ListenerSet::accept(ListenerId id, AcceptEvents& events) {
   PEAL_ASSERT(listener->events == nullptr, "listener {} accepts already", id.slot);
   PEAL_ASSERT(poller_ != nullptr, "listener {} accepts while the engine is not open", id.slot);
   listener->events = &events;
-  if (Result<void> polled = poll(*listener); !polled) {
+  if (Result<void> polled = start_polling(*listener); !polled) {
     PEAL_LOG_ERROR("a listening socket cannot be polled: {}; trying on", polled.error().message());
   }
 }
 
 // Where that fails it is tried again later, as if an accept had failed.
-Result<void> ListenerSet::poll(Listener& listener) {
+Result<void> ListenerSet::start_polling(Listener& listener) {
   Result<void> added = poller_->add(listener.fd.get(), key_(listener.slot, listener.generation), kReadable, false);
   listener.armed = added.has_value();
   if (!added) pause(listener, monotonic_now() + std::max(starved_for_, kFirstPause));
@@ -115,7 +115,7 @@ void ListenerSet::resume(TimePoint now) {
     if (listener.generation == 0 || listener.resume_at == kNever) continue;
     if (listener.resume_at <= now) {
       listener.resume_at = kNever;
-      std::ignore = poll(listener);
+      std::ignore = start_polling(listener);
     }
     next_resume_ = std::min(next_resume_, listener.resume_at);
   }
@@ -140,7 +140,7 @@ void ListenerSet::stop_all() {
   }
 }
 
-void ListenerSet::ready(uint32_t slot, uint16_t generation) {
+void ListenerSet::accept_ready(uint32_t slot, uint16_t generation) {
   const uint32_t whole = listeners_[slot].generation;
   if (static_cast<uint16_t>(whole) != generation) return;
   const int most = listeners_[slot].shared ? 1 : listeners_[slot].accepts;

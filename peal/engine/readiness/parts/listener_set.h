@@ -35,7 +35,7 @@ class ListenerSet {
   void stop_all();
 
   // The poller says that connections wait: accepts a bounded number of them. `generation` is the id's low half.
-  void ready(uint32_t slot, uint16_t generation);
+  void accept_ready(uint32_t slot, uint16_t generation);
   // Ends the pauses that are over by `now`.
   void resume(TimePoint now);
   // When resume() has something to do next; kNever when nothing is paused.
@@ -61,9 +61,9 @@ class ListenerSet {
     SocketFile file;
   };
 
-  ListenerId enter(Fd fd, const SocketFile& file, bool shared);
+  ListenerId add_listener(Fd fd, const SocketFile& file, bool shared);
   Listener* find(ListenerId id);
-  Result<void> poll(Listener& listener);
+  Result<void> start_polling(Listener& listener);
   void pause(Listener& listener, TimePoint until);
   void pause_shut_down(Listener& listener);
   void pause_starved(Listener& listener, int error);

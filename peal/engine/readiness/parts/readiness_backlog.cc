@@ -12,7 +12,7 @@ namespace peal::detail {
 
 // What was sent before the end goes out, whatever a turn's budget is. Only a peer that reads a huge file as fast as it
 // is sent could keep this up.
-void ReadinessEngine::flush_for_good() {
+void ReadinessEngine::flush_before_shut() {
   constexpr int kMostTurns = 1000;
   run_before_wait();
   flush_all();
@@ -33,7 +33,7 @@ void ReadinessEngine::finish_sends_in_flight() {
       more = true;
       Stream& stream = *stream_of(events_[i].key);
       if (static_cast<uint16_t>(stream.generation) == events_[i].key >> kGenerationShift) {
-        sent(stream, events_[i].readiness);
+        finish_send(stream, events_[i].readiness);
       }
     }
   }
@@ -45,12 +45,12 @@ bool ReadinessEngine::flush_rest(Stream& stream, ssize_t sent, size_t offered_by
   if (stream.output & (kStalled | kInFlight | kPutOff)) return true;
   int error = 0;
   bool progress = sent > 0;
-  if (offered_bytes > 0) error = account(stream, sent, offered_bytes);
+  if (offered_bytes > 0) error = take_send_result(stream, sent, offered_bytes);
   if (stream.output & kFed) error = drain_feed(stream, progress);
   if (error == 0) error = send_queue(stream, progress);
   if (error != 0 && !fail_output(stream, error)) return false;
   if (stream.output & kStalled) {
-    follow_interest(stream);
+    update_interest(stream);
   } else if (stream.out.holds_blocks() || (stream.output & kFiles)) {
     put_off(stream);
   }
@@ -118,11 +118,11 @@ int ReadinessEngine::send_parts(Stream& stream, bool& progress) {
   ssize_t count = ::sendmsg(stream.fd, &message, MSG_NOSIGNAL | more);
   ++stats_.sends;
   progress = progress || count > 0;
-  return account(stream, count, offered);
+  return take_send_result(stream, count, offered);
 }
 
 // Takes in the answer of one send. Returns the error that ends sending, or 0.
-int ReadinessEngine::account(Stream& stream, ssize_t count, size_t offered_bytes) {
+int ReadinessEngine::take_send_result(Stream& stream, ssize_t count, size_t offered_bytes) {
   if (count < 0) {
     if (errno == EINTR) return 0;
     if (errno != EAGAIN) return errno;
@@ -144,7 +144,7 @@ bool ReadinessEngine::fail_output(Stream& stream, int error) {
   uint32_t generation = stream.generation;
   drop_output(stream);
   stream.output = static_cast<uint16_t>((stream.output | kOutputOver) & ~kSendFin);
-  told_ = true;
+  called_back_ = true;
   stream.events->on_send_failed(errno_code(error));
   return stream.generation == generation;
 }
@@ -159,7 +159,7 @@ bool ReadinessEngine::after_output(Stream& stream, bool progress) {
   if ((stream.output & kReportSent) && (progress || left == 0)) {
     if (left == 0) stream.output &= static_cast<uint16_t>(~kReportSent);
     uint32_t generation = stream.generation;
-    told_ = true;
+    called_back_ = true;
     stream.events->on_sent(left);
     if (stream.generation != generation) return false;
   }

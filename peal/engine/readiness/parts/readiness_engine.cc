@@ -28,7 +28,7 @@ Result<void> ReadinessEngine::open() {
   if (!added) return added;
   poller_ = std::move(*poller);
   has_poller_send_ = poller_->takes_sends();
-  if (woke_at_ == nullptr) slow_path_from_ = has_poller_send_ ? 2 : SIZE_MAX;
+  if (woke_at_ == nullptr) measured_or_batched_from_ = has_poller_send_ ? 2 : SIZE_MAX;
   pool_ = &BlockPool::here();
   listeners_.open(*poller_, [](uint32_t slot, uint32_t generation) { return key(kListener, slot, generation); });
   return {};
@@ -37,7 +37,7 @@ Result<void> ReadinessEngine::open() {
 void ReadinessEngine::shut() {
   if (poller_ == nullptr) return;
   shutting_ = true;
-  flush_for_good();
+  flush_before_shut();
   listeners_.stop_all();
   // A last completion may connect or adopt once more; what it made is closed in the next round.
   constexpr int kMostRounds = 1000;
@@ -128,7 +128,7 @@ void ReadinessEngine::finish_connect(Stream& stream, std::error_code error) {
     // The event that reported the connection may also report the server's first bytes.
     if ((stream.input & (kReceiving | kUnread)) == (kReceiving | kUnread)) list_ready(stream);
   }
-  if (!edge_) follow_interest(stream);
+  if (!edge_) update_interest(stream);
   stream.events->on_connected(error);
 }
 
@@ -208,7 +208,7 @@ void ReadinessEngine::note_waits(TimePoint& woke_at, Duration& worked) {
   PEAL_ASSERT(woke_at_ == nullptr, "the waits of the {} engine are measured twice", name_);
   woke_at_ = &woke_at;
   worked_ = &worked;
-  slow_path_from_ = 0;
+  measured_or_batched_from_ = 0;
 }
 
 Result<WatchId> ReadinessEngine::watch(int fd, bool readable, bool writable, WatchEvents& events) {
@@ -257,7 +257,7 @@ void ReadinessEngine::dispatch_rest(const PollEvent& event) {
       }
       break;
     case kListener:
-      listeners_.ready(slot, generation);
+      listeners_.accept_ready(slot, generation);
       if (listeners_.next_resume() != kNever) unfinished_ = true;
       break;
     case kWatch:
@@ -271,7 +271,7 @@ void ReadinessEngine::dispatch_rest(const PollEvent& event) {
       if (event.readiness & kRegistrationLost) poller_->modify(waker_->fd(), event.key, kReadable, edge_);
       // Told of each change, it need not be emptied to tell of the next one.
       if (edge_) {
-        waker_->noticed();
+        waker_->clear_pending();
       } else {
         waker_->drain();
       }
@@ -283,7 +283,7 @@ void ReadinessEngine::dispatch_rest(const PollEvent& event) {
 size_t ReadinessEngine::deliver_last_completions() {
   size_t count = listeners_.has_last_completions() ? listeners_.deliver_last_completions(!shutting_) : 0;
   if (last_completions_.empty()) return count;
-  poller_->settle();
+  poller_->finish_removals();
   std::vector<LastCompletion> leaving = std::exchange(last_completions_, {});
   for (LastCompletion& last : leaving) {
     if (last.watch != nullptr) {

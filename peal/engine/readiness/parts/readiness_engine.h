@@ -122,7 +122,8 @@ class ReadinessEngine final : public Engine {
     bool dirty = false;    // has output to flush
     bool polled = false;   // the poller knows it
     uint8_t interest = 0;  // what the poller was asked for
-    bool heard = false;    // by a level poller, of its end while it was not received from: it need not say so again
+    bool end_reported =
+        false;  // by a level poller, of its end while it was not received from: it need not say so again
   };
   static_assert(sizeof(Stream) == 64);
   struct Watch : SlotLinks {
@@ -168,7 +169,7 @@ class ReadinessEngine final : public Engine {
   void release_stream(Stream& stream, bool detach);
 
   void dispatch(const PollEvent& event);
-  [[gnu::noinline]] void dispatch_slow_path(size_t count);
+  [[gnu::noinline]] void dispatch_measured_or_batched(size_t count);
   [[gnu::noinline]] void dispatch_rest(const PollEvent& event);
   // A stream registered for writing too is told of both at once; that means nothing unless it is stalled.
   static bool only_readable(const Stream& stream, uint32_t readiness) {
@@ -181,9 +182,9 @@ class ReadinessEngine final : public Engine {
   bool deliver(Stream& stream, Buffer bytes, size_t size, bool full);
   [[gnu::noinline]] void read_turn(Stream& stream, bool more);
   [[gnu::noinline]] bool read_failed(Stream& stream, int error);
-  [[gnu::noinline]] void follow_interest(Stream& stream);
+  [[gnu::noinline]] void update_interest(Stream& stream);
   void list_ready(Stream& stream);
-  void look_for_end(Stream& stream);
+  void report_if_gone(Stream& stream);
   void end_with_pending(Stream& stream);
   size_t serve_ready_list();
   Buffer take_early(const Stream& stream);
@@ -199,8 +200,8 @@ class ReadinessEngine final : public Engine {
     dirty_.push_back(&stream);
     unfinished_ = true;
   }
-  [[gnu::noinline]] size_t send_slow(StreamId id, Buffer& bytes);
-  [[gnu::noinline]] size_t send_copy_slow(Stream& stream, std::string_view bytes);
+  [[gnu::noinline]] size_t send_to_any(StreamId id, Buffer& bytes);
+  [[gnu::noinline]] size_t send_copy_after_files(Stream& stream, std::string_view bytes);
   void flush_dirty() {
     if (unfinished_) [[unlikely]]
       flush_all();
@@ -208,16 +209,16 @@ class ReadinessEngine final : public Engine {
   [[gnu::noinline]] void flush_all();
   bool flush(Stream& stream);
   bool send_in_batch(Stream& stream, std::string_view bytes);
-  void sent(Stream& stream, uint32_t outcome);
+  void finish_send(Stream& stream, uint32_t outcome);
   void finish_sends_in_flight();
   void run_before_wait();
-  void flush_for_good();
+  void flush_before_shut();
   [[gnu::noinline]] bool flush_rest(Stream& stream, ssize_t sent, size_t offered_bytes);
   int send_queue(Stream& stream, bool& progress);
   void put_off(Stream& stream);
   void serve_put_off();
   int send_parts(Stream& stream, bool& progress);
-  int account(Stream& stream, ssize_t count, size_t offered_bytes);
+  int take_send_result(Stream& stream, ssize_t count, size_t offered_bytes);
   bool fail_output(Stream& stream, int error);
   bool after_output(Stream& stream, bool progress);
 
@@ -231,10 +232,10 @@ class ReadinessEngine final : public Engine {
   void resume_feeder(Stream& to);
   void end_forward(Forward& forward);
 
-  [[gnu::noinline]] TimePoint begin_unfinished(TimePoint deadline);
-  [[gnu::noinline]] size_t finish();
+  [[gnu::noinline]] TimePoint prepare_wait(TimePoint deadline);
+  [[gnu::noinline]] size_t finish_turn();
   bool has_work() const;
-  void settle();
+  void update_unfinished();
   size_t deliver_last_completions();
 
   static constexpr size_t kMaxPollEvents = 256;
@@ -249,14 +250,14 @@ class ReadinessEngine final : public Engine {
   std::unique_ptr<Poller> poller_;
   TimePoint* woke_at_ = nullptr;  // null: nobody asks
   Duration* worked_ = nullptr;
-  size_t slow_path_from_ = 0;  // how many events of a wait need more than to be dispatched
+  size_t measured_or_batched_from_ = 0;  // how many events of a wait need more than to be dispatched
   bool edge_ = false;
   bool has_poller_send_ = false;  // though not all the time
   size_t sends_in_flight_ = 0;    // of which nothing was heard yet
   bool batches_sends_ = false;    // small ones are given to the poller now, since other events of this turn are to come
   bool shutting_ = false;
-  bool unfinished_ = false;  // something waits on a list below, or a listener is paused
-  bool told_ = false;        // something was reported before the wait
+  bool unfinished_ = false;   // something waits on a list below, or a listener is paused
+  bool called_back_ = false;  // something was reported before the wait
   bool serving_put_off_ = false;
   size_t bulk_budget_ = kBulkTurnBytes;  // what this turn has left
   std::deque<StreamId> put_off_;         // the longest first; of those that have kPutOff

@@ -92,7 +92,8 @@ bool ReadinessEngine::read_much(Stream& stream) {
     if (read_once(*stream)) [[unlikely]]
       read_turn(*stream, true);
   } else if ((event.readiness & kSent) != 0) {
-    if (static_cast<uint16_t>(stream->generation) == event.key >> kGenerationShift) sent(*stream, event.readiness);
+    if (static_cast<uint16_t>(stream->generation) == event.key >> kGenerationShift)
+      finish_send(*stream, event.readiness);
   } else {
     dispatch_rest(event);
   }
@@ -101,7 +102,7 @@ bool ReadinessEngine::read_much(Stream& stream) {
 
 // Slow path: somebody measures turns, or the poller takes sends. While further events of this turn follow, small sends
 // are given to the poller, which makes one system call for a batch of them; the last event's answer is sent at once.
-void ReadinessEngine::dispatch_slow_path(size_t count) {
+void ReadinessEngine::dispatch_measured_or_batched(size_t count) {
   if (woke_at_ != nullptr) *woke_at_ = monotonic_now();
   for (size_t i = 0; i < count; ++i) {
     batches_sends_ = i + 1 < count && poller_->takes_sends();
@@ -111,47 +112,47 @@ void ReadinessEngine::dispatch_slow_path(size_t count) {
 
 size_t ReadinessEngine::wait(TimePoint deadline) {
   if (unfinished_) [[unlikely]]
-    deadline = begin_unfinished(deadline);
+    deadline = prepare_wait(deadline);
   ++stats_.waits;
   size_t count = poller_->wait(events_, deadline);
   stats_.events += count;
-  if (count >= slow_path_from_) {
-    dispatch_slow_path(count);
+  if (count >= measured_or_batched_from_) {
+    dispatch_measured_or_batched(count);
   } else {
     for (size_t i = 0; i < count; ++i) dispatch(events_[i]);
   }
   if (unfinished_) [[unlikely]]
-    count += finish();
+    count += finish_turn();
   return count;
 }
 
 // Before the wait: runs what was to be done then, flushes, and takes the streams that are on the ready list now; who
 // joins it later waits a turn. Returns how long the wait may last.
-TimePoint ReadinessEngine::begin_unfinished(TimePoint deadline) {
-  told_ = false;
+TimePoint ReadinessEngine::prepare_wait(TimePoint deadline) {
+  called_back_ = false;
   const TimePoint began = worked_ == nullptr ? TimePoint() : monotonic_now();
   run_before_wait();
   flush_all();
   if (worked_ != nullptr) *worked_ += monotonic_now() - began;
   // Whoever was told something may have set a timer since the deadline was given.
-  const bool busy = told_ || has_work();
-  unfinished_ = unfinished_ || told_;  // so that it is counted
+  const bool busy = called_back_ || has_work();
+  unfinished_ = unfinished_ || called_back_;  // so that it is counted
   serving_.swap(ready_);
   return busy ? kPollOnly : std::min(deadline, listeners_.next_resume());
 }
 
 void ReadinessEngine::run_before_wait() {
-  for (auto& task : std::exchange(before_wait_, {})) told_ = task() || told_;
+  for (auto& task : std::exchange(before_wait_, {})) called_back_ = task() || called_back_;
 }
 
-size_t ReadinessEngine::finish() {
+size_t ReadinessEngine::finish_turn() {
   listeners_.resume(monotonic_now());
   size_t count = serve_ready_list();
   flush_all();
   serve_put_off();
   count += deliver_last_completions();
-  settle();
-  return count + (std::exchange(told_, false) ? 1 : 0);
+  update_unfinished();
+  return count + (std::exchange(called_back_, false) ? 1 : 0);
 }
 
 bool ReadinessEngine::has_work() const {
@@ -159,7 +160,7 @@ bool ReadinessEngine::has_work() const {
          !before_wait_.empty() || listeners_.has_last_completions();
 }
 
-void ReadinessEngine::settle() { unfinished_ = has_work() || listeners_.next_resume() != kNever; }
+void ReadinessEngine::update_unfinished() { unfinished_ = has_work() || listeners_.next_resume() != kNever; }
 
 // A stream that is ready for more than plain reading, or was not being read.
 void ReadinessEngine::stream_ready(Stream& stream, uint32_t readiness) {
@@ -170,21 +171,21 @@ void ReadinessEngine::stream_ready(Stream& stream, uint32_t readiness) {
   if (stream.output & kConnecting) return finish_connect(stream, take_socket_error(stream.fd));
   if ((stream.output & kStalled) && (readiness & (kWritable | kBroken))) {
     stream.output &= static_cast<uint16_t>(~kStalled);
-    if (!edge_) follow_interest(stream);
+    if (!edge_) update_interest(stream);
     make_dirty(stream);
   }
   if (!(readiness & (kReadable | kHangup))) return;
   if (!edge_ && !(stream.interest & kReadable)) {
-    stream.heard = true;
-    follow_interest(stream);
+    stream.end_reported = true;
+    update_interest(stream);
   }
   if ((stream.input & (kReceiving | kListed | kWaiting)) == kReceiving) return read_turn(stream, false);
-  if (!(stream.input & kReceiving)) look_for_end(stream);
+  if (!(stream.input & kReceiving)) report_if_gone(stream);
 }
 
 // Something has come on a stream that nobody receives from. If an error is next to be received, it is taken out of the
 // socket here, and kept.
-void ReadinessEngine::look_for_end(Stream& stream) {
+void ReadinessEngine::report_if_gone(Stream& stream) {
   const bool known = (stream.input & kGone) != 0;
   if ((edge_ && !known) || queued(stream) > 0) return;
   const bool early = pending_deliveries_.contains(stream.slot);
@@ -208,19 +209,19 @@ void ReadinessEngine::receive(StreamId id, bool on) {
   bool receiving = on && !(stream->input & kInputOver);
   if (!on && (stream->input & (kReceiving | kGone)) == (kReceiving | kGone)) list_ready(*stream);
   stream->input = static_cast<uint8_t>(receiving ? stream->input | kReceiving : stream->input & ~kReceiving);
-  stream->heard = stream->heard && !receiving;
-  if (!edge_) follow_interest(*stream);
+  stream->end_reported = stream->end_reported && !receiving;
+  if (!edge_) update_interest(*stream);
   if (receiving && (stream->input & kUnread)) list_ready(*stream);
 }
 
 // On a level poller interest follows what is wanted, or it would report for ever what nobody takes; of an
 // edge-triggered one it only grows.
-void ReadinessEngine::follow_interest(Stream& stream) {
+void ReadinessEngine::update_interest(Stream& stream) {
   if (!stream.polled) return;
   uint32_t interest = edge_ ? stream.interest : 0U;
   if ((stream.input & (kReceiving | kWaiting)) == kReceiving) interest |= kReadable;
   if (stream.output & kStalled) interest |= kWritable;
-  if (!edge_ && !stream.heard && !(stream.input & kInputOver)) interest |= kFailed;
+  if (!edge_ && !stream.end_reported && !(stream.input & kInputOver)) interest |= kFailed;
   if (interest == stream.interest) return;
   stream.interest = static_cast<uint8_t>(interest);
   poller_->modify(stream.fd, key(stream), interest, edge_);
@@ -246,7 +247,7 @@ size_t ReadinessEngine::serve_ready_list() {
     } else if ((stream->input & (kReceiving | kUnread)) == (kReceiving | kUnread)) {
       if (pending_deliveries_.empty() || deliver_pending(*stream)) read_turn(*stream, false);
     } else if (!wanted) {
-      look_for_end(*stream);
+      report_if_gone(*stream);
     }
     flush_dirty();
   }
@@ -258,7 +259,7 @@ void ReadinessEngine::end_with_pending(Stream& stream) {
   const std::error_code error = errno_code(std::exchange(stream.pending_error, 0));
   if (stream.output & kConnecting) return finish_connect(stream, error);
   stream.input = static_cast<uint8_t>((stream.input | kInputOver) & ~kReceiving);
-  if (!edge_) follow_interest(stream);
+  if (!edge_) update_interest(stream);
   stream.events->on_receive_end(error);
 }
 
@@ -279,7 +280,7 @@ bool ReadinessEngine::read_failed(Stream& stream, int error) {
   stream.input &= static_cast<uint8_t>(~kUnread);
   if (error == EAGAIN) return false;
   stream.input = static_cast<uint8_t>((stream.input | kInputOver) & ~kReceiving);
-  if (!edge_) follow_interest(stream);
+  if (!edge_) update_interest(stream);
   stream.events->on_receive_end(error == 0 ? std::error_code{} : errno_code(error));
   return false;
 }
@@ -293,10 +294,10 @@ size_t ReadinessEngine::send(StreamId id, Buffer&& bytes) {
       return stream.out.size();
     }
   }
-  return send_slow(id, bytes);
+  return send_to_any(id, bytes);
 }
 
-size_t ReadinessEngine::send_slow(StreamId id, Buffer& bytes) {
+size_t ReadinessEngine::send_to_any(StreamId id, Buffer& bytes) {
   Stream* stream = find(id);
   if (stream == nullptr || (stream->output & kOutputOver)) return 0;
   if (stream->output & kFiles) {
@@ -312,13 +313,13 @@ size_t ReadinessEngine::send_copy(StreamId id, std::string_view bytes) {
   Stream* stream = find(id);
   if (stream == nullptr) return 0;
   if (stream->output & (kOutputOver | kFiles)) [[unlikely]]
-    return send_copy_slow(*stream, bytes);
+    return send_copy_after_files(*stream, bytes);
   stream->out.append(bytes);
   make_dirty(*stream);
   return stream->out.size();
 }
 
-size_t ReadinessEngine::send_copy_slow(Stream& stream, std::string_view bytes) {
+size_t ReadinessEngine::send_copy_after_files(Stream& stream, std::string_view bytes) {
   if (stream.output & kOutputOver) return 0;
   files_.at(stream.slot).append(bytes);
   return held_bytes(stream);
@@ -332,11 +333,11 @@ void ReadinessEngine::flush_all() {
     if (dirty_[i]->dirty) flush(*dirty_[i]);
   }
   dirty_.erase(dirty_.begin(), dirty_.begin() + static_cast<ptrdiff_t>(count));
-  settle();
+  update_unfinished();
 }
 
 // What the poller was given to send is out, or how it failed.
-void ReadinessEngine::sent(Stream& stream, uint32_t outcome) {
+void ReadinessEngine::finish_send(Stream& stream, uint32_t outcome) {
   const auto count = static_cast<uint16_t>(outcome & kSendOutcomeMask);
   const bool failed = (outcome & kSendFailed) != 0;
   ++stats_.sends;

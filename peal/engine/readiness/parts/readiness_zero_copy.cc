@@ -78,7 +78,7 @@ bool ReadinessEngine::forward(StreamId from_id, StreamId to_id) {
   feeds_[to_id.slot] = forward;
   to->output |= kFed;
   from->input |= kReceiving | kForwarding | kUnread;
-  if (!edge_) follow_interest(*from);
+  if (!edge_) update_interest(*from);
   list_ready(*from);
   return true;
 }
@@ -97,7 +97,7 @@ void ReadinessEngine::forward_turn(Stream& from) {
     Stream& to = streams_[forward.to.slot];
     if ((to.output & kStalled) || queued(to) > 0) {
       from.input |= kWaiting | kUnread;
-      if (!edge_) follow_interest(from);
+      if (!edge_) update_interest(from);
       return;
     }
     TransferResult moved = forward.pipe.fill(from.fd);
@@ -139,7 +139,7 @@ void ReadinessEngine::resume_feeder(Stream& to) {
     if (feed->pipe.held_bytes() == 0) end_forward(*feed);
   } else if ((from->input & kWaiting) && !(to.output & kStalled) && queued(to) == 0) {
     from->input &= static_cast<uint8_t>(~kWaiting);
-    if (!edge_) follow_interest(*from);
+    if (!edge_) update_interest(*from);
     list_ready(*from);
   }
 }
@@ -149,7 +149,7 @@ void ReadinessEngine::end_forward(Forward& forward) {
   Stream* from = streams_.find(forward.from.slot, forward.from.generation);
   if (from != nullptr && (from->input & kForwarding)) {
     from->input = static_cast<uint8_t>((from->input | kUnread) & ~(kReceiving | kForwarding | kWaiting));
-    if (!edge_) follow_interest(*from);
+    if (!edge_) update_interest(*from);
   }
   if (forward.pipe.held_bytes() > 0) return;
   forward.pipe.close();

@@ -29,7 +29,7 @@ class SendBatch {
   }
   bool empty() const { return sends_ == 0; }
   // The trip is made. True when they were late, so that batching pauses.
-  bool leave(uint64_t now) {
+  bool finish(uint64_t now) {
     sends_ = 0;
     if (now - began_ <= kLateCycles) [[likely]]
       return false;

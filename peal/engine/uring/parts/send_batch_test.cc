@@ -16,7 +16,7 @@ class SendBatchTest : public testing::Test {
   bool play_turn(uint64_t cycles) {
     batch.add(now);
     now += cycles;
-    return batch.leave(now);
+    return batch.finish(now);
   }
   unsigned wait_out_the_pause(uint64_t cycles_per_turn) {
     unsigned turns = 0;
@@ -31,7 +31,7 @@ class SendBatchTest : public testing::Test {
 TEST_F(SendBatchTest, trip_is_due_when_it_is_full) {
   for (unsigned i = 1; i < SendBatch::kMostSends; ++i) EXPECT_FALSE(batch.add(now));
   EXPECT_TRUE(batch.add(now));
-  EXPECT_FALSE(batch.leave(now));
+  EXPECT_FALSE(batch.finish(now));
   EXPECT_TRUE(batch.empty());
   EXPECT_FALSE(batch.add(now));
 }

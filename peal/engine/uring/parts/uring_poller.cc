@@ -95,7 +95,7 @@ Result<void> UringPoller::add(int fd, uint64_t key, uint32_t interest, bool edge
 void UringPoller::modify(int fd, uint64_t key, uint32_t interest, bool edge) {
   PEAL_ASSERT(edge, "what fd {} is polled for, level-triggered, is changed", fd);
   cancel(key);
-  settle();
+  finish_removals();
   arm(fd, key, interest, true);
 }
 
@@ -108,7 +108,7 @@ void UringPoller::remove(int /*fd*/, uint64_t key) {
   }
   if (!armed) return;
   cancel(key);
-  settle();
+  finish_removals();
 }
 
 void UringPoller::close(Fd fd, uint64_t key) {
@@ -127,7 +127,7 @@ void UringPoller::send(int fd, uint64_t key, std::string_view bytes) {
   if (batch_.add(CycleClock::stamp())) enter_kernel(publish(), 0, 0, nullptr, 0);
 }
 
-void UringPoller::settle() {
+void UringPoller::finish_removals() {
   constexpr int kMostIdle = 10'000;
   for (int idle = 0; cancels_ > 0; ++idle) {
     PEAL_ASSERT(idle < kMostIdle, "{} polls of a ring do not end", cancels_);
@@ -144,7 +144,7 @@ void UringPoller::rearm_levels() {
     Level& level = found->second;
     if (level.armed) {
       cancel(key);
-      settle();
+      finish_removals();
     }
     arm(level.fd, key, level.interest, level.edges);
     level.armed = true;
@@ -170,17 +170,17 @@ void UringPoller::set_alarm(TimePoint at) {
   ++alarms_;
 }
 
-void UringPoller::leave_in_batch() {
-  if (!batch_.leave(CycleClock::stamp())) return;
+void UringPoller::end_batch() {
+  if (!batch_.finish(CycleClock::stamp())) return;
   takes_sends_ = false;
-  needs_slow_path_ = true;
+  has_pending_work_ = true;
 }
 
 [[gnu::always_inline]] inline unsigned UringPoller::publish() {
   io_uring_sq& sq = ring_->sq;
   if (sq.sqe_head != sq.sqe_tail) {
     if (!batch_.empty()) [[unlikely]]
-      leave_in_batch();
+      end_batch();
     sq.sqe_head = sq.sqe_tail;
     io_uring_smp_store_release(sq.ktail, sq.sqe_tail);
   }
@@ -197,7 +197,7 @@ int UringPoller::enter_kernel(unsigned submit, unsigned least, unsigned flags, c
   return result;
 }
 
-int UringPoller::enter_until(unsigned submit, TimePoint deadline) {
+int UringPoller::submit_and_wait_until(unsigned submit, TimePoint deadline) {
   const unsigned flags = IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG | (takes_absolute_time_ ? kEnterAbsTimer : 0U);
   Duration time = deadline.time_since_epoch();
   if (!takes_absolute_time_) time = std::max(deadline - monotonic_now(), Duration::zero());
@@ -211,7 +211,7 @@ int UringPoller::enter_until(unsigned submit, TimePoint deadline) {
 // Submits what is queued and waits until `deadline`, unless there is something to tell already. In one trip the kernel
 // handles 20 of what is due (since Linux 6.13). A turn that waits takes these, for they are warm; one that does not has
 // work of its own, which would come as often as 20 events: it takes all that is due, up to `room`.
-void UringPoller::enter(TimePoint deadline, size_t room) {
+void UringPoller::submit_and_wait(TimePoint deadline, size_t room) {
   const unsigned submit = publish();
   if (deadline == TimePoint::min() || pending_taken_ < pending_completions_.size() ||
       io_uring_cq_ready(ring_.get()) > 0) {
@@ -228,7 +228,7 @@ void UringPoller::enter(TimePoint deadline, size_t room) {
   } else if (deadline == kNever) {
     enter_kernel(submit, 1, IORING_ENTER_GETEVENTS, nullptr, 0);
   } else {
-    enter_until(submit, deadline);
+    submit_and_wait_until(submit, deadline);
   }
 }
 
@@ -244,16 +244,17 @@ size_t UringPoller::drain_ring() {
   for (unsigned i = 0; i < count; ++i, ++head) {
     const io_uring_cqe& cqe = cq.cqes[head & cq.ring_mask];
     const Completion completion{cqe.user_data, cqe.res, cqe.flags};
-    if (is_own(completion)) continue;
+    if (handle_own(completion)) continue;
     pending_completions_.push_back(completion);
-    needs_slow_path_ = true;
+    has_pending_work_ = true;
   }
   io_uring_smp_store_release(cq.khead, head);
   return count;
 }
 
 // Fills `events` from `count` on; how many there are then. `plain`: what goes on after its event is polled for edges.
-[[gnu::always_inline]] inline size_t UringPoller::take(PollEvent* events, size_t count, size_t room, bool plain) {
+[[gnu::always_inline]] inline size_t UringPoller::take_events(PollEvent* events, size_t count, size_t room,
+                                                              bool plain) {
   io_uring_cq& cq = ring_->cq;
   const io_uring_cqe* const cqes = cq.cqes;
   const unsigned mask = cq.ring_mask;
@@ -265,7 +266,7 @@ size_t UringPoller::drain_ring() {
       events[count++] = {.readiness = readiness_of(cqe.res), .key = cqe.user_data};
     } else if (is_send(cqe.user_data)) {
       events[count++] = {.readiness = outcome_of(cqe.res), .key = cqe.user_data - kPollerKeyBit};
-    } else if (tell({cqe.user_data, cqe.res, cqe.flags}, events[count])) {
+    } else if (make_event({cqe.user_data, cqe.res, cqe.flags}, events[count])) {
       ++count;
     }
   }
@@ -274,33 +275,33 @@ size_t UringPoller::drain_ring() {
 }
 
 size_t UringPoller::wait(std::span<PollEvent> events, TimePoint deadline) {
-  if (deadline != kNever || needs_slow_path_) [[unlikely]]
-    return wait_slow_path(events, deadline);
+  if (deadline != kNever || has_pending_work_) [[unlikely]]
+    return wait_with_pending_work(events, deadline);
   const unsigned submit = publish();
   if (submit > 0 || io_uring_cq_ready(ring_.get()) == 0) [[likely]]
     enter_kernel(submit, 1, IORING_ENTER_GETEVENTS, nullptr, 0);
-  return take(events.data(), 0, events.size(), true);
+  return take_events(events.data(), 0, events.size(), true);
 }
 
 // With a deadline, or something to arm again, or what was put aside.
-size_t UringPoller::wait_slow_path(std::span<PollEvent> events, TimePoint deadline) {
+size_t UringPoller::wait_with_pending_work(std::span<PollEvent> events, TimePoint deadline) {
   if (!to_rearm_.empty()) rearm_levels();
   if (deadline != kNever && alarm_.ends_by(deadline, [this](TimePoint at) { set_alarm(at); })) deadline = kNever;
-  enter(deadline, events.size());
+  submit_and_wait(deadline, events.size());
   size_t count = 0;
   while (pending_taken_ < pending_completions_.size() && count < events.size()) {
-    if (tell(pending_completions_[pending_taken_++], events[count])) ++count;
+    if (make_event(pending_completions_[pending_taken_++], events[count])) ++count;
   }
-  count = take(events.data(), count, events.size(), edged_levels_ == 0);
+  count = take_events(events.data(), count, events.size(), edged_levels_ == 0);
   if (count > 0 && batch_.paused()) batch_.count_turn(CycleClock::stamp());
   takes_sends_ = !batch_.paused();
-  needs_slow_path_ =
+  has_pending_work_ =
       pending_taken_ < pending_completions_.size() || !to_rearm_.empty() || edged_levels_ > 0 || batch_.paused();
   return count;
 }
 
 // Completions of which nobody outside hears.
-bool UringPoller::is_own(const Completion& completion) {
+bool UringPoller::handle_own(const Completion& completion) {
   switch (completion.tag) {
     case kAlarmTag:
       alarm_.rang();
@@ -326,14 +327,14 @@ bool UringPoller::is_own(const Completion& completion) {
 }
 
 // False when there is nothing to tell of it.
-bool UringPoller::tell(const Completion& completion, PollEvent& event) {
+bool UringPoller::make_event(const Completion& completion, PollEvent& event) {
   if (is_send(completion.tag)) {
     event = {.readiness = outcome_of(completion.result), .key = completion.tag - kPollerKeyBit};
     return true;
   }
-  if (is_own(completion)) return false;
+  if (handle_own(completion)) return false;
   auto found = levels_.find(completion.tag);
-  if (found != levels_.end()) return tell_level(found->second, completion, event);
+  if (found != levels_.end()) return make_level_event(found->second, completion, event);
   event = {.readiness = completion.result < 0 ? uint32_t{POLLERR} : readiness_of(completion.result),
            .key = completion.tag};
   if ((completion.flags & IORING_CQE_F_MORE) == 0) event.readiness |= kRegistrationLost;
@@ -342,7 +343,7 @@ bool UringPoller::tell(const Completion& completion, PollEvent& event) {
 
 // The kernel adds POLLRDHUP to what anybody asks for. Where nobody reads, a FIN is not wanted and stays true: then the
 // next request waits for a change.
-bool UringPoller::tell_level(Level& level, const Completion& completion, PollEvent& event) {
+bool UringPoller::make_level_event(Level& level, const Completion& completion, PollEvent& event) {
   level.armed = (completion.flags & IORING_CQE_F_MORE) != 0;
   uint32_t told = completion.result < 0 ? uint32_t{POLLERR} : readiness_of(completion.result);
   if ((level.interest & kReadable) == 0) told &= ~uint32_t{POLLRDHUP};
@@ -352,7 +353,7 @@ bool UringPoller::tell_level(Level& level, const Completion& completion, PollEve
   if (!edges && level.edges) --edged_levels_;
   level.edges = edges;
   to_rearm_.push_back(completion.tag);
-  needs_slow_path_ = true;
+  has_pending_work_ = true;
   event = {.readiness = told, .key = completion.tag};
   return !edges;
 }

@@ -46,7 +46,7 @@ class UringPoller final : public Poller {
   void modify(int fd, uint64_t key, uint32_t interest, bool edge) override;
   void remove(int fd, uint64_t key) override;
   void close(Fd fd, uint64_t key) override;
-  void settle() override;
+  void finish_removals() override;
   void send(int fd, uint64_t key, std::string_view bytes) override;
   size_t wait(std::span<PollEvent> events, TimePoint deadline) override;
   bool is_edge_triggered() const override { return true; }
@@ -78,16 +78,16 @@ class UringPoller final : public Poller {
   void set_alarm(TimePoint at);
 
   unsigned publish();
-  [[gnu::noinline]] void leave_in_batch();
+  [[gnu::noinline]] void end_batch();
   int enter_kernel(unsigned submit, unsigned least, unsigned flags, const void* argument, size_t size);
-  int enter_until(unsigned submit, TimePoint deadline);
-  void enter(TimePoint deadline, size_t room);
+  int submit_and_wait_until(unsigned submit, TimePoint deadline);
+  void submit_and_wait(TimePoint deadline, size_t room);
   size_t drain_ring();
-  [[gnu::noinline]] size_t wait_slow_path(std::span<PollEvent> events, TimePoint deadline);
-  size_t take(PollEvent* events, size_t count, size_t room, bool plain);
-  [[gnu::noinline]] bool tell(const Completion& completion, PollEvent& event);
-  bool tell_level(Level& level, const Completion& completion, PollEvent& event);
-  bool is_own(const Completion& completion);
+  [[gnu::noinline]] size_t wait_with_pending_work(std::span<PollEvent> events, TimePoint deadline);
+  size_t take_events(PollEvent* events, size_t count, size_t room, bool plain);
+  [[gnu::noinline]] bool make_event(const Completion& completion, PollEvent& event);
+  bool make_level_event(Level& level, const Completion& completion, PollEvent& event);
+  bool handle_own(const Completion& completion);
 
   static constexpr unsigned kRequests = 512;
   // The kernel finds the request of a key in a table with a row for 32 of these, at most 256.
@@ -104,7 +104,7 @@ class UringPoller final : public Poller {
   std::vector<uint64_t> to_rearm_;               // keys of levels to be armed again
   std::vector<Completion> pending_completions_;  // taken off the ring before the next wait; oldest first
   size_t pending_taken_ = 0;
-  bool needs_slow_path_ = false;  // there is something on one of these, or turns are counted
+  bool has_pending_work_ = false;  // there is something on one of these, or turns are counted
   SendBatch batch_;
   DeadlineAlarm alarm_;
   size_t alarms_ = 0;

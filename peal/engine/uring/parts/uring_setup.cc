@@ -31,7 +31,7 @@ UringPoller::UringPoller() : ring_(std::make_unique<io_uring>()) {
 
 UringPoller::~UringPoller() {
   if (!has_ring_) return;
-  settle();
+  finish_removals();
   io_uring_queue_exit(ring_.get());
 }
 
@@ -54,7 +54,7 @@ int UringPoller::set_up() {
   if (io_uring_register_ring_fd(ring_.get()) == 1) enter_flags_ |= IORING_ENTER_REGISTERED_RING;
   // Waiting for clients is not waiting for a disk.
   if (parameters.features & kFeatureNoIowait) enter_flags_ |= kEnterNoIowait;
-  takes_absolute_time_ = enter_until(0, TimePoint()) != -EINVAL;
+  takes_absolute_time_ = submit_and_wait_until(0, TimePoint()) != -EINVAL;
   probing_ = false;
   return 0;
 }
