@@ -113,7 +113,10 @@ Result<Fd> take_lock(const std::string& path) {
     const bool is_private = S_ISREG(facts.st_mode) && (facts.st_mode & 077) == 0 && facts.st_nlink <= 1;
     const bool is_ours = facts.st_uid == ::geteuid() && facts.st_size == 0;
     if (!is_private || !is_ours) return Fd();
-    if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return errno == EWOULDBLOCK ? fail(EADDRINUSE) : Result<Fd>(Fd());
+    if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EWOULDBLOCK) return fail(EADDRINUSE);
+      return Fd();
+    }
     struct stat now{};
     if (::lstat(path.c_str(), &now) == 0 && same_file(facts, now)) return file;
   }

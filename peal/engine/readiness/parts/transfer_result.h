@@ -37,7 +37,8 @@ TransferResult move_bytes(size_t wanted, Call call) {
   const bool may_be_raised = error == EPIPE || (error == 0 && static_cast<size_t>(count) < wanted);
   if (may_be_raised && sigismember(&before, SIGPIPE) == 0) ::sigtimedwait(&pipe, nullptr, &at_once);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return {count < 0 ? 0 : static_cast<size_t>(count), error};
+  const size_t bytes = count < 0 ? 0 : static_cast<size_t>(count);
+  return {bytes, error};
 }
 
 }  // namespace peal::detail
