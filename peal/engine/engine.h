@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine: the one seam to the kernel. Only an engine knows epoll or io_uring, and nothing above may ask which it has.
+// Engine: the only interface between peal and the kernel. Only an engine knows epoll or io_uring, and no code above may
+// ask which engine it has.
 //
-// An engine is a proactor and belongs to one loop: its owner says what it wants done, the engine does it and reports
-// completions through the *Events interfaces below. The rules every engine keeps:
-//   - now() and waker() may be called at any time; bind(), adopt_listener() and local_address() of a listener before
-//     open(), too; everything else only between open() and shut(), on the thread that called open(). The one call legal
-//     from any thread is Waker::wake().
-//   - No completion is ever delivered inside a call down: all come from wait() (and the last ones from shut()).
-//   - Ids are generation-checked. After close(), stop() or unwatch() the id is dead: a later call with it does nothing
-//     and is counted (EngineStats::stale_calls), and nothing more of it is reported but its one last completion.
-//   - An *Events object must live until that last completion: on_closed, on_detached, on_accept_stopped, on_unwatched.
-//     It may destroy itself inside it.
-//   - A call up may make any call down, about its own stream too.
+// An engine is a proactor and belongs to one loop. Its owner calls Engine to start operations ("calls down"). The
+// engine carries them out and reports completions through the *Events interfaces below ("calls up"). Every engine keeps
+// these rules:
+//   - now() and waker() may be called at any time. bind(), adopt_listener(), stop() and local_address() of a listener
+//     may be called before open(), too. Everything else may be called only between open() and shut(), on the thread
+//     that called open(). Waker::wake() is the only call that any thread may make.
+//   - No completion is ever delivered inside a call down: all come from wait(), and the last ones from shut().
+//   - Ids carry a generation that is checked. After close(), stop() or unwatch() the id is dead: a later call with it
+//     does nothing and is counted (EngineStats::stale_calls). Only its last completion is still reported.
+//   - An *Events object must live until its last completion: on_closed, on_detached, on_accept_stopped, on_unwatched.
+//     It may destroy itself inside that call.
+//   - A call up may make any call down, even one for its own stream.
 #pragma once
 
 #include <cstddef>
@@ -37,33 +39,38 @@ namespace peal {
 using ListenerId = EngineId<struct ListenerTag>;
 using WatchId = EngineId<struct WatchTag>;
 
-// The names of a network that is not the world's.
+// Maps host names to addresses, for an engine that has a network of its own, as the simulator has.
 using NameTable = std::map<std::string, std::vector<SocketAddress>, std::less<>>;
 
+// Implemented by the owner of a listener. The object must live until on_accept_stopped() is called.
 class AcceptEvents {
  public:
-  // A connection was accepted. It reads nothing until somebody adopts it.
+  // Delivers an accepted connection. Nothing is read from it until the callee or a later owner adopts it.
   virtual void on_accepted(LooseStream stream) = 0;
-  // Last completion after stop(): the listening socket is closed. Everything accepted late came before it.
+  // Is the last completion after stop(): the listening socket is closed. Connections that were accepted after stop()
+  // have been delivered before.
   virtual void on_accept_stopped() = 0;
 
  protected:
   ~AcceptEvents() = default;
 };
 
+// Implemented by the owner of a watch. The object must live until on_unwatched() is called.
 class WatchEvents {
  public:
-  // The fd is ready for what was asked. An error or a hang-up counts as both, as far as both were asked; a FIN is
-  // something to read and says nothing of writing. Level-triggered: told again while it stays ready.
+  // Reports that the fd is ready for what watch() asked for. An error or a hang-up makes it both readable and writable,
+  // as far as both were asked for. A FIN makes it readable only. Reports are level-triggered: they are repeated in each
+  // wait() while the fd stays ready.
   virtual void on_ready(bool readable, bool writable) = 0;
-  // Last completion after unwatch(): the fd may be closed.
+  // Is the last completion after unwatch(): from now on the fd may be closed.
   virtual void on_unwatched() = 0;
 
  protected:
   ~WatchEvents() = default;
 };
 
-// Ends the engine's wait from any thread, at any time: it may outlive the engine, and then does nothing.
+// Waker: ends the engine's wait() from any thread, at any time. A waker may outlive its engine; then wake() has no
+// effect.
 class Waker {
  public:
   virtual ~Waker() = default;
@@ -71,104 +78,143 @@ class Waker {
 };
 
 struct ListenOptions {
-  int backlog = 4096;         // listen(2); the kernel caps it at net.core.somaxconn
-  bool reuse_port = false;    // SO_REUSEPORT: several listeners share one address
-  bool v6_only = false;       // IPV6_V6ONLY: [::] takes IPv4 too unless told otherwise
-  SocketOptions socket = {};  // set once on the listener, inherited by every accepted stream
+  int backlog = 4096;         // For listen(2). The kernel caps it at net.core.somaxconn.
+  bool reuse_port = false;    // SO_REUSEPORT: several listeners may share one address.
+  bool v6_only = false;       // IPV6_V6ONLY. If false, a listener at [::] accepts IPv4 connections, too.
+  SocketOptions socket = {};  // Set once on the listener; every accepted stream inherits them.
 };
 
-// Of a socket that listens already.
+// Options for a socket that listens already, see Engine::adopt_listener().
 struct AdoptOptions {
   SocketOptions socket = {};
-  bool shared = false;  // other processes accept from it too: one connection a turn, so that they get theirs
+  // True if other processes accept from the socket, too. The engine then accepts one connection a turn, so that the
+  // others get their share.
+  bool shared = false;
 };
 
-// Plain counters since open(); read on the engine's thread.
+// Counters of one engine, from open() on. They are plain integers, to be read on the engine's thread.
 struct EngineStats {
-  uint64_t waits = 0;     // trips into the kernel that may block
-  uint64_t events = 0;    // completions or readiness events handled
-  uint64_t wakeups = 0;   // wake() calls that were noticed
-  uint64_t receives = 0;  // receive completions with bytes
+  uint64_t waits = 0;     // System calls that may block in wait().
+  uint64_t events = 0;    // Completions or readiness events that were handled.
+  uint64_t wakeups = 0;   // Times wait() noticed a wake(). Several wake() calls may count as one.
+  uint64_t receives = 0;  // Receive operations that brought bytes.
   uint64_t received_bytes = 0;
-  uint64_t sends = 0;        // send operations given to the kernel
-  uint64_t short_sends = 0;  // those that left something behind
+  uint64_t sends = 0;        // Send operations given to the kernel.
+  uint64_t short_sends = 0;  // Send operations of which the kernel did not take all bytes.
   uint64_t sent_bytes = 0;
   uint64_t accepts = 0;
-  uint64_t accepts_failed = 0;   // by any error
-  uint64_t accepts_shed = 0;     // accepted with the spare fd and closed at once, the process being out of fds
-  uint64_t accept_pauses = 0;    // times a listener backed off
-  uint64_t accepted_late = 0;    // accepted after stop() was asked
-  uint64_t lost_bytes = 0;       // queued for sending when the engine shut, beyond what the kernel had room for
-  uint64_t stale_calls = 0;      // calls down with a dead id
-  uint64_t stashed_bytes = 0;    // arrived after a pause and were kept for the resume
-  uint64_t file_bytes = 0;       // sent by send_file(); in sent_bytes too
-  uint64_t forwarded_bytes = 0;  // moved by forward(); in neither received_bytes nor sent_bytes
+  uint64_t accepts_failed = 0;   // Accepts that failed, with any error.
+  uint64_t accepts_shed = 0;     // Clients accepted and closed at once, because the process is out of usable fds.
+  uint64_t accept_pauses = 0;    // Times a listener paused because fds or memory had run out.
+  uint64_t accepted_late = 0;    // Connections accepted after stop() was called.
+  uint64_t lost_bytes = 0;       // Bytes still queued for sending when shut() had sent what the kernel had room for.
+  uint64_t stale_calls = 0;      // Calls down with a dead id.
+  uint64_t stashed_bytes = 0;    // Bytes received after a pause and kept for the resume. No engine does that today.
+  uint64_t file_bytes = 0;       // Bytes sent by send_file(). They are counted in sent_bytes, too.
+  uint64_t forwarded_bytes = 0;  // Bytes moved by forward(). They are in neither received_bytes nor sent_bytes.
 };
 
 class Engine : public StreamPort {
  public:
-  // "epoll", "io_uring", ...
+  // Returns the engine's name: "epoll", "io_uring", ...
   virtual std::string_view name() const = 0;
-  // Makes the calling thread the engine's thread and acquires what waits there.
+
+  // Opens the engine and makes the calling thread the engine's thread. Acquires the fds that wait() needs, and fails
+  // with the error of the system call that refused one.
   virtual Result<void> open() = 0;
-  // Sends what is queued as far as the kernel has room, then closes everything, delivering the last completion of each.
-  // On the engine's thread; the engine never opens again.
+
+  // Sends what is queued as far as the kernel has room, then closes everything and delivers every last completion. Must
+  // be called on the engine's thread. The engine can never be opened again.
   virtual void shut() = 0;
 
-  // Binds and listens; accepts nothing yet. EADDRINUSE, EACCES, EADDRNOTAVAIL, EMFILE, ...
+  // Binds a socket and listens; nothing is accepted before accept(). Fails with EADDRINUSE, EACCES, EADDRNOTAVAIL,
+  // EMFILE, and other errors of socket(2), bind(2) and listen(2).
   virtual Result<ListenerId> bind(const SocketAddress& address, const ListenOptions& options) = 0;
-  // Takes over a stream socket that listens already: inherited, or handed over. It is made non-blocking (for whoever
-  // else has it, too) and close-on-exec. Ends as one of bind() does, but its socket file stays. ENOTSOCK, EINVAL: it
-  // does not listen; EOPNOTSUPP: this engine has no fds.
+
+  // Takes over a stream socket that listens already, because it was inherited or passed from another process. Makes it
+  // non-blocking, which all its holders see, and close-on-exec. The listener ends as one of bind() does, except that
+  // the socket file of a unix address is not removed. Errors:
+  // - ENOTSOCK: the fd is no socket;
+  // - EINVAL: the socket does not listen for streams;
+  // - EOPNOTSUPP: this engine works without fds.
   virtual Result<ListenerId> adopt_listener(Fd /*listening*/, const AdoptOptions& /*options*/) {
     return fail(EOPNOTSUPP);
   }
+
   using StreamPort::local_address;
+  // Returns the address at which the listener listens. EBADF: the id is dead.
   virtual Result<SocketAddress> local_address(ListenerId listener) const = 0;
-  // Accepts until told to stop. Running out of fds or memory never ends it: the engine sheds, backs off and counts. Nor
-  // does it end where another holder shuts the socket down (shutdown(2)): that is logged, and tried once a second.
+
+  // Accepts connections until stop(). Running out of fds or memory never ends accepting: the engine closes a few
+  // waiting clients, pauses, and counts both. If another holder calls shutdown(2) for the socket, the engine logs that
+  // and tries again once a second.
   virtual void accept(ListenerId listener, AcceptEvents& events) = 0;
-  // Stops accepting and closes the listening socket; on_accept_stopped follows if accept() was called. Legal before
-  // open(), and after shut() it does nothing.
+
+  // Stops accepting and closes the listening socket. on_accept_stopped() follows if accept() was called. May be called
+  // before open(). After shut() it does nothing.
   virtual void stop(ListenerId listener) = 0;
 
-  // Watches an fd of somebody else's, which must stay open until on_unwatched. Each of several watches of one fd hears
-  // of it. EPERM: nobody can tell when it is ready (a regular file, a folder, /dev/null); EBADF; EMFILE: select beyond
-  // FD_SETSIZE, or no fd left for a second watch; ENOSPC, ENOMEM. Nothing is reported then.
+  // Watches an fd that the caller owns and must keep open until on_unwatched(). If one fd is watched several times,
+  // each watch reports every event. If watch() fails, nothing is ever reported. Errors:
+  // - EPERM: the kernel cannot tell when the fd is ready, as for a regular file, a folder or /dev/null;
+  // - EBADF: the fd is not open;
+  // - EMFILE: select was given an fd of FD_SETSIZE or more, or no fd is left for a second watch of this fd;
+  // - ENOSPC, ENOMEM: the kernel has no room.
   virtual Result<WatchId> watch(int fd, bool readable, bool writable, WatchEvents& events) = 0;
+
+  // Ends the watch. on_unwatched() follows.
   virtual void unwatch(WatchId watch) = 0;
 
-  // A UDP socket bound to `local` (port 0: any), or a unix datagram socket. EADDRINUSE, EACCES, EMFILE, ...; ENODEV: no
-  // such interface; EINVAL: a TTL or a size out of range; EOPNOTSUPP: a unix socket with options that only IP has. The
-  // kernel's, over watch(), unless the engine has a network of its own.
+  // Opens a UDP socket bound to `local`, where port 0 lets the kernel choose one, or a unix datagram socket. The
+  // default implementation uses a socket of the kernel and watch(); an engine with a network of its own overrides it.
+  // Errors:
+  // - EADDRINUSE, EACCES, EMFILE, and others of socket(2) and bind(2);
+  // - ENODEV: an interface named in `options` does not exist;
+  // - EINVAL: a TTL or a buffer size is out of range;
+  // - EOPNOTSUPP: a unix socket with options that only IP has.
   virtual Result<Datagrams*> open_datagrams(const SocketAddress& local, const DatagramOptions& options,
                                             DatagramEvents& events);
 
-  // The names of an engine whose network is its own; null: the world's are good here, asked for by DNS.
+  // Returns the host names of an engine that has a network of its own. Null: names are
+  // those of the real network, resolved by DNS.
   virtual const NameTable* names() const { return nullptr; }
-  // For generators of what need not be secret: the machine's randomness, or that of the engine's own world.
+
+  // Returns a seed for random numbers that need not be secret. It comes from the machine, or from the simulated world
+  // of the engine, which makes it repeatable.
   virtual uint64_t random_seed();
 
-  // Calls `task` once: inside the next wait(), or shut(), before what is queued is sent. There a layer seals what was
-  // sent outside its calls up, and delivers what it has held back. It answers whether it made a call up. Given inside
-  // such a task it is for the wait after this one, which then does not sleep; given while the engine shuts, dropped.
+  // Calls `task` once, inside the next wait() or shut(), before the engine sends what is queued. A layer over the
+  // engine uses it to encrypt what was sent outside of calls up, and to deliver input that it has held back. `task`
+  // returns whether it has made a call up. A task added inside such a task runs in the wait() after this one, and this
+  // wait() does not block. A task added while the engine shuts is dropped.
   virtual void before_wait(std::move_only_function<bool()> task) = 0;
-  // Goes into the kernel, at most until `deadline` (kPollOnly: without blocking), then dispatches. Returns how many
-  // events it handled; a wake() counts as one.
+
+  // Waits in the kernel until an event comes or `deadline` is over, then makes the calls up. With kPollOnly the call
+  // does not block. Returns how many events were handled; a wake() counts as one.
   virtual size_t wait(TimePoint deadline) = 0;
-  // From now on each wait() writes when it came out of the kernel, before it dispatches, and adds up how long it worked
-  // before it went in, on what was due then: one clock read a wait, or three. Any time; once; both outlive the engine.
-  // An engine whose clock stands still while it dispatches need not.
+
+  // Makes each later wait() measure itself. It writes to `woke_at` when it came out of the kernel, before it makes
+  // calls up. To `worked` it adds the time it spent on due work before it went into the kernel. This costs one reading
+  // of the clock for each wait(), or three. May be called at any time, but only once; both variables must outlive the
+  // engine. An engine whose clock stands still during calls up may ignore it.
   virtual void note_waits(TimePoint& /*woke_at*/, Duration& /*worked*/) {}
-  // The engine's clock.
+
+  // Returns the time of the engine's clock.
   virtual TimePoint now() const = 0;
-  // It is the machine's, CLOCK_MONOTONIC.
+
+  // Returns whether the engine's clock is the machine's CLOCK_MONOTONIC, as opposed to simulated time.
   virtual bool keeps_real_time() const { return true; }
+
+  // Returns the waker of this engine, which other threads may keep.
   virtual std::shared_ptr<Waker> waker() = 0;
+
   virtual const EngineStats& stats() const = 0;
 
+  // Deadline for wait() that only asks what is ready.
   static constexpr TimePoint kPollOnly = TimePoint::min();
-  static constexpr size_t kMostDatagramBytes = 65'507;  // UDP over IPv4 (RFC 768, RFC 791)
+
+  // Payload of the largest datagram that UDP over IPv4 can carry (RFC 768, RFC 791).
+  static constexpr size_t kMostDatagramBytes = 65'507;
 };
 
 }  // namespace peal

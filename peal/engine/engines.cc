@@ -20,7 +20,7 @@ struct Maker {
 
 std::string always_supported() { return {}; }
 
-// The first is what "auto" takes: it runs everywhere, and is nowhere far behind another (docs/engines.md).
+// All engines. "auto" makes the first: it runs on every machine and is never far slower than another (docs/engines.md).
 constexpr std::array kMakers{
     Maker{"epoll", always_supported, make_epoll_engine},
     Maker{"io_uring", why_uring_unsupported, make_uring_engine},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one list of the engines over a kernel, by name. The simulator's come from a SimWorld (peal/sim/sim_world.h).
+// The only list of the engines over a kernel, by name. Engines of the simulator come from a SimWorld, which is in
+// peal/sim/sim_world.h.
 #pragma once
 
 #include <memory>
@@ -12,14 +13,15 @@
 
 namespace peal {
 
-// The names make_engine() takes besides "auto"; the first is what that takes.
+// Returns the names that make_engine() takes besides "auto". "auto" stands for the first of them.
 std::span<const std::string_view> engine_names();
 
-// "auto" takes epoll, which runs everywhere. A name takes that engine or fails with Trouble::kUnsupportedEngine. Any
-// thread; the engine's own thread is the one that calls open().
+// Makes the engine of that name. "auto" makes epoll, which runs on every machine. If the name is unknown or the engine
+// cannot run here, fails with Trouble::kUnsupportedEngine. May be called on any thread; the engine's own thread is the
+// one that calls open().
 Result<std::unique_ptr<Engine>> make_engine(std::string_view name);
 
-// Why an engine cannot run on this machine, as one sentence; empty when it can.
+// Returns in one sentence why the engine cannot run on this machine. Empty if it can.
 std::string why_unsupported(std::string_view name);
 
 }  // namespace peal

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// EventWaker: the wake() of an engine that waits in the kernel: an eventfd the wait listens to. Counted, and it owns
-// its fd, so it may outlive the engine. A wake() that nobody has noticed yet makes the next ones cost one exchange.
+// EventWaker: the Waker of an engine that waits in the kernel. wake() writes to an eventfd that the wait listens to.
+// The waker is held by shared_ptr and owns its fd, so it may outlive the engine. If an earlier wake() is not noticed
+// yet, another one costs an atomic exchange and no system call.
 #pragma once
 
 #include <atomic>
@@ -13,27 +14,30 @@ namespace peal::detail {
 
 class EventWaker final : public Waker {
  public:
-  // Opens the eventfd, non-blocking and close-on-exec.
+  // Opens the eventfd, non-blocking and close-on-exec. If that fails, ready() returns the error.
   EventWaker();
 
-  // Any thread, at any time.
+  // Ends the engine's wait(). May be called on any thread, at any time.
   void wake() override;
 
-  // EMFILE, ENFILE, ENOMEM: open() of an engine whose waker failed answers with it.
+  // Returns the error with which the constructor failed to open the eventfd: EMFILE, ENFILE or ENOMEM. Engine::open()
+  // returns it.
   Result<void> ready() const;
-  // Readable once somebody woke.
+  // Returns the eventfd. It is readable after a wake().
   int fd() const { return fd_.get(); }
-  // Somebody woke, and drain() has not noticed.
+  // Returns whether wake() was called since the last drain() or clear_pending().
   bool woken() const { return pending_.load(std::memory_order_acquire); }
-  // On the engine's thread, after the wait: empties the eventfd. What was posted before a wake() this takes in is
-  // visible from here on.
+  // Empties the eventfd. To be called on the engine's thread, after the wait. What another thread posted before its
+  // wake() is visible to the engine's thread when this returns.
   void drain();
-  // The same, not emptied: an edge-triggered poller reports each wake() anew.
+  // Does what drain() does without emptying the eventfd. An edge-triggered poller needs no more, because it reports
+  // each wake() anew.
   void clear_pending() { pending_.exchange(false, std::memory_order_acq_rel); }
 
  private:
   Fd fd_;
-  int error_ = 0;
+  int error_ = 0;  // Errno of eventfd(2); 0 if it succeeded.
+  // True if a wake() has written to the eventfd and was not noticed yet.
   std::atomic<bool> pending_ = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A socket that listens and belongs to no engine: a master opens it, its workers inherit it, Engine::adopt_listener()
-// takes it. Plain functions of an fd; any thread.
+// Listening sockets that belong to no engine. A master process opens one, its workers inherit it, and
+// Engine::adopt_listener() takes it over. These are plain functions of an fd, and may be called on any thread.
 #pragma once
 
 #include <peal/base/fd.h>
@@ -10,11 +10,12 @@
 
 namespace peal {
 
-// As Engine::bind(); close-on-exec.
+// Opens a socket, binds it and listens, as Engine::bind() does. The fd is close-on-exec.
 Result<Fd> open_listening_socket(const SocketAddress& address, const ListenOptions& options);
-// Where it listens. ENOTSOCK; EINVAL: it does not listen, or not for streams.
+// Returns the address at which the socket listens. ENOTSOCK: the fd is no socket. EINVAL: the socket does not listen,
+// or not for streams.
 Result<SocketAddress> listening_address(int fd);
-// Nobody shall listen there any more: closes it, and removes its socket file where that is still `file`.
+// Closes the listening socket for good. Removes its socket file if the path still leads to `file`.
 void close_listening_socket(Fd fd, const SocketFile& file);
 
 }  // namespace peal

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can be watched is the same on every engine: what epoll(7) takes. poll(2) and select(2) would call a file always
-// ready, and io_uring would tell of an error later.
+// check_pollable(): makes Engine::watch() refuse the same fds on every engine, namely those that epoll(7) refuses.
+// Without it, poll(2) and select(2) would report a regular file as always ready, and io_uring would fail only later.
 #pragma once
 
 #include <peal/base/result.h>
 
 namespace peal::detail {
 
-// EBADF: it is not open; EPERM: the kernel does not tell when it is ready (a regular file, a folder, /dev/null).
-// Sockets and pipes cost one system call, all else four, and EMFILE where there is no fd left to ask with.
+// Succeeds if the kernel can report when `fd` is ready. Costs one system call for a socket or a pipe, and four for any
+// other file. Errors:
+// - EBADF: the fd is not open;
+// - EPERM: the kernel cannot report it, as for a regular file, a folder or /dev/null;
+// - EMFILE: no fd is left for the epoll set that this function asks.
 Result<void> check_pollable(int fd);
 
 }  // namespace peal::detail

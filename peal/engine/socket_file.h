@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SocketFile: the file of a bound unix socket, known by device and inode. A path alone does not tell whose the file is:
-// another process may have replaced it, and its clients would find nobody if it were removed. A plain value; any
-// thread.
+// SocketFile: the file of a bound unix socket, identified by device and inode. The path alone is not enough: another
+// process may have replaced the file, and removing it would make that process unreachable. A SocketFile is a plain
+// value and may be used on any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -12,20 +12,20 @@ namespace peal {
 
 class SocketFile {
  public:
-  // None.
+  // Makes a SocketFile that stands for no file.
   SocketFile() = default;
-  // The file where the socket `fd` is bound. None where it has no path, or where nothing is there. To be asked right
-  // after bind(2), before anybody can have replaced it.
+  // Returns the file of the path that the socket `fd` is bound to. Stands for no file if the socket has no path or the
+  // path leads to no socket. Must be called right after bind(2), before another process can have replaced the file.
   static SocketFile of(int fd);
 
-  // Whether the path leads to it still. An inode's number is given out again: the answer is sure only while the socket
-  // is open, which keeps its inode.
+  // Returns whether the path still leads to this file. Inode numbers are reused, so the answer is certain only while
+  // the socket is open, which keeps its inode.
   bool is_there() const;
-  // Removes it if it is there; before the socket is closed.
+  // Removes the file if the path still leads to it. Must be called before the socket is closed.
   void remove() const;
 
  private:
-  std::string path_;  // empty: none
+  std::string path_;  // Empty if this stands for no file.
   dev_t device_ = 0;
   ino_t inode_ = 0;
 };

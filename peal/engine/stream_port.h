@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// StreamPort: where a stream's bytes go to and come from: the stream half of an Engine, or of a layer over one. A
-// Connection and a generator's session point to one and cannot tell which it is. The rules are Engine's: no completion
-// inside a call down, ids that are checked, one last completion for each stream. A port is used on its loop's thread;
-// its streams' ids are its own.
+// StreamPort: sends and receives the bytes of streams. It is the stream half of an Engine, or of a layer over an engine
+// such as TLS. A Connection and a load generator's session use a port without knowing which of both it is.
+//
+// The rules of Engine apply: no completion is delivered inside a call down, ids are checked, and each stream has one
+// last completion. A port is used on its loop's thread. Ids of streams are valid only for the port that returned them.
 #pragma once
 
 #include <bit>
@@ -22,25 +23,25 @@
 
 namespace peal {
 
-// Names a stream of one port, or a listener or watch of one engine. The default names nothing.
+// EngineId: names a stream of one port, or a listener or watch of one engine. The default value names nothing.
 template <class Tag>
 struct EngineId {
   uint32_t slot = 0;
-  uint32_t generation = 0;  // 0 is never given out
+  uint32_t generation = 0;  // Counts the uses of a slot; 0 is never given out.
   explicit operator bool() const { return generation != 0; }
-  // As one word: asked on every send.
+  // Compares both members as one 64-bit word, because every send() compares ids.
   bool operator==(const EngineId& other) const {
     return std::bit_cast<uint64_t>(*this) == std::bit_cast<uint64_t>(other);
   }
 };
 using StreamId = EngineId<struct StreamTag>;
 
-// A connected stream that belongs to no engine: what accept yields, adopt takes and detach gives back. It may travel to
-// another thread; destroying it closes the connection.
-// Bytes that its last engine's kernel had handed over by the time of detach() travel with it.
+// LooseStream: a connected stream that belongs to no engine. on_accepted() and on_detached() deliver one, and adopt()
+// takes one. It may move to another thread; destroying it closes the connection. Bytes that its former engine had read
+// from the kernel and not delivered move with it.
 class LooseStream {
  public:
-  // The end of a connection that is no fd, of an engine that has none; destroying it closes the connection.
+  // A connection that has no fd, because its engine works without fds. Destroying it closes the connection.
   class Foreign {
    public:
     virtual ~Foreign() = default;
@@ -50,9 +51,9 @@ class LooseStream {
   explicit LooseStream(std::unique_ptr<Foreign> foreign, Buffer early = {})
       : foreign_(std::move(foreign)), early_(std::move(early)) {}
   Fd take_fd() && { return std::move(fd_); }
-  // Null when it is an fd.
+  // Returns the connection of an engine without fds; null if the stream is an fd.
   std::unique_ptr<Foreign> take_foreign() { return std::move(foreign_); }
-  // To be delivered before anything that is read from the fd.
+  // Bytes that must be delivered before anything that is read from the fd.
   Buffer& early() { return early_; }
 
  private:
@@ -61,38 +62,54 @@ class LooseStream {
   Buffer early_;
 };
 
-// `bytes` of an open file from `offset` on. The fd is closed with its last holder; engines never move its position.
+// `bytes` bytes of an open file, starting at `offset`. The fd is closed with its last holder. An engine never moves the
+// fd's file position.
 struct FileRange {
   std::shared_ptr<const Fd> file;
   uint64_t offset = 0;
   uint64_t bytes = 0;
 };
 
+// Implemented by the owner of a stream. The object must live until on_closed() or on_detached() is called.
 class StreamEvents {
  public:
-  // connect() succeeded, or failed with `error`; the owner then closes. So for what was adopted by a port whose
-  // adopts_open() is false.
+  // Reports that connect() has succeeded, or failed with `error`. After a failure the owner must still close the
+  // stream. Also called for an adopted stream if the port's adopts_open() is false.
   virtual void on_connected(std::error_code error) = 0;
-  // Bytes arrived. Take them by moving or consuming; what is left in `bytes` on return is dropped.
+
+  // Delivers bytes that arrived. The callee takes them by moving or consuming; bytes left in `bytes` on return are
+  // dropped.
   virtual void on_received(Buffer& bytes) = 0;
-  // Nothing more will be received: the peer's FIN when `error` is empty. Sending may go on after a FIN.
+
+  // Reports that nothing more will be received. `error` is empty if the peer has sent its FIN; sending may go on then.
   virtual void on_receive_end(std::error_code error) = 0;
-  // Bytes arrived that a layer cannot deliver before the rest is here: half a record. Also before on_connected.
+
+  // Reports that bytes have arrived which a layer cannot deliver yet, because they are an incomplete record. May come
+  // before on_connected().
   virtual void on_withheld() {}
-  // Output failed (EPIPE, ECONNRESET, ...): what was queued is dropped and later sends do nothing. What the peer sent
-  // before is still delivered.
+
+  // Reports that output has failed (EPIPE, ECONNRESET, ...). Queued output is dropped and later sends do nothing. Input
+  // that the peer sent before is still delivered.
   virtual void on_send_failed(std::error_code error) = 0;
-  // While nothing is received: the connection is gone by an error, mostly the peer's RST. With an `error` nothing is
-  // left to receive, and the end has that error; without, there is. Told again at the next pause. Where output is
-  // queued on_send_failed comes instead; poll and select do not see it behind a FIN, select not behind data.
+
+  // Reports, while receiving is off, that the connection has failed, mostly by the peer's RST. If `error` is set, no
+  // input is left, and on_receive_end() will later report the same error. If `error` is empty, there is still input to
+  // receive. The report is repeated when receiving is switched off again. Exceptions:
+  // - If output is queued, on_send_failed() is called instead.
+  // - The poll and select engines do not notice a failure that follows a FIN.
+  // - The select engine does not notice a failure while unread data is waiting either.
   virtual void on_gone(std::error_code /*error*/) {}
-  // Progress after report_sent(): `left_bytes` wait in the engine's queue.
+
+  // Reports progress of sending, after report_sent(). `left_bytes` are still in the engine's queue.
   virtual void on_sent(size_t left_bytes) = 0;
-  // The engine has shut, and so much of what was queued is sent by nobody. on_closed follows.
+
+  // Reports that the engine has shut and that `bytes` of the queued output will never be sent. on_closed() follows.
   virtual void on_output_lost(size_t /*bytes*/) {}
-  // Last completion after close(): no block, fd or pointer of this stream is held any more.
+
+  // Is the last completion after close(). The engine no longer holds a block, an fd or a pointer of this stream.
   virtual void on_closed() = 0;
-  // Last completion after detach().
+
+  // Is the last completion after detach(), and hands the stream to the callee.
   virtual void on_detached(LooseStream stream) = 0;
 
  protected:
@@ -100,122 +117,159 @@ class StreamEvents {
 };
 
 struct SocketOptions {
-  bool no_delay = true;          // TCP_NODELAY: peal coalesces what a callback sends, so Nagle would only add delay
-  bool keep_alive = false;       // SO_KEEPALIVE: deadlines above find dead peers sooner
-  int send_buffer_bytes = 0;     // SO_SNDBUF; 0 leaves the kernel's auto-tuning on
-  int receive_buffer_bytes = 0;  // SO_RCVBUF; 0 leaves the kernel's auto-tuning on
+  bool no_delay = true;          // TCP_NODELAY. peal joins what a callback sends, so Nagle would only add delay.
+  bool keep_alive = false;       // SO_KEEPALIVE. The timeouts of connections find dead peers sooner.
+  int send_buffer_bytes = 0;     // SO_SNDBUF. 0 leaves the kernel's auto-tuning on.
+  int receive_buffer_bytes = 0;  // SO_RCVBUF. 0 leaves the kernel's auto-tuning on.
 };
 
 struct ConnectOptions {
   SocketOptions socket = {};
-  SocketAddress source = {};  // bind(2) before connecting; the default lets the kernel choose
-  // Whom a layer is to reach, "example.org", which connect() copies; empty: whoever has the address.
+  // Address to bind(2) before connecting. The default lets the kernel choose.
+  SocketAddress source = {};
+  // Name of the host that a layer must reach, "example.org"; connect() copies it. If it is empty, the layer accepts any
+  // host that has the address.
   std::string_view host = {};
 };
 
 enum class SocketOption : uint8_t { kNoDelay, kKeepAlive, kSendBuffer, kReceiveBuffer };
+
+// Says how close() ends a connection.
 enum class CloseHow : uint8_t {
-  kNormal,  // close(2): queued output is dropped, what the kernel already has is still sent
-  kReset,   // RST: SO_LINGER with a zero timeout
+  kNormal,  // By close(2). Output queued in the engine is dropped; the kernel still sends what it has taken.
+  kReset,   // By an RST, which SO_LINGER with a zero timeout causes.
 };
 
-// What the kernel knows of a TCP connection (tcp(7), TCP_INFO).
+// Facts that the kernel keeps about a TCP connection (tcp(7), TCP_INFO).
 struct TcpFacts {
-  Duration round_trip{};  // smoothed
+  Duration round_trip{};  // The smoothed round-trip time.
   Duration round_trip_deviation{};
   Duration retransmit_timeout{};
-  Duration since_received{};  // since data came last, at 1 ms or the kernel's tick
+  Duration since_received{};  // Time since data came last, to the millisecond or the kernel's tick.
   Duration since_sent{};
-  uint32_t congestion_window = 0;  // in segments, as are the next three
+  uint32_t congestion_window = 0;  // In segments, as are the next three.
   uint32_t unacknowledged = 0;
   uint32_t lost = 0;
-  uint32_t retransmitted = 0;  // since it was opened
-  uint32_t segment_bytes = 0;  // the most one takes to the peer
+  uint32_t retransmitted = 0;  // Since the connection was opened.
+  uint32_t segment_bytes = 0;  // Most payload bytes of a segment to the peer.
 };
 
 class StreamPort {
  public:
   virtual ~StreamPort() = default;
 
-  // Never fails at once: on_connected tells.
+  // Begins to connect. The call itself never fails: on_connected() reports the outcome.
   virtual StreamId connect(const SocketAddress& address, const ConnectOptions& options, StreamEvents& events) = 0;
-  // Takes the stream over; nothing is received until receive().
+
+  // Takes the stream over. Nothing is received before receive() is called.
   virtual StreamId adopt(LooseStream stream, StreamEvents& events) = 0;
-  // The same where the peer is to be that host.
+
+  // Does what adopt() does. A layer that checks its peer's name expects the peer to be `host`.
   virtual StreamId adopt_from(LooseStream stream, const std::string& /*host*/, StreamEvents& events) {
     return adopt(std::move(stream), events);
   }
-  // What a peer is sent, before the end, that speaks in the clear to a layer that waits for a handshake. The text lives
-  // as long as the port.
+
+  // Sets the text that a layer sends, unencrypted, to a peer that does not begin with a handshake; the stream then
+  // ends. The text must outlive the port. A port that is no layer ignores it.
   virtual void answer_in_the_clear(std::string_view /*text*/) {}
-  // What is adopted is open at once. Otherwise on_connected tells, after a handshake that the port does by itself and
-  // that only its owner bounds in time; what is sent before then waits.
+
+  // Returns whether an adopted stream is open at once. If not, the port first does a handshake and reports its outcome
+  // by on_connected(). Output sent before then is queued. The port sets no time limit for the handshake: its owner
+  // must.
   virtual bool adopts_open() const { return true; }
-  // Gives the stream away once its queued output is out. Nothing more is received: what had been already and was
-  // delivered to nobody, as the early bytes of a stream that was adopted, goes with it. Of a layer whose streams have a
-  // state that cannot travel it asserts: they are handed to another loop before it adopts them.
+
+  // Gives the stream away when its queued output has been sent; on_detached() follows. Nothing more is delivered. Input
+  // that has been read and not delivered moves with the LooseStream. Asserts if the port's streams have a state that
+  // cannot move, as those of TLS: such a stream must go to another loop before it is adopted.
   virtual void detach(StreamId stream) = 0;
 
-  // Receives until paused. Bytes in flight when a pause is asked are kept (bounded by what the kernel had completed)
-  // and delivered after the resume.
+  // Switches receiving on or off. Input that was already in flight when receiving is switched off is kept and delivered
+  // after it is switched on. The amount is limited to what the kernel had completed.
   virtual void receive(StreamId stream, bool on) = 0;
-  // Queues output. It leaves when the current call up returns, at the latest when wait() is next entered. Returns how
-  // many bytes the queue now holds in memory, those of the ports below included: what is queued or, where file ranges
-  // are between, held_bytes().
+
+  // Queues output. It is sent when the current call up returns, or at the latest when wait() is next entered. Returns
+  // how many bytes of memory the queue now takes, those of ports below included. That is the number of queued bytes, or
+  // held_bytes() if file ranges are among them.
   virtual size_t send(StreamId stream, Buffer&& bytes) = 0;
   virtual size_t send_copy(StreamId stream, std::string_view bytes) = 0;
-  // Reports on_sent after each progress from now on until it has reported 0.
+
+  // Calls on_sent() after each progress of sending from now on, until it has been called with 0.
   virtual void report_sent(StreamId stream) = 0;
-  // Queues part of a file, in order with send(); where the kernel can it never passes through user space (sendfile(2)).
-  // A file that ends before the range, or cannot be read, is on_send_failed (EIO, or what reading failed with).
+
+  // Queues a part of a file, in order with send(). If the kernel can, the bytes never pass through user space
+  // (sendfile(2)). If the file ends before the range or cannot be read, on_send_failed() is called with EIO or the
+  // error of the read.
   virtual void send_file(StreamId stream, FileRange range) = 0;
-  // From now on what `from` receives goes to the output of `to` inside the kernel (splice(2)), a bounded amount at a
-  // time: a `to` that does not drain stops the reading of `from`. Ended by receive(from, false), after which bytes in
-  // between are still moved on. on_receive_end(from) comes when all before the end was taken in by `to`. Both are this
-  // port's. False: it cannot, or not now (no pipe left, output queued on `to`); nothing has happened then.
+
+  // Moves everything that `from` receives to the output of `to` inside the kernel (splice(2)), from now on. Both must
+  // be streams of this port. Only a limited amount is moved at a time: if `to` takes no more, `from` is not read.
+  // receive(from, false) ends the forwarding; bytes already taken from `from` are still sent. on_receive_end() of
+  // `from` comes when `to` has taken in everything before the end. Returns false if forwarding is impossible, for good
+  // or because no pipe is left or `to` has queued output. Then nothing has changed.
   virtual bool forward(StreamId from, StreamId to) = 0;
-  // What forward() has moved out of `from`.
+
+  // Returns how many bytes forward() has taken from `from`.
   virtual uint64_t forwarded_bytes(StreamId from) const = 0;
-  // All that waits to be sent, file ranges included, of what was given to this port: what a layer adds is not in it, so
-  // that what was given less what is queued never shrinks. 0 only when all is out, the layer's too.
+
+  // Returns how many of the bytes given to this port wait to be sent, file ranges included. Bytes that a layer adds are
+  // not counted, so that "bytes given minus queued_bytes()" never shrinks. The result is 0 only when everything has
+  // been sent, the layer's bytes too.
   virtual size_t queued_bytes(StreamId stream) const = 0;
-  // The memory that takes: Buffer::held_bytes(), or whole blocks where file ranges are between, and little for those.
+
+  // Returns the memory that the queued output takes: Buffer::held_bytes(). If file ranges are queued it is the size of
+  // whole blocks, plus a small constant for each range.
   virtual size_t held_bytes(StreamId stream) const = 0;
-  // What the network brought less what was delivered: of a layer half a record, and what its records add. The sum of
-  // this and of what was delivered never shrinks.
+
+  // Returns how many bytes the network brought and this port has not delivered. For a layer these are an incomplete
+  // record and the bytes that its records add. The sum of this and of all delivered bytes never shrinks.
   virtual uint64_t withheld_bytes(StreamId /*stream*/) const { return 0; }
-  // The last of it is half a record, whose rest is the peer's to send.
+
+  // Returns whether the last withheld bytes are an incomplete record, whose rest the peer has yet to send.
   virtual bool waits_for_rest(StreamId /*stream*/) const { return false; }
-  // The memory of what has arrived and waits to be delivered, whole blocks but for the last one's room.
+
+  // Returns the memory of input that has arrived and was not delivered. Whole blocks are counted, except for the unused
+  // room of the last one.
   virtual size_t held_input_bytes(StreamId /*stream*/) const { return 0; }
-  // What the kernel took and the peer's has not acknowledged (SIOCOUTQ, tcp(7)); 0 for a dead id. Costs a system call.
+
+  // Returns how many bytes the kernel has taken and the peer has not acknowledged (SIOCOUTQ, tcp(7)). 0 if the id is
+  // dead. Makes a system call.
   virtual uint64_t unsent_bytes(StreamId stream) const = 0;
-  // Sends FIN once all queued output is out, a layer's own end mark before it; later sends are dropped.
+
+  // Sends FIN when all queued output has been sent; a layer sends its own end mark before it. Later sends are dropped.
   virtual void shutdown_send(StreamId stream) = 0;
+
+  // Closes the connection. on_closed() follows.
   virtual void close(StreamId stream, CloseHow how = CloseHow::kNormal) = 0;
 
+  // Fail with EBADF if the id is dead, or with the error of the system call.
   virtual Result<SocketAddress> local_address(StreamId stream) const = 0;
   virtual Result<SocketAddress> peer_address(StreamId stream) const = 0;
   virtual Result<void> set_option(StreamId stream, SocketOption option, int value) = 0;
-  // EBADF for a dead id, ENOTSUP where there is no TCP. Costs a system call.
+
+  // Returns what the kernel knows of the connection. EBADF: the id is dead. ENOTSUP: the stream is not TCP. Makes a
+  // system call.
   virtual Result<TcpFacts> tcp_facts(StreamId /*stream*/) const { return fail(ENOTSUP); }
-  // EBADF for a dead id, ENOTSUP where there is no layer.
+
+  // Returns what the layer knows of the stream, such as the negotiated protocol. EBADF: the id is dead. ENOTSUP: this
+  // port is no layer. ENOTCONN: the handshake is not finished.
   virtual Result<LayerFacts> layer_facts(StreamId /*stream*/) const { return fail(ENOTSUP); }
-  // The category of what streams fail with that is neither an errno nor a Trouble; its values are below 0x4000.
+
+  // Returns the category of the port's own errors, which are neither an errno nor a Trouble. Their values are below
+  // 0x4000.
   virtual const std::error_category& errors() const { return trouble_category(); }
 };
 
 class Engine;
 
-// Makes the ports of a layer that stands over engines': one for each server or client and loop. Any thread, several at
-// once.
+// StreamLayer: makes the ports of a layer over engines, one for each server or client and loop. All members may be
+// called on any thread, and on several at once, except where noted.
 class StreamLayer {
  public:
   virtual ~StreamLayer() = default;
-  // On the engine's thread. The port is destroyed there too, perhaps inside the on_closed of its last stream; or, when
-  // the engine has shut or is gone, on any.
+  // Makes a port over `engine`, on the engine's thread. The port is destroyed on that thread, too, perhaps inside the
+  // on_closed() of its last stream. If the engine has shut or is destroyed, any thread may destroy the port.
   virtual std::unique_ptr<StreamPort> over(Engine& engine) const noexcept = 0;
-  // Any thread.
+  // Returns counters of all ports of this layer.
   virtual LayerStats stats() const { return {}; }
 };
 

@@ -37,14 +37,16 @@ Result<void> apply(int fd, const SocketAddress& address, const SocketOptions& op
   return done;
 }
 
-// Of an interface; 0 for an empty name, by which the kernel chooses. ENODEV.
+// Returns the index of an interface. An empty name gives 0, which lets the kernel choose. ENODEV: there is no such
+// interface.
 Result<int> index_of(const std::string& interface) {
   if (interface.empty()) return 0;
   const unsigned index = ::if_nametoindex(interface.c_str());
   return index != 0 ? Result<int>(static_cast<int>(index)) : fail(errno);
 }
 
-// An IPv6 socket has IPv4's options too: they hold for what it sends to IPv4-mapped addresses (RFC 4291 2.5.5.2).
+// Sets an option of IPv4 and, on an IPv6 socket, the corresponding one of IPv6. An IPv6 socket needs both, because the
+// IPv4 option applies to what it sends to IPv4-mapped addresses (RFC 4291 2.5.5.2).
 Result<void> set_of_both(int fd, const SocketAddress& local, int ipv4_name, int ipv6_name, int value) {
   const Result<void> done = set(fd, IPPROTO_IP, ipv4_name, value);
   return done && local.family() == AF_INET6 ? set(fd, IPPROTO_IPV6, ipv6_name, value) : done;
@@ -58,7 +60,7 @@ Result<void> send_groups_by(int fd, const SocketAddress& local, int interface_in
   return set(fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, interface_index);
 }
 
-// Whether an option is set that only IP has.
+// Returns whether an option is set that only IP sockets have.
 bool asks_for_ip(const DatagramOptions& options) {
   return options.reuse_address || options.broadcast || options.ttl != 0 || options.multicast_ttl != 1 ||
          !options.multicast_loop || !options.multicast_interface.empty() || !options.interface.empty();
@@ -72,7 +74,7 @@ Result<void> apply_ip(int fd, const SocketAddress& local, const DatagramOptions&
   const bool is_v6 = local.family() == AF_INET6;
   Result<void> done = is_v6 ? set(fd, IPPROTO_IPV6, IPV6_RECVERR, 1) : set(fd, IPPROTO_IP, IP_RECVERR, 1);
   if (done) done = set(fd, SOL_SOCKET, SO_RXQ_OVFL, 1);
-  // Otherwise a socket bound to [::] or 0.0.0.0 receives from every group that any process of this host has joined.
+  // Without this, a socket bound to [::] or 0.0.0.0 receives from every group that any process of this host has joined.
   if (done) done = set_of_both(fd, local, IP_MULTICAST_ALL, IPV6_MULTICAST_ALL, 0);
   if (done && options.reuse_address) done = set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
   if (done && options.broadcast) done = set(fd, SOL_SOCKET, SO_BROADCAST, 1);
@@ -91,8 +93,9 @@ Result<Fd> open_socket(const SocketAddress& address, int type) {
   return fd ? Result<Fd>(std::move(fd)) : fail(errno);
 }
 
-// A socket file whose owner is gone refuses everybody; that of a stream listener has another answer for a datagram
-// socket (EPROTOTYPE), which asks it without making it a connection.
+// Returns whether no socket is bound to the unix path any more. connect(2) then fails with ECONNREFUSED. If a stream
+// listener is bound there, connecting a datagram socket fails with EPROTOTYPE instead, and the listener notices
+// nothing.
 bool refuses(int probe, const SocketAddress& address) {
   return ::connect(probe, address.data(), address.size()) != 0 && errno == ECONNREFUSED;
 }
@@ -101,10 +104,14 @@ bool same_file(const struct stat& one, const struct stat& other) {
   return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-// Takes the lock file `path`; the lock is held while the fd is open. EADDRINUSE: another process of this user holds it.
-// An empty Fd: there is no lock, and the caller goes on without one. The file could not be made, because the disk is
-// full say; or it is not peal's lock, which is empty; or it belongs to another user, or another user may open it, and
-// could hold it for ever. A holder removes the file at the end, so a file that is no longer at `path` is no lock.
+// Creates and locks the lock file `path`. The lock is held as long as the returned fd is open. EADDRINUSE: another
+// process of this user holds it. Returns an empty Fd if there can be no lock, and the caller then continues without
+// one:
+// - the file cannot be created, for example because the disk is full;
+// - the file is not empty, so it is not a lock file of peal;
+// - the file belongs to another user, or another user may open it and could hold the lock for ever.
+// A holder removes the file when it is done. A file that is no longer at `path` therefore locks nothing, and the
+// function tries again.
 Result<Fd> take_lock(const std::string& path) {
   for (;;) {
     Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
@@ -122,8 +129,8 @@ Result<Fd> take_lock(const std::string& path) {
   }
 }
 
-// Removes the file at `path` and binds there. EADDRINUSE: `path` no longer leads to the file `pinned`. The caller has
-// that open, so that no other file can have its inode number.
+// Removes the file at `path` and binds there. EADDRINUSE: `path` no longer leads to the file `pinned`. The caller keeps
+// that file open, so that no other file can get its inode number.
 Result<void> replace_file(int fd, const SocketAddress& address, const std::string& path, const struct stat& pinned) {
   struct stat now{};
   if (::stat(path.c_str(), &now) != 0 || !same_file(now, pinned)) return fail(EADDRINUSE);
@@ -131,9 +138,9 @@ Result<void> replace_file(int fd, const SocketAddress& address, const std::strin
   return ::bind(fd, address.data(), address.size()) == 0 ? Result<void>() : fail(errno);
 }
 
-// Binds where a stale file is. Two servers that start at once find the same one, and the slower must not remove what
-// the faster has bound meanwhile: one at a time, by a lock beside the file. Servers of another user cannot remove the
-// file where it matters, so their locks do not count.
+// Binds where a stale socket file is. Two servers that start at once find the same stale file, and the slower one must
+// not remove the file that the faster one has just bound. A lock file beside the socket file lets one proceed at a
+// time. In a shared folder such as /tmp, servers of another user cannot remove the file, so their locks are ignored.
 Result<void> replace_stale(int fd, const SocketAddress& address, const std::string& path) {
   const Fd pinned(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat stale{};
@@ -233,7 +240,8 @@ Result<Fd> open_connector(const SocketAddress& address, const ConnectOptions& op
   if (!fd) return fd;
   Result<void> done = apply(fd->get(), address, options.socket);
   if (done && options.source.is_set()) {
-    // The port is chosen at connect, by the whole four-tuple: more than 28,000 connections then fit one address.
+    // The kernel then chooses the port in connect(2), where it must be unique only for the whole four-tuple. So one
+    // source address can have more than 28,000 connections.
     if (options.source.is_ip()) done = set(fd->get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
     if (done && ::bind(fd->get(), options.source.data(), options.source.size()) != 0) return fail(errno);
   }
@@ -313,7 +321,7 @@ std::optional<int> take_queued_error(int fd) {
   message.msg_control = control.data();
   message.msg_controllen = control.size();
   if (::recvmsg(fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) return std::nullopt;
-  // What else comes with messages (cmsg(3)) was not asked for.
+  // The control data (cmsg(3)) can hold nothing but the error, because no other kind was asked for.
   const cmsghdr* first = CMSG_FIRSTHDR(&message);
   if (first == nullptr) return 0;
   return static_cast<int>(reinterpret_cast<const sock_extended_err*>(CMSG_DATA(first))->ee_errno);

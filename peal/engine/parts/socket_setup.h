@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The socket system calls every kernel engine shares: making, binding, asking, setting, and receiving what may be more
-// than a block. All sockets are non-blocking and close-on-exec.
+// The socket system calls that all engines over the kernel share: opening, binding, asking, setting, and receiving more
+// than one block. All sockets that are opened here are non-blocking and close-on-exec.
 #pragma once
 
 #include <sys/socket.h>
@@ -15,40 +15,55 @@
 
 namespace peal::detail {
 
-// socket, setsockopt, bind, listen. A unix path that nobody listens on any more is removed first (its socket file
-// outlives a killed server); one that somebody answers on stays, and the answer is EADDRINUSE. While the
-// path is replaced, an empty file PATH.lock beside it is the lock. A file of that name that is not empty, or belongs to
-// another user, is left alone and does not keep this server out.
+// Calls socket, setsockopt, bind and listen. If nobody listens on a unix path any more, its socket file is removed
+// first; a killed server leaves one behind. If somebody does listen there, fails with EADDRINUSE. While a socket file
+// is being replaced, an empty file PATH.lock beside it serves as the lock. A file PATH.lock that is not empty or
+// belongs to another user is ignored.
 Result<Fd> open_listener(const SocketAddress& address, const ListenOptions& options);
-// Makes a socket that listens already non-blocking and close-on-exec, and sets these options. ENOTSOCK; EINVAL: it does
-// not listen.
+
+// Makes a listening socket non-blocking and close-on-exec, and sets these options. ENOTSOCK: the fd is no socket.
+// EINVAL: the socket does not listen.
 Result<void> prepare_listener(int fd, const SocketOptions& options);
-// The same for datagrams: socket, setsockopt, bind. Errors that come back go to its error queue, and the kernel counts
-// what it drops (SO_RXQ_OVFL); a unix socket has neither.
+
+// Calls socket, setsockopt and bind for a datagram socket. An IP socket gets an error queue for errors that come back,
+// and the kernel counts the datagrams that it drops (SO_RXQ_OVFL). A unix socket has neither.
 Result<Fd> open_datagram_socket(const SocketAddress& address, const DatagramOptions& options);
+
+// Implements Datagrams::buffers().
 Result<DatagramBuffers> datagram_buffers(int fd);
-// Datagrams::join() and leave() of a datagram socket: `change` is MCAST_JOIN_GROUP or MCAST_LEAVE_GROUP (RFC 3678 5.1).
+
+// Implements Datagrams::join() and leave(). `change` is MCAST_JOIN_GROUP or MCAST_LEAVE_GROUP (RFC 3678 5.1).
 Result<void> change_membership(int fd, int change, const SocketAddress& group, const std::string& interface);
-// socket, setsockopt, bind to options.source if set; ready for connect.
+
+// Calls socket and setsockopt, and bind to options.source if it is set. The result is ready for connect(2).
 Result<Fd> open_connector(const SocketAddress& address, const ConnectOptions& options);
+
 Result<SocketAddress> local_address(int fd);
 Result<SocketAddress> peer_address(int fd);
 Result<void> set_socket_option(int fd, SocketOption option, int value);
-// The pending SO_ERROR, cleared.
+
+// Returns the socket's pending error (SO_ERROR) and clears it.
 std::error_code take_socket_error(int fd);
-// Sent but not acknowledged: SIOCOUTQ. 0 where the kernel does not tell.
+
+// Returns how many bytes were sent and are not acknowledged (SIOCOUTQ). 0 if the kernel does not say.
 uint64_t unsent_bytes(int fd);
-// TCP_INFO; ENOTSUP for what is no TCP socket.
+
+// Returns TCP_INFO. ENOTSUP: the fd is no TCP socket.
 Result<TcpFacts> tcp_facts(int fd);
-// recvmsg(2) of `most_bytes`, kMostReceiveBytes or up to a block less, into `bytes`, which are empty before, in as many
-// blocks as are filled. Answers, by errno too, as recvmsg() does.
+
+// Receives at most `most_bytes` by recvmsg(2) into `bytes`, which must be empty. `most_bytes` must be at most
+// kMostReceiveBytes and more than that less one block. `bytes` gets as many blocks as were filled. Returns what
+// recvmsg() returns, and leaves its errno.
 ssize_t receive_blocks(int fd, msghdr& message, size_t most_bytes, Buffer& bytes);
-// What a datagram met that was sent before: the oldest entry of the error queue, 0 if it tells nothing; none when the
-// queue is empty.
+
+// Takes the oldest entry from the socket's error queue: the error that a datagram sent earlier has met. Returns 0 if
+// the entry names no error, and nullopt if the queue is empty.
 std::optional<int> take_queued_error(int fd);
-// Whether shutdown(2) has ended its input.
+
+// Returns whether the socket's input was ended by shutdown(2).
 bool is_shut_down(int fd);
-// Makes the coming close(2) send RST.
+
+// Makes the next close(2) of the socket send RST.
 void arm_reset(int fd);
 
 }  // namespace peal::detail

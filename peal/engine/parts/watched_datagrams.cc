@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A datagram socket of the kernel's over Engine::watch(), which is all it needs of an engine.
+// WatchedDatagrams: a datagram socket of the kernel. Engine::watch() is all that it needs of an engine.
 //
-// Errors that come back (ICMP) are read from the socket's error queue (IP_RECVERR, ip(7)): without it an unconnected
-// UDP socket is told of none, and with it the next call of any kind fails with them, whomever it means; so what such a
-// call answers is no news.
+// Errors that come back by ICMP are read from the socket's error queue (IP_RECVERR, ip(7)). Without the queue, an
+// unconnected UDP socket never learns of an error. With it, an error also makes the next call on the socket fail, no
+// matter which datagram it concerns. Such a failed call is therefore not reported: its error is in the queue as well.
 //
-// The kernel counts what it drops for want of room, from the opening on, and writes the count of that time on each
-// datagram that it queues (SO_RXQ_OVFL, socket(7)): 32 bits, which wrap, and nothing while it is 0.
+// The kernel counts the datagrams that it drops because the receive buffer is full, from the opening of the socket on.
+// With each datagram that it queues it stores the count at that time (SO_RXQ_OVFL, socket(7)). The count has 32 bits
+// and wraps. While it is 0 nothing is stored.
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -28,7 +29,7 @@ constexpr int kDatagramsPerTurn = 32;
 
 class WatchedDatagrams final : public Datagrams, private WatchEvents {
  public:
-  // Owns itself from then on, until it is unwatched: by close(), or by an engine that shuts.
+  // Opens the socket. The object then owns itself until on_unwatched(), which follows close() or the engine's shut().
   static Result<Datagrams*> open(Engine& engine, const SocketAddress& local, const DatagramOptions& options,
                                  DatagramEvents& events) {
     Result<Fd> fd = detail::open_datagram_socket(local, options);
@@ -80,16 +81,17 @@ class WatchedDatagrams final : public Datagrams, private WatchEvents {
   DatagramEvents& events_;
   Fd fd_;
   const SocketFile file_;
-  const bool has_error_queue_;  // a unix socket would hand over its next datagram instead
+  // False for a unix socket, where reading the error queue would take the next datagram instead.
+  const bool has_error_queue_;
   WatchId watch_;
-  uint32_t drops_ = 0;  // as the kernel counted them last
+  uint32_t drops_ = 0;  // The last count of dropped datagrams that the kernel has given.
   bool closing_ = false;
   std::unique_ptr<WatchedDatagrams> self_;
 };
 
 Result<void> WatchedDatagrams::send(const SocketAddress& to, std::string_view bytes) {
   if (closing_) return fail(EBADF);
-  // What an earlier datagram met is answered once, to whoever comes next; this one is then tried again.
+  // An error of an earlier datagram makes one call fail, whichever comes next. This datagram is then tried again.
   int error = 0;
   for (int attempt = 0; attempt < 3; ++attempt) {
     if (::sendto(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL, to.data(), to.size()) >= 0) return {};
@@ -106,7 +108,7 @@ void WatchedDatagrams::on_ready(bool /*readable*/, bool /*writable*/) {
   }
 }
 
-// False when there is none.
+// Receives one datagram and delivers it. Returns false if none is there, or if the owner has closed the socket.
 bool WatchedDatagrams::receive_one() {
   sockaddr_storage from{};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(uint32_t))> control;
@@ -132,7 +134,7 @@ void WatchedDatagrams::note_drops(const msghdr& message) {
   if (more > 0) events_.on_datagrams_dropped(more);
 }
 
-// Tells the oldest entry of the error queue; false when that is empty.
+// Reports the oldest entry of the error queue. Returns false if the queue is empty.
 bool WatchedDatagrams::receive_error() {
   const std::optional<int> met = detail::take_queued_error(fd_.get());
   if (met && *met != 0) events_.on_datagram_error(errno_code(*met));
