@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DeadlineAlarm: whether a wait's deadline is worth an alarm of its own.
+// DeadlineAlarm: decides whether a wait's deadline gets a lasting alarm instead of a timeout.
 //
-// A timeout makes the kernel start a timer for each wait and stop it again, which on a virtual machine may cost as much
-// as a system call. So a deadline that several waits in a row have had (that of an idle timeout, say) is given to an
-// alarm that outlives them, once; until that rings, waits go without. What the alarm is, its poller decides.
+// A timeout makes the kernel start and stop a timer for each wait, which on a virtual machine may cost as much as a
+// system call. Some deadlines, that of an idle timeout for example, are the same for many waits in a row. Such a
+// deadline is given once to an alarm that outlives the waits, and until the alarm rings the waits need no timeout. The
+// poller decides which kind of kernel timer the alarm is.
 #pragma once
 
 #include <utility>
@@ -14,8 +15,8 @@ namespace peal::detail {
 
 class DeadlineAlarm {
  public:
-  // Whether an alarm ends a wait by `deadline`, an earlier alarm counts as well. May call `set(deadline)`, which sets
-  // the alarm.
+  // Returns whether an alarm ends the wait no later than `deadline`, so that the wait needs no timeout. May call
+  // `set(deadline)`, which must set the alarm to that time.
   template <class Set>
   bool ends_by(TimePoint deadline, Set&& set) {
     if (deadline == TimePoint::min()) return false;
@@ -27,18 +28,21 @@ class DeadlineAlarm {
     ever_set_ = true;
     return true;
   }
+  // Returns whether set() was ever called. Before, no event of the alarm can come.
   bool ever_set() const { return ever_set_; }
+  // Must be called when the alarm has rung.
   void rang() {
     at_ = kNever;
     repeats_ = 0;
   }
 
  private:
+  // The alarm is set to a deadline that has come more than this many times in a row.
   static constexpr int kRepeats = 4;
 
-  TimePoint at_ = kNever;        // kNever: it is not set
-  TimePoint repeated_ = kNever;  // what the last waits were to end by
-  int repeats_ = 0;
+  TimePoint at_ = kNever;        // Time the alarm is set to; kNever if it is not set.
+  TimePoint repeated_ = kNever;  // Deadline of the last waits.
+  int repeats_ = 0;              // Times that repeated_ has come in a row.
   bool ever_set_ = false;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The engines that try a system call first and wait for readiness only when it would block, over a Poller.
+// Makes the engines that wait for readiness over a Poller: they try a system call first, and wait only if it would
+// block.
 #pragma once
 
 #include <memory>
@@ -10,7 +11,7 @@
 
 namespace peal {
 
-// `name` is what Engine::name() answers; it outlives the engine.
+// Makes such an engine over any poller. Engine::name() returns `name`, which must outlive the engine.
 std::unique_ptr<Engine> make_readiness_engine(std::string_view name, detail::MakePoller make_poller);
 
 std::unique_ptr<Engine> make_epoll_engine();

@@ -18,7 +18,8 @@ static_assert(sizeof(PollEvent) == sizeof(epoll_event) && offsetof(PollEvent, ke
 static_assert(kReadable == EPOLLIN && kWritable == EPOLLOUT);
 static_assert(kBroken == (EPOLLHUP | EPOLLERR) && kReadersNews == (EPOLLRDHUP | EPOLLPRI));
 
-constexpr uint64_t kAlarmKey = ~uint64_t{0};  // no engine's: the kind it would name does not exist
+// Key of the alarm's timerfd. No engine's key equals it, because the kind that it would name does not exist.
+constexpr uint64_t kAlarmKey = ~uint64_t{0};
 
 uint32_t to_epoll(uint32_t interest, bool edge) {
   const bool reads = (interest & kReadable) != 0;
@@ -32,7 +33,8 @@ Result<std::unique_ptr<Poller>> EpollPoller::make() {
   Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll) return fail(errno);
   std::unique_ptr<EpollPoller> poller(new EpollPoller(std::move(epoll)));
-  // Now, so that a loop has the same fds all its life. Edge-triggered: nobody needs to read it.
+  // The timerfd is made now and not with the first alarm, so that a loop has the same fds all its life. It is watched
+  // edge-triggered, so that it need not be read.
   poller->timer_.reset(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   if (!poller->timer_) return fail(errno);
   const Result<void> added = poller->add(poller->timer_.get(), kAlarmKey, kReadable, true);
@@ -61,9 +63,9 @@ int EpollPoller::wait_until(epoll_event* events, int room, TimePoint deadline) {
     const auto timeout = seconds_and_nanoseconds<timespec>(left);
     int count = ::epoll_pwait2(epoll_.get(), events, room, &timeout, nullptr);
     if (count >= 0 || errno != ENOSYS) return count;
-    has_pwait2_ = false;  // before Linux 5.11, and under valgrind 3.19
+    has_pwait2_ = false;  // Linux before 5.11, and valgrind 3.19, do not have epoll_pwait2.
   }
-  // Whole milliseconds, rounded up: never early.
+  // epoll_wait takes whole milliseconds. Rounding up makes sure that the wait does not end before the deadline.
   auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
   return ::epoll_wait(epoll_.get(), events, room, static_cast<int>(std::min<int64_t>(milliseconds, INT_MAX)));
 }
@@ -74,7 +76,7 @@ void EpollPoller::set_alarm(TimePoint at) {
   PEAL_ASSERT(done == 0, "timerfd_settime failed with errno {}", errno);
 }
 
-// Takes the alarm's own event out; how many are left.
+// Removes the alarm's own event, and returns how many events are left.
 size_t EpollPoller::remove_alarm_event(std::span<PollEvent> events) {
   for (size_t i = 0; i < events.size(); ++i) {
     if (events[i].key != kAlarmKey) continue;
@@ -85,7 +87,8 @@ size_t EpollPoller::remove_alarm_event(std::span<PollEvent> events) {
   return events.size();
 }
 
-// Most waits have no deadline, in programs without an alarm: nothing is kept for afterwards then, not even registers.
+// The fast path: most waits have no deadline, and many programs never set an alarm. Nothing is then left to do after
+// the system call, so the function need not even save registers.
 size_t EpollPoller::wait(std::span<PollEvent> events, TimePoint deadline) {
   if (deadline != kNever || alarm_.ever_set()) [[unlikely]]
     return wait_with_deadline(events, deadline);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The Poller over epoll(7), edge- or level-triggered as asked.
+// EpollPoller: the Poller over epoll(7). Each fd is edge- or level-triggered as add() asks.
 #pragma once
 
 #include <sys/epoll.h>
@@ -19,7 +19,7 @@ class EpollPoller final : public Poller {
   }
   void modify(int fd, uint64_t key, uint32_t interest, bool edge) override;
   void remove(int fd, uint64_t key) override;
-  // Closing an fd takes it out of an epoll set.
+  // Closing an fd takes it out of an epoll set, so nothing else is to be done.
   void close(Fd /*fd*/, uint64_t /*key*/) override {}
   size_t wait(std::span<PollEvent> events, TimePoint deadline) override;
   bool is_edge_triggered() const override { return true; }
@@ -35,7 +35,7 @@ class EpollPoller final : public Poller {
 
   Fd epoll_;
   bool has_pwait2_ = true;
-  Fd timer_;  // the alarm's timerfd
+  Fd timer_;  // A timerfd, which serves as the alarm.
   DeadlineAlarm alarm_;
 };
 

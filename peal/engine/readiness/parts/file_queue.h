@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FileQueue: the file ranges that wait to be sent on one stream, each with the bytes that were queued behind it. What
-// was queued before the first range is not here. On the engine's thread.
+// FileQueue: the file ranges that wait to be sent on one stream, each with the bytes that were queued after it. Output
+// that was queued before the first range is not in the queue. Used on the engine's thread.
 #pragma once
 
 #include <deque>
@@ -13,28 +13,30 @@ namespace peal::detail {
 
 class FileQueue {
  public:
-  // Of at least one byte.
+  // Appends a range of at least one byte.
   void push(FileRange range);
-  // Behind the last range.
+  // Append bytes after the last range. The queue must not be empty.
   void append(Buffer&& bytes);
   void append(std::string_view bytes);
   bool empty() const { return items_.empty(); }
-  // What it takes of memory: whole blocks, since many ranges may have little behind each, and an entry for each.
+  // Returns the memory that the queue takes: whole blocks, and one entry for each range. Blocks count whole, because
+  // many ranges may each have only a few bytes after them.
   size_t held_bytes() const { return held_bytes_; }
-  // All of it, what is in the files included.
+  // Returns how many bytes are to be sent, those in the files included.
   size_t bytes() const { return bytes_; }
 
-  // Sends at most `most` bytes of the front range: one sendfile(2), which waits for the disk where the page cache has
-  // not the bytes. EAGAIN when the socket takes no more, EIO when the file ends before the range.
+  // Sends at most `most` bytes of the front range by one sendfile(2). The call blocks on the disk if the bytes are not
+  // in the page cache. EAGAIN: the socket takes no more. EIO: the file ends before the range.
   TransferResult send(int socket, size_t most);
-  // When the front range is out: removes it and yields what follows it.
+  // Returns whether the front range has been sent completely.
   bool front_is_out() const { return items_.front().range.bytes == 0; }
+  // Removes the front range, which must have been sent completely. Returns the bytes that were queued after it.
   Buffer pop();
 
  private:
   struct Item {
     FileRange range;
-    Buffer behind;
+    Buffer behind;  // Bytes queued after the range.
   };
 
   template <class Bytes>

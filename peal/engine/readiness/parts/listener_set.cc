@@ -47,14 +47,14 @@ Result<SocketAddress> ListenerSet::local_address(ListenerId id) const {
   return detail::local_address(listener->fd.get());
 }
 
-// Null, and counted, when the id is dead.
+// Returns null and counts a stale call if the id is dead.
 ListenerSet::Listener* ListenerSet::find(ListenerId id) {
   Listener* listener = listeners_.find(id.slot, id.generation);
   if (listener == nullptr) ++stats_.stale_calls;
   return listener;
 }
 
-// It leaves the poller altogether: while it is paused even its readiness must cost nothing.
+// Pauses the listener by removing it from the poller, so that not even its readiness costs anything.
 void ListenerSet::pause(Listener& listener, TimePoint until) {
   PEAL_ASSERT(listener.resume_at == kNever, "fd {} is paused already", listener.fd.get());
   leave_poller(listener);
@@ -67,7 +67,8 @@ void ListenerSet::leave_poller(Listener& listener) {
   poller_->remove(listener.fd.get(), key_(listener.slot, listener.generation));
 }
 
-// Accepts what the kernel had finished before the stop, which would otherwise be reset; returns how many.
+// Accepts the connections that the kernel had finished before the stop. Without this, closing the socket would reset
+// them. Returns how many there were.
 size_t ListenerSet::accept_late(int fd, AcceptEvents& events) {
   size_t count = 0;
   for (size_t tries = 0; tries < kMostLate; ++tries) {
@@ -99,7 +100,7 @@ void ListenerSet::accept(ListenerId id, AcceptEvents& events) {
   }
 }
 
-// Where that fails it is tried again later, as if an accept had failed.
+// Makes the poller watch the listener. If that fails, the listener pauses, as if an accept had failed, and tries again.
 Result<void> ListenerSet::start_polling(Listener& listener) {
   Result<void> added = poller_->add(listener.fd.get(), key_(listener.slot, listener.generation), kReadable, false);
   listener.armed = added.has_value();
@@ -151,7 +152,8 @@ void ListenerSet::accept_ready(uint32_t slot, uint16_t generation) {
     Fd fd(::accept4(listener->fd.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     const bool beyond = fd && !poller_->can_hold(fd.get());
     if (beyond) {
-      // Unusable: closed, so that its client knows; the others are treated as when fds have run out.
+      // The poller cannot watch this fd. Closing it tells the client. For the clients that still wait, the listener
+      // acts as if fds had run out.
       fd.reset();
       errno = EMFILE;
     }
@@ -163,7 +165,7 @@ void ListenerSet::accept_ready(uint32_t slot, uint16_t generation) {
       continue;
     }
     const int error = errno;
-    // A unix socket that was shut down is ready all the time, and has nobody.
+    // A unix socket that another holder has shut down is always ready, and accept(2) then answers EAGAIN.
     if (error == EAGAIN && (i > 0 || !is_shut_down(listener->fd.get()))) {
       listener->accepts = 1;
       return;
@@ -174,13 +176,14 @@ void ListenerSet::accept_ready(uint32_t slot, uint16_t generation) {
     if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM) {
       return pause_starved(*listener, error);
     }
-    // These are our bugs; the rest is the error of a connection that is lost (accept(2), "Error handling").
+    // These errors are bugs of peal. Every other error belongs to a connection that is lost (accept(2), "Error
+    // handling").
     PEAL_ASSERT(error != EBADF && error != ENOTSOCK && error != EFAULT && error != EOPNOTSUPP,
                 "accept on fd {} failed with errno {}", listener->fd.get(), error);
   }
 }
 
-// Another holder of the socket has shut it down, for good or (TCP) until it calls listen(2) again.
+// Handles a socket that another holder has shut down. A unix socket stays so; a TCP socket can be revived by listen(2).
 void ListenerSet::pause_shut_down(Listener& listener) {
   if (!std::exchange(listener.shut_down, true)) {
     PEAL_LOG_ERROR("somebody who has the listening socket {} too has shut it down: it is tried once a second",
@@ -189,6 +192,7 @@ void ListenerSet::pause_shut_down(Listener& listener) {
   pause(listener, monotonic_now() + kShutDownPause);
 }
 
+// Handles an accept that failed for lack of fds or memory: sheds clients, doubles the pause, logs and pauses.
 void ListenerSet::pause_starved(Listener& listener, int error) {
   const TimePoint now = monotonic_now();
   const uint64_t shed_now = shed(listener.fd.get());
@@ -203,6 +207,7 @@ void ListenerSet::pause_starved(Listener& listener, int error) {
   pause(listener, later(now, starved_for_));
 }
 
+// Accepts and closes at most kShedAtOnce waiting clients with the spare fd. Returns how many there were.
 uint64_t ListenerSet::shed(int fd) {
   uint64_t count = 0;
   for (int i = 0; i < kShedAtOnce; ++i) {

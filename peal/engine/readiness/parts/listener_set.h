@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ListenerSet: the listening sockets of a ReadinessEngine: who they are, how much they accept in a turn, what happens
-// when accepting fails, and the clients that come late. On the engine's thread, but for bind(), adopt() and
-// local_address() before the engine opens.
+// ListenerSet: the listening sockets of a ReadinessEngine. It decides how many connections are accepted in a turn, and
+// what happens when accept(2) fails. Used on the engine's thread; bind(), adopt() and local_address() may be called
+// before the engine opens.
 //
-// Accepting never spins and never dies. Out of fds or memory (EMFILE, ENFILE, ENOBUFS, ENOMEM), a listener sheds a few
-// waiting clients with a spare fd (close the spare, accept, close, open the spare again: the client sees its connection
-// end instead of hanging), then pauses with a doubling back-off of 10 ms to 1 s. One log line a second at most.
+// Accepting never spins and never ends by an error. If fds or memory run out (EMFILE, ENFILE, ENOBUFS, ENOMEM), a
+// listener does two things:
+//   - It sheds a few waiting clients with a spare fd: it closes the spare fd, accepts a client, closes the connection,
+//     and opens the spare fd again. The client sees its connection end instead of waiting for an answer.
+//   - It pauses for 10 ms, and twice as long each time in a row, up to 1 s.
+// At most one log line a second reports this.
 #pragma once
 
 #include <algorithm>
@@ -23,37 +26,47 @@ class ListenerSet {
  public:
   explicit ListenerSet(EngineStats& stats) : stats_(stats) {}
 
+  // Implement the functions of Engine with these names. A failed bind() or adopt() changes nothing.
   Result<ListenerId> bind(const SocketAddress& address, const ListenOptions& options);
   Result<ListenerId> adopt(Fd listening, const AdoptOptions& options);
   Result<SocketAddress> local_address(ListenerId id) const;
 
-  // From here on listeners can be polled; `key` makes what the poller reports them by.
+  // Makes the key under which the poller reports a listener.
   using MakeKey = uint64_t (*)(uint32_t slot, uint32_t generation);
+
+  // Sets the poller. accept() may be called only after that.
   void open(Poller& poller, MakeKey key);
   void accept(ListenerId id, AcceptEvents& events);
   void stop(ListenerId id);
   void stop_all();
 
-  // The poller says that connections wait: accepts a bounded number of them. `generation` is the id's low half.
+  // Accepts a limited number of connections. Called when the poller reports that some wait. `generation` is the low
+  // half of the id's generation.
   void accept_ready(uint32_t slot, uint16_t generation);
-  // Ends the pauses that are over by `now`.
+
+  // Ends the pauses that are over at `now`.
   void resume(TimePoint now);
-  // When resume() has something to do next; kNever when nothing is paused.
+
+  // Returns the time of the next pause's end; kNever if no listener is paused.
   TimePoint next_resume() const { return next_resume_; }
-  // Delivers what the stopped ones still hold (only if `deliver_late`), then their last completions; returns how many.
+
+  // Delivers the last completions of stopped listeners. If `deliver_late` is true, first accepts and delivers the
+  // connections that the kernel had finished before the stop. Returns the number of calls up.
   size_t deliver_last_completions(bool deliver_late);
   bool has_last_completions() const { return !last_completions_.empty(); }
 
  private:
   struct Listener : SlotLinks {
     Fd fd;
-    SocketFile file;                 // to be removed in the end; none: it is somebody else's
-    bool shared = false;             // as AdoptOptions has it
-    AcceptEvents* events = nullptr;  // from accept() on
-    TimePoint resume_at = kNever;    // paused until then
-    int accepts = 1;         // at the next event: finding nobody costs as much as a client, so few while few come
-    bool armed = false;      // the poller knows it
-    bool shut_down = false;  // shut down by another holder, when it was last tried
+    SocketFile file;                 // Removed when the listener ends; stands for no file if the socket was adopted.
+    bool shared = false;             // As in AdoptOptions.
+    AcceptEvents* events = nullptr;  // Null before accept().
+    TimePoint resume_at = kNever;    // End of the pause; kNever if the listener is not paused.
+    // How many times the next event tries to accept. A try that finds no client costs as much as one that does, so the
+    // number is small while few clients come.
+    int accepts = 1;
+    bool armed = false;      // True if the poller watches the fd.
+    bool shut_down = false;  // True if the last try found that another holder has shut the socket down.
   };
   struct LastCompletion {
     Fd fd;
@@ -80,8 +93,8 @@ class ListenerSet {
 
   EngineStats& stats_;
   SlotTable<Listener> listeners_;
-  Fd spare_;                // from the engine's opening on
-  Duration starved_for_{};  // the last pause, with no success since
+  Fd spare_;                // Reserved for shedding clients; open from the engine's opening on.
+  Duration starved_for_{};  // Length of the last pause for lack of fds or memory; 0 after a successful accept.
   LogLimiter limiter_{std::chrono::seconds(1)};
   TimePoint next_resume_ = kNever;
   Poller* poller_ = nullptr;

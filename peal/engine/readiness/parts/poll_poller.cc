@@ -9,9 +9,9 @@ namespace peal::detail {
 namespace {
 
 pollfd to_poll(int fd, uint32_t interest) {
-  // POLLHUP and POLLERR are reported asked or unasked, so an fd nobody is interested in must not be seen at all; who
-  // asks for kFailed alone is told of both. The peer's FIN is told to readers only: whoever just waits for room would
-  // be woken by it over and over.
+  // poll(2) always reports POLLHUP and POLLERR, so an fd without interest must be hidden from it. An interest in
+  // kFailed alone therefore reports both. The peer's FIN is reported to readers only: a stream that waits just for room
+  // to send would be woken by it again and again.
   auto events = static_cast<short>(interest | (interest & kReadable ? uint32_t{POLLRDHUP} : 0U));
   return {.fd = interest == 0 ? ~fd : fd, .events = events, .revents = 0};
 }
@@ -56,7 +56,8 @@ size_t PollPoller::wait(std::span<PollEvent> events, TimePoint deadline) {
   int ready = ::ppoll(polled_.data(), polled_.size(), timeout_until(deadline, room), nullptr);
   PEAL_ASSERT(ready >= 0 || errno == EINTR, "ppoll of {} fds failed with errno {}", polled_.size(), errno);
   size_t count = 0;
-  // Each wait goes on behind the last one reported: with more of them ready than `events` holds, all get their turn.
+  // Each wait() starts after the fd that the last one reported. If more fds are ready than `events` can hold, all of
+  // them are still reported in turn.
   for (size_t left = polled_.size(); ready > 0 && left > 0 && count < events.size(); --left) {
     if (next_ >= polled_.size()) next_ = 0;
     const size_t place = next_++;

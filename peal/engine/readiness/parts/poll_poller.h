@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The Poller over poll(2): level-triggered, without a bound on fds. A wait costs time for each fd that is polled.
+// PollPoller: the Poller over poll(2). It is level-triggered and has no limit on fds. Each wait costs time for every fd
+// that is polled.
 #pragma once
 
 #include <vector>
@@ -23,10 +24,12 @@ class PollPoller final : public Poller {
 
   static constexpr uint32_t kNowhere = UINT32_MAX;
 
-  std::vector<pollfd> polled_;    // in no order; one that nothing is asked of has its fd's complement, which is ignored
-  std::vector<uint64_t> keys_;    // of each in polled_
-  std::vector<uint32_t> places_;  // by fd: where it is in polled_
-  size_t next_ = 0;               // where the next wait starts to look
+  // The fds, in no order. An fd without interest is stored as its complement, which is negative and makes poll(2)
+  // ignore the entry.
+  std::vector<pollfd> polled_;
+  std::vector<uint64_t> keys_;    // The key of each entry of polled_.
+  std::vector<uint32_t> places_;  // For each fd its index in polled_, or kNowhere.
+  size_t next_ = 0;               // Index at which the next wait() starts to look for ready fds.
 };
 
 }  // namespace peal::detail

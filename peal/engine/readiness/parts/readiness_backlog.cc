@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a ReadinessEngine does with output that one send did not finish: queues of several parts and files, at most
-// kBulkTurnBytes of them a turn for all streams together, failures, and what follows once a queue has moved.
+// ReadinessEngine: output that one send did not finish. It handles queues of several parts, files and failures, and
+// reports progress. All streams together send at most kBulkTurnBytes of such output in a turn.
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace peal::detail {
 
-// What was sent before the end goes out, whatever a turn's budget is. Only a peer that reads a huge file as fast as it
-// is sent could keep this up.
+// Sends what was queued before shut(), without regard for the budget of a turn. The number of rounds is limited, for a
+// peer that reads a huge file as fast as it is sent.
 void ReadinessEngine::flush_before_shut() {
   constexpr int kMostTurns = 1000;
   run_before_wait();
@@ -23,7 +23,8 @@ void ReadinessEngine::flush_before_shut() {
   if (has_poller_send_) finish_sends_in_flight();
 }
 
-// Sends what is queued behind sends whose outcome is still to come. All other events are too late, and dropped.
+// Waits for the outcome of the sends that the poller has, and sends what is queued after them. Every other event comes
+// too late and is dropped.
 void ReadinessEngine::finish_sends_in_flight() {
   for (bool more = true; more;) {
     const size_t count = poller_->wait(events_, TimePoint::min());
@@ -39,8 +40,8 @@ void ReadinessEngine::finish_sends_in_flight() {
   }
 }
 
-// What flush() leaves: a send of `offered_bytes` (0: none yet) that answered `sent` and did not take them all, several
-// parts, or something to do besides sending.
+// Does what flush() cannot do: sends several parts, files or a pipe, and handles a short or failed send. `sent` is the
+// result of a send of `offered_bytes` bytes that flush() has made; 0 and 0 if it has made none.
 bool ReadinessEngine::flush_rest(Stream& stream, ssize_t sent, size_t offered_bytes) {
   if (stream.output & (kStalled | kInFlight | kPutOff)) return true;
   int error = 0;
@@ -59,8 +60,8 @@ bool ReadinessEngine::flush_rest(Stream& stream, ssize_t sent, size_t offered_by
   return after_output(stream, progress);
 }
 
-// Until the kernel takes no more or the bulk budget is used up: files count in it, and sends after the first. Returns
-// the error that ends sending, or 0.
+// Sends the queue until it is empty, the kernel takes no more, or the bulk budget is used up. Files count against the
+// budget, and so do sends after the first. Returns the errno that ends sending, or 0.
 int ReadinessEngine::send_queue(Stream& stream, bool& progress) {
   const bool has_turn = put_off_.empty() || serving_put_off_;
   size_t budget = has_turn ? std::min(bulk_budget_, put_off_.empty() ? kBulkTurnBytes : kBulkShareBytes) : 0;
@@ -80,7 +81,7 @@ int ReadinessEngine::send_queue(Stream& stream, bool& progress) {
   }
   if (before != budget) {
     bulk_budget_ -= before - budget;
-    unfinished_ = true;  // so that the turn's end sees it, and the next begins with a whole one
+    unfinished_ = true;  // Makes wait() call finish_turn(), which restores the budget.
   }
   return error;
 }
@@ -91,7 +92,8 @@ void ReadinessEngine::put_off(Stream& stream) {
   unfinished_ = true;
 }
 
-// Those that wait for budget, the longest first; at the end of a turn, with what it has left.
+// Serves the streams that wait for bulk budget, the longest waiting first, with what the turn has left. Called at the
+// end of a turn. Restores the budget for the next one.
 void ReadinessEngine::serve_put_off() {
   serving_put_off_ = true;
   for (size_t count = put_off_.size(); count > 0 && bulk_budget_ > 0; --count) {
@@ -113,7 +115,7 @@ int ReadinessEngine::send_parts(Stream& stream, bool& progress) {
   message.msg_iovlen = stream.out.gather(parts);
   size_t offered = 0;
   for (size_t i = 0; i < message.msg_iovlen; ++i) offered += parts[i].iov_len;
-  // With a file behind, the kernel waits for that before it sends less than a segment.
+  // If a file follows, MSG_MORE makes the kernel wait for it before it sends less than a whole segment.
   const int more = stream.output & kFiles ? MSG_MORE : 0;
   ssize_t count = ::sendmsg(stream.fd, &message, MSG_NOSIGNAL | more);
   ++stats_.sends;
@@ -121,7 +123,7 @@ int ReadinessEngine::send_parts(Stream& stream, bool& progress) {
   return take_send_result(stream, count, offered);
 }
 
-// Takes in the answer of one send. Returns the error that ends sending, or 0.
+// Takes the result of one send of `offered_bytes`. Returns the errno that ends sending, or 0.
 int ReadinessEngine::take_send_result(Stream& stream, ssize_t count, size_t offered_bytes) {
   if (count < 0) {
     if (errno == EINTR) return 0;
@@ -132,14 +134,14 @@ int ReadinessEngine::take_send_result(Stream& stream, ssize_t count, size_t offe
   stats_.sent_bytes += sent;
   stream.out.consume(sent);
   if (sent == offered_bytes) return 0;
-  // The kernel marks the socket as short of space when it takes less than offered, so an edge will follow.
+  // When the kernel takes less than was offered it marks the socket as short of space, so an edge will follow.
   stream.output |= kStalled;
   ++stats_.short_sends;
   stream.out.compact();
   return 0;
 }
 
-// False when the owner closed the stream on hearing of it.
+// Drops the output and calls on_send_failed(). Returns false if the callback closed the stream.
 bool ReadinessEngine::fail_output(Stream& stream, int error) {
   uint32_t generation = stream.generation;
   drop_output(stream);
@@ -149,7 +151,8 @@ bool ReadinessEngine::fail_output(Stream& stream, int error) {
   return stream.generation == generation;
 }
 
-// False when the stream is gone.
+// Does what must follow progress or the end of the queue: FIN, on_sent(), detaching. Returns false if the stream is
+// closed or detached afterwards.
 bool ReadinessEngine::after_output(Stream& stream, bool progress) {
   size_t left = queued(stream);
   if (left == 0 && (stream.output & kSendFin)) {

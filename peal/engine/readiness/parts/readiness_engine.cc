@@ -39,7 +39,7 @@ void ReadinessEngine::shut() {
   shutting_ = true;
   flush_before_shut();
   listeners_.stop_all();
-  // A last completion may connect or adopt once more; what it made is closed in the next round.
+  // A last completion may still connect or adopt a stream, which is then closed in the next round.
   constexpr int kMostRounds = 1000;
   for (int round = 0;; ++round) {
     PEAL_ASSERT(round < kMostRounds, "streams are still being made after {} rounds of closing", round);
@@ -85,7 +85,8 @@ StreamId ReadinessEngine::add_stream(Fd fd, StreamEvents& events, bool connectin
   stream.pending_error = error;
   stream.fd = fd.release();
   if (error != 0) {
-    // An adopted stream that cannot be polled takes no output, and its input ends with the error once it is wanted.
+    // If an adopted stream cannot be polled it takes no output. Its input ends with the error when it is to be
+    // received.
     stream.input |= kUnread;
     if (connecting) {
       list_ready(stream);
@@ -100,7 +101,7 @@ StreamId ReadinessEngine::adopt(LooseStream loose, StreamEvents& events) {
   Buffer early = std::move(loose.early());
   StreamId id = add_stream(std::move(loose).take_fd(), events, false, 0);
   if (!early.empty()) {
-    // Marked unread, it is read through the ready list only, which looks here first.
+    // A stream marked unread is read only through the ready list, which delivers these bytes first.
     streams_[id.slot].input |= kUnread;
     pending_deliveries_.emplace(id.slot, std::move(early));
   }
@@ -111,8 +112,8 @@ StreamId ReadinessEngine::connect(const SocketAddress& address, const ConnectOpt
   Result<Fd> fd = open_connector(address, options);
   if (!fd) return add_stream(Fd(), events, true, fd.error().value());
   int error = ::connect(fd->get(), address.data(), address.size()) == 0 ? 0 : errno;
-  // An interrupted connect goes on in the background (connect(2), EINTR), and one that succeeded at once is reported
-  // like the others, by the poller finding it writable.
+  // An interrupted connect continues in the background (connect(2), EINTR). A connect that succeeds at once is reported
+  // like the others: the poller finds the socket writable.
   if (error == EINPROGRESS || error == EINTR) error = 0;
   return add_stream(std::move(*fd), events, true, error);
 }
@@ -125,7 +126,7 @@ void ReadinessEngine::finish_connect(Stream& stream, std::error_code error) {
     stream.output |= kOutputOver;
   } else {
     make_dirty(stream);
-    // The event that reported the connection may also report the server's first bytes.
+    // The event that reported the connection may have reported the first bytes from the server, too.
     if ((stream.input & (kReceiving | kUnread)) == (kReceiving | kUnread)) list_ready(stream);
   }
   if (!edge_) update_interest(stream);
@@ -269,7 +270,7 @@ void ReadinessEngine::dispatch_rest(const PollEvent& event) {
       break;
     case kWaker:
       if (event.readiness & kRegistrationLost) poller_->modify(waker_->fd(), event.key, kReadable, edge_);
-      // Told of each change, it need not be emptied to tell of the next one.
+      // An edge-triggered poller reports each wake(), so the eventfd need not be emptied.
       if (edge_) {
         waker_->clear_pending();
       } else {
@@ -303,7 +304,7 @@ Buffer ReadinessEngine::take_early(const Stream& stream) {
   return early ? std::move(early.mapped()) : Buffer();
 }
 
-// True when the stream is to be read on.
+// Delivers the bytes that another engine had received. Returns true if the stream should be read next.
 bool ReadinessEngine::deliver_pending(Stream& stream) {
   const uint32_t generation = stream.generation;
   Buffer bytes = take_early(stream);

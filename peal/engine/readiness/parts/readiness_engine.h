@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ReadinessEngine: the Engine over a Poller. It emulates completions: try the system call first, wait for readiness
-// only when it would block.
+// ReadinessEngine: the Engine over a Poller. Like every engine it reports completions. It tries a system call first,
+// and waits for readiness only if the call would block. Used on the loop's thread, as Engine says.
 //
-// On an edge-triggered poller a stream is registered once, for reading; a first short write adds writability, for good.
-// On a level poller interest follows what is wanted. Every stream has a byte budget a turn; one that has used it up
-// waits on the ready list, behind the others, for the next turn.
+// On an edge-triggered poller a stream is registered once, for reading. Its first short write adds an interest in
+// writing, which stays. On a level-triggered poller the interest is changed whenever the stream wants something else.
+// Each stream may move a limited number of bytes in a turn (turn_budget.h). A stream that has reached the limit goes to
+// the end of the ready list and continues in the next turn.
 //
-// Keys given to the poller are {generation, address or slot, kind}, so that an event of a closed generation finds
-// nothing and a live stream is found without a search: an echo is a few hundred instructions, and every one of them
-// shows.
+// A key given to the poller holds a generation, a stream's address or a slot, and a kind. An event with a generation
+// that is over is ignored. A live stream is found by its address, without a search, because an echo takes only a few
+// hundred instructions.
 #pragma once
 
 #include <array>
@@ -32,7 +33,7 @@ namespace peal::detail {
 
 class ReadinessEngine final : public Engine {
  public:
-  // `name` is the engine's and outlives it; `make_poller` is called by open().
+  // `name` is the engine's name and must outlive the engine. open() calls `make_poller`.
   ReadinessEngine(std::string_view name, MakePoller make_poller);
   ~ReadinessEngine() override;
 
@@ -86,54 +87,61 @@ class ReadinessEngine final : public Engine {
   const EngineStats& stats() const override { return stats_; }
 
  private:
-  // Bits of Stream::input. What is exactly kReceiving can be read without another thought.
+  // Bits of Stream::input. If `input` is exactly kReceiving, the stream can be read without any other check.
   enum Input : uint8_t {
-    kReceiving = 1,  // wanted by the owner
-    kUnread = 2,     // the poller said so, and no read has come up empty since
-    kHungUp = 4,     // RDHUP, HUP, ERR or PRI was seen: read until the end
-    kInputOver = 8,  // the end was reported
-    kListed = 16,    // on the ready list
-    kForwarding = 32,
-    kWaiting = 64,  // forwarding, until the other stream's output is out
-    kGone = 128,    // an error was reported, which receiving will come to
+    kReceiving = 1,    // The owner has switched receiving on.
+    kUnread = 2,       // The poller has reported input, and no read has found the socket empty since.
+    kHungUp = 4,       // RDHUP, HUP, ERR or PRI was reported, so reads must go on until one finds the end.
+    kInputOver = 8,    // The end of the input was reported to the owner.
+    kListed = 16,      // The stream is on the ready list.
+    kForwarding = 32,  // forward() moves the input to another stream.
+    kWaiting = 64,     // Forwarding waits until the other stream's output has been sent.
+    kGone = 128,       // The poller has reported an error, which receiving will meet.
   };
-  // Bits of Stream::output. Zero: what is queued can be sent.
+
+  // Bits of Stream::output. If `output` is 0, queued output can be sent at once.
   enum Output : uint16_t {
-    kStalled = 1,  // connecting, or the kernel's send buffer is full: wait for writability
-    kConnecting = 2,
-    kOutputOver = 4,  // failed, or FIN was asked for: no more is taken
-    kReportSent = 8,  // what is to be done once output has moved on
-    kSendFin = 16,
-    kDetach = 32,
-    kFiles = 64,      // file ranges are queued, and what came after them
-    kFed = 128,       // some stream is forwarded to it, or was and not all is out
-    kInFlight = 256,  // the poller sends the front of what is queued
-    kPutOff = 512,    // waits for a turn that has bulk budget left
+    kStalled = 1,     // The stream is connecting or the kernel's send buffer is full; it waits for writability.
+    kConnecting = 2,  // connect() has not finished.
+    kOutputOver = 4,  // Output has failed or FIN was asked for, so no more output is taken.
+    kReportSent = 8,  // report_sent() was called: progress must be reported.
+    kSendFin = 16,    // FIN must follow the queued output.
+    kDetach = 32,     // The stream is detached when the queued output has been sent.
+    kFiles = 64,      // files_ has file ranges of this stream, and the bytes queued after them.
+    kFed = 128,       // feeds_ has an entry: a stream is forwarded to this one, or was and the pipe is not empty.
+    kInFlight = 256,  // The poller is sending the first bytes of the queue.
+    kPutOff = 512,    // The stream is on put_off_, until a turn has bulk budget left.
   };
-  // One cache line: what an idle connection costs here.
+
+  // State of one stream: one cache line, which is all that an idle connection costs in the engine.
   struct alignas(64) Stream : SlotLinks {
     StreamEvents* events = nullptr;
     Buffer out;
     int fd = -1;
-    int pending_error = 0;  // reported by the next wait(): what failed inside the call down
+    // Errno of a call down that failed, or of a failure found while receiving was off. wait() reports it.
+    int pending_error = 0;
     uint16_t output = 0;
-    uint16_t in_flight_bytes = 0;  // given to the poller to send, while kInFlight
+    uint16_t in_flight_bytes = 0;  // Bytes given to the poller to send, while kInFlight is set.
     uint8_t input = 0;
-    bool dirty = false;    // has output to flush
-    bool polled = false;   // the poller knows it
-    uint8_t interest = 0;  // what the poller was asked for
-    bool end_reported =
-        false;  // by a level poller, of its end while it was not received from: it need not say so again
+    bool dirty = false;    // True if there is output to send or progress to report.
+    bool polled = false;   // True if the poller watches the fd.
+    uint8_t interest = 0;  // The interest that was last given to the poller.
+    // True if a level-triggered poller has reported an end or error while receiving was off. Its report is then no
+    // longer asked for.
+    bool end_reported = false;
   };
   static_assert(sizeof(Stream) == 64);
+
   struct Watch : SlotLinks {
-    int fd = -1;  // that the poller knows
+    int fd = -1;  // The fd that the poller watches.
     bool reads = false;
     bool writes = false;
     WatchEvents* events = nullptr;
-    Fd second;  // pollers know a fd once, so whoever watches it too has a duplicate
+    Fd second;  // A duplicate of the fd, if another watch has it already: some pollers take each fd only once.
   };
-  // A key: 16 bits of generation, 42 of a stream's address or a slot, 6 of the kind.
+
+  // Kinds of keys. A key has 16 bits of a generation, 42 bits of a stream's address or of a slot, and 6 bits of the
+  // kind. The last 6 bits of a stream's address are zero, which is the kind kStream.
   enum Kind : uint64_t { kStream = 0, kListener = 1, kWatch = 2, kWaker = 3 };
   static constexpr uint64_t kKindMask = 63;
   static constexpr int kGenerationShift = 48;
@@ -145,38 +153,49 @@ class ReadinessEngine final : public Engine {
     return uint64_t{generation} << kGenerationShift | uint64_t{slot} << 6 | kind;
   }
 
-  // Known to `from` until that closes, and to `to` until all is out.
+  // A stream that is forwarded to another. forwards_ holds it until `from` closes, and feeds_ until `to` has sent
+  // everything.
   struct Forward {
     Splicer pipe;
     StreamId from;
     StreamId to;
-    uint64_t bytes = 0;  // moved out of `from`, since its beginning
+    uint64_t bytes = 0;  // Bytes taken out of `from` by all its forwards.
   };
-  // A last completion, waiting for wait() to deliver it.
+
+  // A last completion that wait() is to deliver.
   struct LastCompletion {
     StreamEvents* stream;
     WatchEvents* watch;
     Fd detached;
-    Buffer kept;  // what the poller may still be sending; of a detached one, what nobody has been given yet
+    // For a closed stream, output that the poller may still be sending. For a detached stream, input that was not
+    // delivered.
+    Buffer kept;
     size_t lost_bytes = 0;
   };
 
+  // Returns null and counts a stale call if the id is dead.
   Stream* find(StreamId id);
   const Stream* find(StreamId id) const { return streams_.find(id.slot, id.generation); }
-  // Of a stream that is gone: none, which the kernel answers with EBADF.
+
+  // Returns the stream's fd. For null it returns -1, with which a system call fails with EBADF.
   static int fd_of(const Stream* stream) { return stream == nullptr ? -1 : stream->fd; }
   StreamId add_stream(Fd fd, StreamEvents& events, bool connecting, int error);
   void release_stream(Stream& stream, bool detach);
 
+  // Handles one event, the fast path first. dispatch_rest() handles whatever is not plain input of an open stream.
   void dispatch(const PollEvent& event);
   [[gnu::noinline]] void dispatch_measured_or_batched(size_t count);
   [[gnu::noinline]] void dispatch_rest(const PollEvent& event);
-  // A stream registered for writing too is told of both at once; that means nothing unless it is stalled.
+
+  // Returns whether an event asks only for reading. A stream that is also registered for writing gets both bits at
+  // once; kWritable matters only if it is stalled.
   static bool only_readable(const Stream& stream, uint32_t readiness) {
     return readiness == kReadable || (readiness == (kReadable | kWritable) && !(stream.output & kStalled));
   }
   void stream_ready(Stream& stream, uint32_t readiness);
   void finish_connect(Stream& stream, std::error_code error);
+
+  // Input. The functions that return bool return true if the stream should be read again at once.
   bool read_once(Stream& stream);
   [[gnu::noinline]] bool read_much(Stream& stream);
   bool deliver(Stream& stream, Buffer bytes, size_t size, bool full);
@@ -190,7 +209,8 @@ class ReadinessEngine final : public Engine {
   Buffer take_early(const Stream& stream);
   bool deliver_pending(Stream& stream);
 
-  // The stream that is being called up is flushed when it returns; any other waits on the list.
+  // Marks that the stream has something to send or report. If the stream is being called up, deliver() flushes it when
+  // the callback returns. Otherwise it goes on the list dirty_.
   void make_dirty(Stream& stream) {
     if (stream.dirty) return;
     stream.dirty = true;
@@ -207,6 +227,9 @@ class ReadinessEngine final : public Engine {
       flush_all();
   }
   [[gnu::noinline]] void flush_all();
+
+  // Output. The functions that return bool return false if the stream has been closed or detached; those that return
+  // int return an errno that ends sending, or 0.
   bool flush(Stream& stream);
   bool send_in_batch(Stream& stream, std::string_view bytes);
   void finish_send(Stream& stream, uint32_t outcome);
@@ -222,7 +245,7 @@ class ReadinessEngine final : public Engine {
   bool fail_output(Stream& stream, int error);
   bool after_output(Stream& stream, bool progress);
 
-  // readiness_zero_copy.cc: files and forwarding.
+  // Files and forwarding, which are in readiness_zero_copy.cc.
   int send_front_file(Stream& stream, size_t& budget, bool& progress);
   size_t queued(const Stream& stream) const;
   size_t held_bytes(const Stream& stream) const;
@@ -232,6 +255,7 @@ class ReadinessEngine final : public Engine {
   void resume_feeder(Stream& to);
   void end_forward(Forward& forward);
 
+  // The parts of wait() before and after the poller's wait, if something is unfinished.
   [[gnu::noinline]] TimePoint prepare_wait(TimePoint deadline);
   [[gnu::noinline]] size_t finish_turn();
   bool has_work() const;
@@ -240,7 +264,7 @@ class ReadinessEngine final : public Engine {
 
   static constexpr size_t kMaxPollEvents = 256;
   static constexpr size_t kMaxParts = 64;
-  static constexpr size_t kMostSendsInFlight = 64;  // each keeps a block until its outcome is heard
+  static constexpr size_t kMostSendsInFlight = 64;  // Each of them keeps a block until its outcome is reported.
 
   const std::string_view name_;
   const MakePoller make_poller_;
@@ -248,32 +272,39 @@ class ReadinessEngine final : public Engine {
   EngineStats stats_;
   ListenerSet listeners_;
   std::unique_ptr<Poller> poller_;
-  TimePoint* woke_at_ = nullptr;  // null: nobody asks
+  TimePoint* woke_at_ = nullptr;  // The variables given to note_waits(); null if waits are not measured.
   Duration* worked_ = nullptr;
-  size_t measured_or_batched_from_ = 0;  // how many events of a wait need more than to be dispatched
-  bool edge_ = false;
-  bool has_poller_send_ = false;  // though not all the time
-  size_t sends_in_flight_ = 0;    // of which nothing was heard yet
-  bool batches_sends_ = false;    // small ones are given to the poller now, since other events of this turn are to come
+  // A wait that returns at least this many events uses dispatch_measured_or_batched(): 0 if waits are measured, 2 if
+  // the poller can batch sends.
+  size_t measured_or_batched_from_ = 0;
+  bool edge_ = false;             // True if the poller is edge-triggered.
+  bool has_poller_send_ = false;  // True if the poller has a send(), even if it does not take sends at present.
+  size_t sends_in_flight_ = 0;    // Sends given to the poller whose outcome is not known yet.
+  // True if small sends are given to the poller, because further events of this turn follow.
+  bool batches_sends_ = false;
   bool shutting_ = false;
-  bool unfinished_ = false;   // something waits on a list below, or a listener is paused
-  bool called_back_ = false;  // something was reported before the wait
+  bool unfinished_ = false;  // True if a list below is not empty, a listener is paused, or bulk budget was used.
+  // True if this wait() has called a callback besides those for the poller's events. Its result then counts one more.
+  bool called_back_ = false;
   bool serving_put_off_ = false;
-  size_t bulk_budget_ = kBulkTurnBytes;  // what this turn has left
-  std::deque<StreamId> put_off_;         // the longest first; of those that have kPutOff
+  size_t bulk_budget_ = kBulkTurnBytes;  // Bytes that this turn may still send in bulk.
+  std::deque<StreamId> put_off_;         // The streams that have kPutOff, the longest waiting first.
   SlotTable<Stream> streams_;
   SlotTable<Watch> watches_;
-  BlockPool* pool_ = nullptr;                                 // the thread's
-  Stream* delivering_ = nullptr;                              // being called up now
-  static constexpr StreamId kNobody{UINT32_MAX, UINT32_MAX};  // nor is it the id that names nothing
+  BlockPool* pool_ = nullptr;     // The block pool of the engine's thread.
+  Stream* delivering_ = nullptr;  // The stream whose on_received() is being called.
+  // An id that no stream has. It is not the default id: send() with the default id would then take delivering_, which
+  // may be null, for its stream.
+  static constexpr StreamId kNobody{UINT32_MAX, UINT32_MAX};
   StreamId delivering_id_ = kNobody;
   std::vector<Stream*> dirty_;
   std::vector<Stream*> ready_;
-  std::vector<Stream*> serving_;                                     // taken from ready_ before the wait
-  std::unordered_map<uint32_t, Buffer> pending_deliveries_;          // by slot: what another engine had received
-  std::unordered_map<uint32_t, FileQueue> files_;                    // by slot; of those that have kFiles
-  std::unordered_map<uint32_t, std::shared_ptr<Forward>> forwards_;  // by the slot of `from`
-  std::unordered_map<uint32_t, std::shared_ptr<Forward>> feeds_;     // by the slot of `to`; of those that have kFed
+  std::vector<Stream*> serving_;  // The streams taken from ready_ before the wait, to be served after it.
+  // Maps a stream's slot to input that another engine had received before the stream was adopted.
+  std::unordered_map<uint32_t, Buffer> pending_deliveries_;
+  std::unordered_map<uint32_t, FileQueue> files_;                    // By slot, for streams that have kFiles.
+  std::unordered_map<uint32_t, std::shared_ptr<Forward>> forwards_;  // By the slot of `from`.
+  std::unordered_map<uint32_t, std::shared_ptr<Forward>> feeds_;     // By the slot of `to`, which has kFed.
   std::vector<LastCompletion> last_completions_;
   std::vector<std::move_only_function<bool()>> before_wait_;
   std::array<PollEvent, kMaxPollEvents> events_;

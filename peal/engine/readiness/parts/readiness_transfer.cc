@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a ReadinessEngine waits and moves bytes: one translation unit, because this is the hot path. Who exists and who
-// leaves is decided in readiness_engine.cc.
+// ReadinessEngine: waiting and moving bytes. This is the hot path, so it is one translation unit. Opening and closing
+// streams is in readiness_engine.cc.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,7 +13,8 @@
 
 namespace peal::detail {
 
-// Sends what is queued until the queue is empty or the kernel's buffer is full. False when the stream is gone after it.
+// Sends queued output until the queue is empty or the kernel's buffer is full. Returns false if the stream is closed
+// afterwards.
 [[gnu::always_inline]] inline bool ReadinessEngine::flush(Stream& stream) {
   stream.dirty = false;
   if (stream.output != 0 || !stream.out.is_one_part()) [[unlikely]]
@@ -31,6 +32,7 @@ namespace peal::detail {
   return true;
 }
 
+// Gives a small output to the poller, which sends it together with others. finish_send() learns the outcome.
 bool ReadinessEngine::send_in_batch(Stream& stream, std::string_view bytes) {
   ++sends_in_flight_;
   stream.output = kInFlight;
@@ -39,7 +41,8 @@ bool ReadinessEngine::send_in_batch(Stream& stream, std::string_view bytes) {
   return true;
 }
 
-// One read and its call up, where no more is expected than a block. True when there is more to read at once.
+// Reads once into one block and delivers it. Used if not more than a block is expected. Returns true if there is more
+// to read at once.
 [[gnu::always_inline]] inline bool ReadinessEngine::read_once(Stream& stream) {
   Block* block = pool_->acquire(kLargeBlockBytes);
   const ssize_t count = ::recv(stream.fd, block->data, kLargeBlockBytes, 0);
@@ -52,7 +55,8 @@ bool ReadinessEngine::send_in_batch(Stream& stream, std::string_view bytes) {
   return deliver(stream, Buffer(block, 0, size), size, size == kLargeBlockBytes);
 }
 
-// The same behind a block that was filled.
+// Reads once into several blocks and delivers them. Used after a read that filled its block. Returns true if there is
+// more to read at once.
 bool ReadinessEngine::read_much(Stream& stream) {
   msghdr message{};
   Buffer bytes;
@@ -61,7 +65,8 @@ bool ReadinessEngine::read_much(Stream& stream) {
   return deliver(stream, std::move(bytes), static_cast<size_t>(count), count == kMostReceiveBytes);
 }
 
-// What a read has brought; `full`: as much as there was room for. True when there is more to read at once.
+// Delivers what a read has brought, then flushes. `full` is true if the read filled all the room it had. Returns true
+// if there is more to read at once.
 [[gnu::always_inline]] inline bool ReadinessEngine::deliver(Stream& stream, Buffer bytes, size_t size, bool full) {
   const uint32_t generation = stream.generation;
   ++stats_.receives;
@@ -73,8 +78,8 @@ bool ReadinessEngine::read_much(Stream& stream) {
   delivering_id_ = kNobody;
   if (stream.generation != generation || (stream.dirty && !flush(stream))) [[unlikely]]
     return false;
-  // A read that did not fill its room emptied the socket, unless something besides data was reported: then the end may
-  // follow without another edge.
+  // A read that did not fill its room has emptied the socket. If more than data was reported, the end may follow
+  // without another edge, so the socket must be read again.
   if (!full && stream.input == kReceiving) [[likely]]
     return false;
   if (!full && !(stream.input & kHungUp)) {
@@ -100,8 +105,9 @@ bool ReadinessEngine::read_much(Stream& stream) {
   flush_dirty();
 }
 
-// Slow path: somebody measures turns, or the poller takes sends. While further events of this turn follow, small sends
-// are given to the poller, which makes one system call for a batch of them; the last event's answer is sent at once.
+// Dispatches the events of a wait that is measured or whose sends can be batched. While further events of this turn
+// follow, small sends are given to the poller, which needs one system call for a batch. The answer to the last event is
+// sent at once.
 void ReadinessEngine::dispatch_measured_or_batched(size_t count) {
   if (woke_at_ != nullptr) *woke_at_ = monotonic_now();
   for (size_t i = 0; i < count; ++i) {
@@ -126,17 +132,19 @@ size_t ReadinessEngine::wait(TimePoint deadline) {
   return count;
 }
 
-// Before the wait: runs what was to be done then, flushes, and takes the streams that are on the ready list now; who
-// joins it later waits a turn. Returns how long the wait may last.
+// Prepares a wait if something is unfinished: runs the tasks of before_wait(), flushes, and takes the streams that are
+// on the ready list now. A stream that joins the list later is served a turn later. Returns the deadline for the
+// poller.
 TimePoint ReadinessEngine::prepare_wait(TimePoint deadline) {
   called_back_ = false;
   const TimePoint began = worked_ == nullptr ? TimePoint() : monotonic_now();
   run_before_wait();
   flush_all();
   if (worked_ != nullptr) *worked_ += monotonic_now() - began;
-  // Whoever was told something may have set a timer since the deadline was given.
+  // A callback may have set a timer since the caller computed `deadline`, so the wait must not block.
   const bool busy = called_back_ || has_work();
-  unfinished_ = unfinished_ || called_back_;  // so that it is counted
+  // Makes wait() call finish_turn(), which counts the callback.
+  unfinished_ = unfinished_ || called_back_;
   serving_.swap(ready_);
   return busy ? kPollOnly : std::min(deadline, listeners_.next_resume());
 }
@@ -145,6 +153,7 @@ void ReadinessEngine::run_before_wait() {
   for (auto& task : std::exchange(before_wait_, {})) called_back_ = task() || called_back_;
 }
 
+// Serves the lists after the poller's events, and delivers last completions. Returns the number of events handled.
 size_t ReadinessEngine::finish_turn() {
   listeners_.resume(monotonic_now());
   size_t count = serve_ready_list();
@@ -162,7 +171,7 @@ bool ReadinessEngine::has_work() const {
 
 void ReadinessEngine::update_unfinished() { unfinished_ = has_work() || listeners_.next_resume() != kNever; }
 
-// A stream that is ready for more than plain reading, or was not being read.
+// Handles an event of a stream that is not plain input, or that came while receiving was off.
 void ReadinessEngine::stream_ready(Stream& stream, uint32_t readiness) {
   if (readiness & kRegistrationLost) poller_->modify(stream.fd, key(stream), stream.interest, edge_);
   if (readiness & (kReadable | kHangup)) stream.input |= kUnread;
@@ -183,8 +192,8 @@ void ReadinessEngine::stream_ready(Stream& stream, uint32_t readiness) {
   if (!(stream.input & kReceiving)) report_if_gone(stream);
 }
 
-// Something has come on a stream that nobody receives from. If an error is next to be received, it is taken out of the
-// socket here, and kept.
+// Handles an event that came while receiving was off. If the next read would fail, takes the error out of the socket,
+// keeps it in pending_error and calls on_gone(). If only data or a FIN has arrived, nothing is reported.
 void ReadinessEngine::report_if_gone(Stream& stream) {
   const bool known = (stream.input & kGone) != 0;
   if ((edge_ && !known) || queued(stream) > 0) return;
@@ -214,8 +223,8 @@ void ReadinessEngine::receive(StreamId id, bool on) {
   if (receiving && (stream->input & kUnread)) list_ready(*stream);
 }
 
-// On a level poller interest follows what is wanted, or it would report for ever what nobody takes; of an
-// edge-triggered one it only grows.
+// Gives the poller the interest that the stream has now, if it has changed. A level-triggered poller would otherwise
+// report in every wait what the stream does not take. For an edge-triggered poller the interest only grows.
 void ReadinessEngine::update_interest(Stream& stream) {
   if (!stream.polled) return;
   uint32_t interest = edge_ ? stream.interest : 0U;
@@ -234,7 +243,8 @@ void ReadinessEngine::list_ready(Stream& stream) {
   unfinished_ = true;
 }
 
-// A stream that closed while listed has lost kListed; the next one in its slot is marked when it is listed.
+// Serves the streams that prepare_wait() took from the ready list. A stream that was closed since then has lost
+// kListed; a new stream in its slot has kListed only if it was listed itself.
 size_t ReadinessEngine::serve_ready_list() {
   size_t count = serving_.size();
   for (Stream* stream : serving_) {
@@ -263,8 +273,8 @@ void ReadinessEngine::end_with_pending(Stream& stream) {
   stream.events->on_receive_end(error);
 }
 
-// Reads until the socket is empty or the turn's budget is used up; then others come first. `more`: a block was filled
-// already.
+// Reads until the socket is empty or the stream's budget for this turn is used up; then other streams are served first.
+// `more` is true if a read has filled its block already.
 void ReadinessEngine::read_turn(Stream& stream, bool more) {
   for (size_t taken = kMostReceiveBytes; taken <= kReceiveTurnBytes; taken += kMostReceiveBytes) {
     if (stream.input & kForwarding) return forward_turn(stream);
@@ -274,7 +284,8 @@ void ReadinessEngine::read_turn(Stream& stream, bool more) {
   list_ready(stream);
 }
 
-// True when the read is to be tried again.
+// Handles a read that brought nothing; `error` 0 is the end of the input. Returns true if the read was interrupted and
+// should be tried again.
 bool ReadinessEngine::read_failed(Stream& stream, int error) {
   if (error == EINTR) return true;
   stream.input &= static_cast<uint8_t>(~kUnread);
@@ -325,8 +336,8 @@ size_t ReadinessEngine::send_copy_after_files(Stream& stream, std::string_view b
   return held_bytes(stream);
 }
 
-// Flushes what was dirty when called: what the completions queue meanwhile waits for the next call, so that a stream
-// that is refilled as fast as it drains cannot hold the loop.
+// Flushes the streams that are dirty when this is called. Output that callbacks queue meanwhile waits for the next
+// call. Otherwise a stream that is refilled as fast as it drains could hold the loop.
 void ReadinessEngine::flush_all() {
   size_t count = dirty_.size();
   for (size_t i = 0; i < count; ++i) {
@@ -336,7 +347,7 @@ void ReadinessEngine::flush_all() {
   update_unfinished();
 }
 
-// What the poller was given to send is out, or how it failed.
+// Takes the outcome of a send that the poller made.
 void ReadinessEngine::finish_send(Stream& stream, uint32_t outcome) {
   const auto count = static_cast<uint16_t>(outcome & kSendOutcomeMask);
   const bool failed = (outcome & kSendFailed) != 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a ReadinessEngine moves without seeing it: file ranges, and streams forwarded to streams.
+// ReadinessEngine: bytes that are moved inside the kernel, namely file ranges and forwarded streams.
 //
-// A stream's output is, in this order: what is left in the pipe that feeds it, its blocks, its files with what was
-// queued behind each. The pipe is filled anew only when there is nothing of all that.
+// A stream's output is sent in this order: bytes in the pipe that feeds it, its blocks, then each file range with the
+// bytes queued after it. The pipe is filled again only when all of that has been sent.
 #include <algorithm>
 #include <cerrno>
 
@@ -19,8 +19,8 @@ void ReadinessEngine::send_file(StreamId id, FileRange range) {
   make_dirty(*stream);
 }
 
-// Returns the error that ends sending, or 0. A short answer proves nothing (the page cache may end there): only EAGAIN
-// says that the socket is full.
+// Sends from the front file range. Returns the errno that ends sending, or 0. A short count does not mean that the
+// socket is full, since the page cache may end there: only EAGAIN means that.
 int ReadinessEngine::send_front_file(Stream& stream, size_t& budget, bool& progress) {
   FileQueue& files = files_.at(stream.slot);
   TransferResult moved = files.send(stream.fd, budget);
@@ -71,7 +71,7 @@ bool ReadinessEngine::forward(StreamId from_id, StreamId to_id) {
   if (!can_give || !can_take) return false;
   std::shared_ptr<Forward>& forward = forwards_[from_id.slot];
   if (forward == nullptr) forward = std::make_shared<Forward>();
-  // What an earlier one took is not out yet, or there is no pipe to be had.
+  // The pipe is still open if bytes of an earlier forward have not been sent. open() fails if no pipe is to be had.
   if (forward->pipe.is_open() || !forward->pipe.open()) return false;
   forward->from = from_id;
   forward->to = to_id;
@@ -89,7 +89,7 @@ uint64_t ReadinessEngine::forwarded_bytes(StreamId id) const {
   return forward == forwards_.end() ? 0 : forward->second->bytes;
 }
 
-// Moves bytes until the socket is empty, the other stream is full, or the turn's budget is used up.
+// Moves bytes until the socket is empty, the other stream takes no more, or the turn's budget is used up.
 void ReadinessEngine::forward_turn(Stream& from) {
   const uint32_t generation = from.generation;
   for (size_t taken = 0; taken < kReceiveTurnBytes;) {
@@ -109,14 +109,14 @@ void ReadinessEngine::forward_turn(Stream& from) {
     taken += moved.bytes;
     forward.bytes += moved.bytes;
     stats_.forwarded_bytes += moved.bytes;
-    // May call its owner, who may do anything.
+    // This may call the owner of `to`, which may do anything, even close `from`.
     flush_rest(to, 0, 0);
     if (from.generation != generation || !(from.input & kForwarding)) return;
   }
   list_ready(from);
 }
 
-// Returns the error that ends sending, or 0.
+// Sends the bytes in the pipe that feeds `to`. Returns the errno that ends sending, or 0.
 int ReadinessEngine::drain_feed(Stream& to, bool& progress) {
   Splicer& pipe = feeds_.at(to.slot)->pipe;
   while (pipe.held_bytes() > 0) {
@@ -131,7 +131,8 @@ int ReadinessEngine::drain_feed(Stream& to, bool& progress) {
   return 0;
 }
 
-// The output of `to` has moved on: what feeds it may go on, or is over.
+// Called when the output of `to` has made progress. Lets the stream that feeds it continue, or ends the forward if that
+// stream has ended.
 void ReadinessEngine::resume_feeder(Stream& to) {
   std::shared_ptr<Forward> feed = feeds_.at(to.slot);
   Stream* from = streams_.find(feed->from.slot, feed->from.generation);
@@ -144,7 +145,7 @@ void ReadinessEngine::resume_feeder(Stream& to) {
   }
 }
 
-// `from` is read no more; `to` is still fed until the pipe is empty. `forward` may be gone afterwards.
+// Ends the reading of `from`. `to` is still fed until the pipe is empty. `forward` may be destroyed afterwards.
 void ReadinessEngine::end_forward(Forward& forward) {
   Stream* from = streams_.find(forward.from.slot, forward.from.generation);
   if (from != nullptr && (from->input & kForwarding)) {

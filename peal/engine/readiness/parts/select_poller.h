@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The Poller over select(2): level-triggered, for fds below FD_SETSIZE (1024). It refuses others with EMFILE and says
-// why in the log, one line a second at most: set in an fd_set, they would overwrite what lies behind it.
+// SelectPoller: the Poller over select(2). It is level-triggered and takes only fds below FD_SETSIZE (1024). A larger
+// fd would overwrite the memory after an fd_set, so it is refused with EMFILE and a log line, at most one a second.
 #pragma once
 
 #include <sys/select.h>
@@ -25,12 +25,12 @@ class SelectPoller final : public Poller {
   bool is_edge_triggered() const override { return false; }
 
  private:
-  // Empty, all of them (FD_ZERO).
+  // All three sets are empty, as FD_ZERO would make them.
   fd_set read_{};
   fd_set write_{};
   fd_set known_{};
-  int end_ = 0;   // above every fd that was ever known
-  int next_ = 0;  // where the next wait starts to look
+  int end_ = 0;   // One more than the largest fd that was ever added.
+  int next_ = 0;  // The fd at which the next wait() starts to look for ready ones.
   std::array<uint64_t, FD_SETSIZE> keys_{};
   LogLimiter limiter_{std::chrono::seconds(1)};
 };

@@ -27,7 +27,9 @@ void Splicer::close() {
 
 TransferResult Splicer::fill(int from) {
   PEAL_ASSERT(is_open() && held_bytes_ == 0, "a pipe with {} bytes is filled", held_bytes_);
-  constexpr size_t kNone = 0;  // of these bytes need go: the pipe is ours, and does not break
+  // No number of bytes is required to move, so that move_bytes() never looks for a SIGPIPE after a short answer. Only
+  // writing to a broken pipe raises it, and the Splicer holds the pipe's reading end.
+  constexpr size_t kNone = 0;
   TransferResult moved = move_bytes(kNone, [&] {
     return ::splice(from, nullptr, in_.get(), nullptr, kMostBytes, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
   });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Splicer: moves bytes from one socket to another through a pipe of its own, inside the kernel (splice(2)). It is
-// filled only when it is empty, so the end of the input is never seen before all that came before is on its way.
+// Splicer: moves bytes from one socket to another inside the kernel (splice(2)), through a pipe of its own. The pipe is
+// filled only when it is empty. So when fill() reports the end of the input, everything before the end has been
+// drained.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +13,20 @@ namespace peal::detail {
 
 class Splicer {
  public:
-  // False without fds or memory for a pipe.
+  // Opens the pipe. Returns false if there is no fd or no memory for it.
   bool open();
   bool is_open() const { return static_cast<bool>(in_); }
-  // Drops what it holds.
+  // Closes the pipe and drops the bytes in it.
   void close();
   size_t held_bytes() const { return held_bytes_; }
 
-  // Takes from the non-blocking socket what fits; EAGAIN when there is nothing.
+  // Moves as many bytes as fit from a non-blocking socket into the pipe, which must be empty. EAGAIN: none had arrived.
   TransferResult fill(int from);
-  // Gives the non-blocking socket what it takes of what is held; EAGAIN when that is nothing.
+  // Moves as many bytes as the non-blocking socket takes out of the pipe. EAGAIN: it took none.
   TransferResult drain(int to);
 
  private:
-  static constexpr size_t kMostBytes = 64 * 1024;  // a pipe's default capacity (pipe(7))
+  static constexpr size_t kMostBytes = 64 * 1024;  // The default capacity of a pipe (pipe(7)).
 
   Fd out_;
   Fd in_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What sendfile(2) and splice(2) have in common: they have no MSG_NOSIGNAL, so SIGPIPE is held off around each.
+// move_bytes(): calls sendfile(2) or splice(2) without SIGPIPE. These calls have no MSG_NOSIGNAL, so the signal is
+// blocked around each of them.
 #pragma once
 
 #include <pthread.h>
@@ -12,15 +13,15 @@
 
 namespace peal::detail {
 
-// `bytes` of 0 without an error: the end of the input.
+// Outcome of one call. `error` is an errno or 0. `bytes` is 0 without an error at the end of the input.
 struct TransferResult {
   size_t bytes;
   int error;
 };
 
-// Makes the call (again, when interrupted), which answers as write(2) does. A SIGPIPE of its own is taken back: it
-// comes with EPIPE, and also with fewer bytes than the `wanted` ones, where the reset of a peer that had sent its FIN
-// came after the first of them.
+// Calls `call`, which must return as write(2) does, and repeats it if a signal interrupts it. A SIGPIPE that the call
+// has raised is removed. It comes with EPIPE. It also comes with a short count, if the peer sent its FIN and its RST
+// arrived after some bytes had been written. So a count below `wanted` is checked for it, too.
 template <class Call>
 TransferResult move_bytes(size_t wanted, Call call) {
   sigset_t pipe;
