@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The readiness engine over an io_uring(7).
+// Makes the readiness engine over io_uring(7).
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 namespace peal {
 
 std::unique_ptr<Engine> make_uring_engine();
-// Why this machine cannot run it, as one sentence; empty when it can. Any thread.
+// Returns in one sentence why this machine cannot run the engine. Empty if it can. May be called on any thread.
 std::string why_uring_unsupported();
 
 }  // namespace peal

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The thread sanitizer follows fds by the calls of libc (<sanitizer/linux_syscall_hooks.h>); one that a ring closes it
-// must be told of, or it takes whoever gets the number next for a user of the old fd.
+// note_ring_close(): tells the thread sanitizer that a ring closes an fd. The sanitizer follows fds by the calls of
+// libc
+// (<sanitizer/linux_syscall_hooks.h>) and does not see this close. It would report a race between users of the old fd
+// and of a new fd with the same number.
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)
@@ -17,8 +19,8 @@
 
 namespace peal::detail {
 
-// The calling thread is about to ask for it, and nobody in this process uses `fd` any more. Without the sanitizer it is
-// empty.
+// Must be called before the calling thread requests the close, when no other thread of this process uses `fd` any more.
+// Does nothing without the sanitizer.
 inline void note_ring_close([[maybe_unused]] int fd) {
 #if defined(PEAL_NOTE_RING_CLOSE)
   __sanitizer_syscall_pre_close(fd);

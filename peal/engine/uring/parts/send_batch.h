@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SendBatch: when small sends that wait for one trip into the kernel must make it, and whether any are to wait at all.
+// SendBatch: decides when small sends that wait for a common system call are submitted, and whether sends wait at all.
 //
-// A send waits for 15 others, for one that comes about 50 us later, or for the end of the turn. Nobody can know that
-// the callback, timer or task behind it will be slow. But a send that has waited about 1 ms was late, and from then on,
-// for 256 turns with events, none waits. If one is late again within as long as that took, it is twice as many turns,
-// up to 65,536: where every turn is slow, hardly an answer is late.
+// A batch is submitted with its 16th send, with a send that comes about 50 us after its first one, or at the end of the
+// turn. Nobody can know beforehand that the callback, timer or task that follows a send will be slow. So a send that
+// has waited for about 1 ms was late. After that, batching pauses for 256 turns with events: no send waits.
 //
-// Times are stamps of the cycle counter (CycleClock). Where there is none nothing is ever late.
+// If a send is late again soon after a pause, the next pause has twice as many turns, up to 65,536. "Soon" means within
+// as much time as the pause took. So if every turn is slow, hardly any answer is late.
+//
+// Times are stamps of the cycle counter (CycleClock). On a machine without one, no send is ever late.
 #pragma once
 
 #include <algorithm>
@@ -17,18 +19,18 @@ namespace peal::detail {
 class SendBatch {
  public:
   static constexpr unsigned kMostSends = 16;
-  static constexpr uint64_t kMostCycles = 150'000;    // about 50 us
-  static constexpr uint64_t kLateCycles = 3'000'000;  // about 1 ms
+  static constexpr uint64_t kMostCycles = 150'000;    // About 50 us.
+  static constexpr uint64_t kLateCycles = 3'000'000;  // About 1 ms.
   static constexpr unsigned kFewestTurns = 256;
   static constexpr unsigned kMostTurns = 65'536;
 
-  // One more waits. True when the trip is due.
+  // Counts one more send that waits. Returns true if the batch must be submitted now.
   bool add(uint64_t now) {
     if (sends_++ == 0) began_ = now;
     return sends_ >= kMostSends || now - began_ > kMostCycles;
   }
   bool empty() const { return sends_ == 0; }
-  // The trip is made. True when they were late, so that batching pauses.
+  // Must be called when the batch is submitted. Returns true if its sends were late, so that batching pauses.
   bool finish(uint64_t now) {
     sends_ = 0;
     if (now - began_ <= kLateCycles) [[likely]]
@@ -37,7 +39,7 @@ class SendBatch {
     return true;
   }
   bool paused() const { return turns_left_ > 0; }
-  // A turn without batches begins.
+  // Counts a turn with events during a pause.
   void count_turn(uint64_t now) {
     if (--turns_left_ == 0) pause_ended_ = now;
   }
@@ -52,7 +54,7 @@ class SendBatch {
 
   unsigned sends_ = 0;
   uint64_t began_ = 0;
-  unsigned turns_ = 0;  // of the last pause; 0: there was none
+  unsigned turns_ = 0;  // Turns of the last pause; 0 if there was none.
   unsigned turns_left_ = 0;
   uint64_t pause_began_ = 0;
   uint64_t pause_ended_ = 0;

@@ -17,18 +17,19 @@
 namespace peal::detail {
 namespace {
 
-// What liburing 2.3 has no name for yet.
+// A flag that liburing 2.3 does not define yet; its name is beside its value.
 constexpr unsigned kEnterAbsTimer = 1U << 5;  // IORING_ENTER_ABS_TIMER, Linux 6.12
 
-// Tags of requests that are no fd's; no engine's keys, for the kinds they would name do not exist.
+// Tags of requests that belong to no fd. No engine's keys equal them, because the kinds that they would name do not
+// exist.
 constexpr uint64_t kAlarmTag = ~uint64_t{0};
 constexpr uint64_t kCancelTag = ~uint64_t{1};
 constexpr uint64_t kCloseTag = ~uint64_t{2};
 constexpr uint64_t kMoveTag = ~uint64_t{3};
 
-// A socket that has data wakes its polls with these bits together, whether or not it has urgent data; the kernel hands
-// on what it was woken with, or, woken twice, the true state, in which a socket is never ready for RDBAND. So PRI means
-// something where RDBAND is missing.
+// A socket that has data wakes its polls with both of these bits, whether or not the data is urgent. The kernel reports
+// the bits it was woken with. If it was woken twice it reports the true state, in which a socket is never ready for
+// RDBAND. So PRI means urgent data only if RDBAND is missing.
 constexpr uint32_t kWokenBits = POLLPRI | POLLRDBAND;
 
 uint32_t to_poll(uint32_t interest, bool edge) {
@@ -36,7 +37,7 @@ uint32_t to_poll(uint32_t interest, bool edge) {
   return edge ? interest | kReadersNews | kWokenBits : interest | POLLRDHUP;
 }
 
-// A stream's key names no kind.
+// Returns whether a tag is that of a send. The engine's key is then that of a stream, whose kind is 0.
 bool is_send(uint64_t tag) { return (tag & (kPollerKeyBit * 2 - 1)) == kPollerKeyBit; }
 
 uint32_t outcome_of(int32_t result) {
@@ -62,8 +63,8 @@ io_uring_sqe& UringPoller::request(int operation, int fd, uint64_t tag) {
   return sqe;
 }
 
-// The queue of requests is full: submits it without waiting. A kernel whose completion queue is full may refuse, so
-// completions move aside.
+// Makes room in the full queue of requests by submitting it without waiting. A kernel whose completion queue is full
+// may refuse that, so completions are moved off the ring.
 void UringPoller::make_room() {
   const io_uring_sq& sq = ring_->sq;
   do {
@@ -78,7 +79,7 @@ void UringPoller::arm(int fd, uint64_t key, uint32_t interest, bool edges) {
   if (edges) sqe.len = IORING_POLL_ADD_MULTI;
 }
 
-// The request of `key` completes with -ECANCELED, or there is none and the cancel fails.
+// Cancels the request of `key`. Either that request completes with -ECANCELED, or there is none and the cancel fails.
 void UringPoller::cancel(uint64_t key) {
   io_uring_sqe& sqe = request(IORING_OP_ASYNC_CANCEL, -1, kCancelTag);
   sqe.addr = key;
@@ -118,7 +119,7 @@ void UringPoller::close(Fd fd, uint64_t key) {
   request(IORING_OP_CLOSE, number, kCloseTag).flags = IOSQE_CQE_SKIP_SUCCESS;
 }
 
-// MSG_DONTWAIT: it is done, whole or not, when the kernel has taken the request.
+// Requests a send with MSG_DONTWAIT. It is complete, wholly or in part, when the kernel has taken the request.
 void UringPoller::send(int fd, uint64_t key, std::string_view bytes) {
   io_uring_sqe& sqe = request(IORING_OP_SEND, fd, key | kPollerKeyBit);
   sqe.addr = reinterpret_cast<uintptr_t>(bytes.data());
@@ -127,6 +128,7 @@ void UringPoller::send(int fd, uint64_t key, std::string_view bytes) {
   if (batch_.add(CycleClock::stamp())) enter_kernel(publish(), 0, 0, nullptr, 0);
 }
 
+// Submits and handles completions until every cancel is confirmed.
 void UringPoller::finish_removals() {
   constexpr int kMostIdle = 10'000;
   for (int idle = 0; cancels_ > 0; ++idle) {
@@ -136,7 +138,7 @@ void UringPoller::finish_removals() {
   }
 }
 
-// Arms again the level-triggered polls that have reported.
+// Makes the requests of level-triggered fds again that have reported.
 void UringPoller::rearm_levels() {
   for (uint64_t key : std::exchange(to_rearm_, {})) {
     auto found = levels_.find(key);
@@ -151,7 +153,7 @@ void UringPoller::rearm_levels() {
   }
 }
 
-// An alarm that the kernel has already is moved: it would keep a second one, until its time, beside the first.
+// Sets the alarm. If the kernel has an alarm already it is moved, since a second one would stay until its time, too.
 void UringPoller::set_alarm(TimePoint at) {
   alarm_time_ = seconds_and_nanoseconds<__kernel_timespec>(at.time_since_epoch());
   const auto time = reinterpret_cast<uintptr_t>(&alarm_time_);
@@ -190,7 +192,7 @@ void UringPoller::end_batch() {
 int UringPoller::enter_kernel(unsigned submit, unsigned least, unsigned flags, const void* argument, size_t size) {
   const int result = io_uring_enter2(static_cast<unsigned>(ring_->enter_ring_fd), submit, least, flags | enter_flags_,
                                      static_cast<sigset_t*>(const_cast<void*>(argument)), size);
-  // EBUSY and EAGAIN: the kernel is short of room or memory. What it did not take stays queued for the next trip.
+  // EBUSY and EAGAIN: the kernel lacks room or memory. Requests that it did not take stay queued for the next call.
   const bool passing = result == -ETIME || result == -EINTR || result == -EBUSY || result == -EAGAIN;
   PEAL_ASSERT(result >= 0 || passing || probing_, "io_uring_enter failed with {}; no thread but its own may use a ring",
               result);
@@ -208,9 +210,10 @@ int UringPoller::submit_and_wait_until(unsigned submit, TimePoint deadline) {
   return enter_kernel(submit, 1, flags, &argument, sizeof argument);
 }
 
-// Submits what is queued and waits until `deadline`, unless there is something to tell already. In one trip the kernel
-// handles 20 of what is due (since Linux 6.13). A turn that waits takes these, for they are warm; one that does not has
-// work of its own, which would come as often as 20 events: it takes all that is due, up to `room`.
+// Submits what is queued and waits until `deadline`. Does not wait if there are completions already. In one system call
+// the kernel handles only 20 of the completions that are due (since Linux 6.13). If the call waits, these 20 are
+// enough, for their data is warm. If it must not wait, the loop has other work, which would then run after every 20
+// events. So all completions that are due are taken, up to `room`.
 void UringPoller::submit_and_wait(TimePoint deadline, size_t room) {
   const unsigned submit = publish();
   if (deadline == TimePoint::min() || pending_taken_ < pending_completions_.size() ||
@@ -219,8 +222,8 @@ void UringPoller::submit_and_wait(TimePoint deadline, size_t room) {
     const auto has_news = [this] { return (IO_URING_READ_ONCE(*ring_->sq.kflags) & kNews) != 0; };
     const auto ready = [this] { return io_uring_cq_ready(ring_.get()); };
     size_t had = room;
-    // Who adds to what is due may set the flag when that has been handled already, and then no trip takes it back: one
-    // that has brought nothing is the last.
+    // Another thread that completes a request sets the flag, perhaps after the completion was handled already. No call
+    // would then clear the flag. So the loop also ends after a call that brought nothing.
     for (unsigned left = submit; left > 0 || (has_news() && ready() < room && ready() != had); left = 0) {
       had = ready();
       enter_kernel(left, 0, IORING_ENTER_GETEVENTS, nullptr, 0);
@@ -232,7 +235,7 @@ void UringPoller::submit_and_wait(TimePoint deadline, size_t room) {
   }
 }
 
-// Takes all that is on the ring; how many there were.
+// Moves all completions from the ring to pending_completions_. Returns how many there were.
 size_t UringPoller::drain_ring() {
   io_uring_cq& cq = ring_->cq;
   unsigned head = *cq.khead;
@@ -252,7 +255,8 @@ size_t UringPoller::drain_ring() {
   return count;
 }
 
-// Fills `events` from `count` on; how many there are then. `plain`: what goes on after its event is polled for edges.
+// Fills `events` from index `count` on, up to `room`, and returns the new count. `plain` must be true only if no
+// level-triggered fd has a request for edges: a request that stays armed is then a stream's.
 [[gnu::always_inline]] inline size_t UringPoller::take_events(PollEvent* events, size_t count, size_t room,
                                                               bool plain) {
   io_uring_cq& cq = ring_->cq;
@@ -283,7 +287,7 @@ size_t UringPoller::wait(std::span<PollEvent> events, TimePoint deadline) {
   return take_events(events.data(), 0, events.size(), true);
 }
 
-// With a deadline, or something to arm again, or what was put aside.
+// Waits if there is a deadline, requests to make again, completions set aside, or a pause of batching to count.
 size_t UringPoller::wait_with_pending_work(std::span<PollEvent> events, TimePoint deadline) {
   if (!to_rearm_.empty()) rearm_levels();
   if (deadline != kNever && alarm_.ends_by(deadline, [this](TimePoint at) { set_alarm(at); })) deadline = kNever;
@@ -300,7 +304,7 @@ size_t UringPoller::wait_with_pending_work(std::span<PollEvent> events, TimePoin
   return count;
 }
 
-// Completions of which nobody outside hears.
+// Handles a completion that produces no event. Returns whether it was one.
 bool UringPoller::handle_own(const Completion& completion) {
   switch (completion.tag) {
     case kAlarmTag:
@@ -308,7 +312,7 @@ bool UringPoller::handle_own(const Completion& completion) {
       --alarms_;
       return true;
     case kMoveTag:
-      // It was ringing already, and that is told beside this.
+      // The alarm was ringing already; its own completion reports that.
       PEAL_ASSERT(completion.result == -ENOENT || completion.result == -EALREADY, "moving the alarm gave {}",
                   completion.result);
       return true;
@@ -326,7 +330,7 @@ bool UringPoller::handle_own(const Completion& completion) {
   return true;
 }
 
-// False when there is nothing to tell of it.
+// Makes an event of a completion. Returns false if the completion produces none.
 bool UringPoller::make_event(const Completion& completion, PollEvent& event) {
   if (is_send(completion.tag)) {
     event = {.readiness = outcome_of(completion.result), .key = completion.tag - kPollerKeyBit};
@@ -341,8 +345,8 @@ bool UringPoller::make_event(const Completion& completion, PollEvent& event) {
   return true;
 }
 
-// The kernel adds POLLRDHUP to what anybody asks for. Where nobody reads, a FIN is not wanted and stays true: then the
-// next request waits for a change.
+// Makes an event of a level-triggered fd's completion. The kernel adds POLLRDHUP to every request. If the fd is not
+// watched for reading, a FIN is not wanted and stays true, so the next request waits for a change instead.
 bool UringPoller::make_level_event(Level& level, const Completion& completion, PollEvent& event) {
   level.armed = (completion.flags & IORING_CQE_F_MORE) != 0;
   uint32_t told = completion.result < 0 ? uint32_t{POLLERR} : readiness_of(completion.result);

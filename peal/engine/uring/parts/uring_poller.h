@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// UringPoller: the Poller over io_uring(7), used for readiness only: one multishot poll request a stream. Its
-// sources alone speak io_uring.
+// UringPoller: the Poller over io_uring(7). It uses the ring for readiness, with one multishot poll request for each
+// stream, and for small sends in batches. No other source files use io_uring.
 //
-// Why not completions: a hundred receives of a ring land in a hundred cold blocks before the first is answered; told
-// that it is ready, the engine receives into one warm block and answers at once. What the ring saves is what epoll does
-// for each event: an event is sixteen bytes in shared memory, and nothing is asked again.
+// Why the ring does not receive: a hundred receives would land in a hundred cold blocks before the first is answered.
+// When the engine is told that a stream is ready, it receives into one warm block and answers at once. What the ring
+// saves is the work that epoll does for each event: an event is 16 bytes in shared memory, and no request is repeated.
 //
-// The ring belongs to the thread that made it (IORING_SETUP_SINGLE_ISSUER: any other gets EEXIST), and the kernel adds
-// events only while that thread is inside io_uring_enter (DEFER_TASKRUN). Requests queue in shared memory too and leave
-// with the next wait.
+// The ring belongs to the thread that made it (IORING_SETUP_SINGLE_ISSUER); any other thread gets EEXIST. The kernel
+// adds events only while that thread is inside io_uring_enter (DEFER_TASKRUN). Requests are queued in shared memory,
+// too, and submitted by the next wait.
 //
-// A request holds its file open, so close(2) alone would send no FIN: a fd is closed by a request behind the one that
-// ends its poll. A stream's request tells of changes (edges) until it is ended; if the kernel runs out of room it ends
-// by itself, and the event says so (kRegistrationLost). What is to be level-triggered has a request that tells once,
-// made again before the next wait.
+// A request keeps its file open, so close(2) alone would send no FIN. An fd is therefore closed by a request that
+// follows the one that ends its poll. There are two kinds of polls:
+//   - A stream's request reports changes (edges) until it is cancelled. If the kernel runs out of room, the request
+//   ends
+//     by itself, and its event says so (kRegistrationLost).
+//   - The request of a level-triggered fd reports once and is made again before the next wait.
 #pragma once
 
 #include <linux/time_types.h>
@@ -34,15 +36,15 @@ namespace peal::detail {
 
 class UringPoller final : public Poller {
  public:
-  // Why this machine cannot run it, as one sentence; empty when it can. Any thread.
+  // Returns in one sentence why this machine cannot run the poller. Empty if it can. May be called on any thread.
   static std::string why_unsupported();
-  // EPERM, ENOSYS, EINVAL: see why_unsupported().
+  // Makes a poller. EPERM, ENOSYS and EINVAL are explained by why_unsupported().
   static Result<std::unique_ptr<Poller>> make();
   ~UringPoller() override;
 
-  // Cannot fail here; what the kernel has against the fd comes as an event (POLLERR).
+  // Never fails. If the kernel refuses the fd, that is reported as an event with POLLERR.
   Result<void> add(int fd, uint64_t key, uint32_t interest, bool edge) override;
-  // Of an edge-triggered one.
+  // Changes the interest of an edge-triggered fd; asserts if `edge` is false.
   void modify(int fd, uint64_t key, uint32_t interest, bool edge) override;
   void remove(int fd, uint64_t key) override;
   void close(Fd fd, uint64_t key) override;
@@ -50,22 +52,22 @@ class UringPoller final : public Poller {
   void send(int fd, uint64_t key, std::string_view bytes) override;
   size_t wait(std::span<PollEvent> events, TimePoint deadline) override;
   bool is_edge_triggered() const override { return true; }
-  // The alarms that the kernel has and that have not rung: one at most.
+  // Returns how many alarms the kernel has that have not rung: at most one.
   size_t alarms() const { return alarms_; }
 
  private:
-  // What the kernel says of a request; laid out as it lays it out.
+  // The kernel's answer to a request, laid out as struct io_uring_cqe.
   struct Completion {
     uint64_t tag;
     int32_t result;
     uint32_t flags;
   };
-  // What is polled level-triggered.
+  // An fd that is polled level-triggered.
   struct Level {
     int fd = -1;
     uint32_t interest = 0;
-    bool armed = false;  // in the kernel's hands
-    bool edges = false;  // edge-triggered, since what it reported last is not wanted and stays true
+    bool armed = false;  // True if the kernel has a request for the fd.
+    bool edges = false;  // True if the request reports changes, because the present state is not wanted and will stay.
   };
 
   UringPoller();
@@ -90,25 +92,28 @@ class UringPoller final : public Poller {
   bool handle_own(const Completion& completion);
 
   static constexpr unsigned kRequests = 512;
-  // The kernel finds the request of a key in a table with a row for 32 of these, at most 256.
+  // Size of the ring of completions. It also sets the size of the table in which the kernel finds the request of a key:
+  // one row for 32 completions, and at most 256 rows.
   static constexpr unsigned kCompletions = 8192;
 
   std::unique_ptr<io_uring> ring_;
   bool has_ring_ = false;
-  bool probing_ = true;  // what the kernel can; an EINVAL is an answer
+  bool probing_ = true;  // True while set_up() tries what the kernel can do; an error is then an answer.
   bool takes_absolute_time_ = true;
   unsigned enter_flags_ = 0;
-  size_t cancels_ = 0;                          // asked for, and not heard of yet
-  std::unordered_map<uint64_t, Level> levels_;  // by key; few
-  size_t edged_levels_ = 0;
-  std::vector<uint64_t> to_rearm_;               // keys of levels to be armed again
-  std::vector<Completion> pending_completions_;  // taken off the ring before the next wait; oldest first
+  size_t cancels_ = 0;                          // Cancels that were requested and not yet confirmed.
+  std::unordered_map<uint64_t, Level> levels_;  // By key. There are few of them.
+  size_t edged_levels_ = 0;                     // Entries of levels_ whose `edges` is true.
+  std::vector<uint64_t> to_rearm_;              // Keys of levels whose request must be made again.
+  // Completions taken off the ring before the next wait, the oldest first. The first pending_taken_ are used up.
+  std::vector<Completion> pending_completions_;
   size_t pending_taken_ = 0;
-  bool has_pending_work_ = false;  // there is something on one of these, or turns are counted
+  // True if wait() must do more than take events off the ring, see wait_with_pending_work().
+  bool has_pending_work_ = false;
   SendBatch batch_;
   DeadlineAlarm alarm_;
   size_t alarms_ = 0;
-  __kernel_timespec alarm_time_{};  // read by the kernel when the request leaves
+  __kernel_timespec alarm_time_{};  // The kernel reads it when the alarm's request is submitted.
 };
 
 }  // namespace peal::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a UringPoller asks of the kernel before it has a ring, and what it says where there is none.
+// UringPoller: setting up the ring, and explaining why this machine cannot have one.
 #include <liburing.h>
 
 #include <cerrno>
@@ -11,14 +11,14 @@
 namespace peal::detail {
 namespace {
 
-// What liburing 2.3 has no names for yet.
+// Flags that liburing 2.3 does not define yet; the name of each is beside its value.
 constexpr unsigned kEnterNoIowait = 1U << 7;     // IORING_ENTER_NO_IOWAIT, Linux 6.15
 constexpr unsigned kFeatureNoIowait = 1U << 17;  // IORING_FEAT_NO_IOWAIT
 
 constexpr unsigned kNeededFeatures =
     IORING_FEAT_NODROP | IORING_FEAT_SUBMIT_STABLE | IORING_FEAT_EXT_ARG | IORING_FEAT_CQE_SKIP;
-// SUBMIT_ALL: one bad request must not hold back those behind it. TASKRUN_FLAG lets a wait that must not block see in
-// shared memory that the kernel has nothing for it.
+// SUBMIT_ALL: a bad request must not hold back the requests after it. TASKRUN_FLAG: a wait that must not block sees in
+// shared memory whether the kernel has anything for it.
 constexpr unsigned kSetupFlags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG |
                                  IORING_SETUP_SUBMIT_ALL | IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP;
 
@@ -48,11 +48,11 @@ int UringPoller::set_up() {
   if (int result = io_uring_queue_init_params(kRequests, ring_.get(), &parameters); result < 0) return -result;
   has_ring_ = true;
   if ((parameters.features & kNeededFeatures) != kNeededFeatures) return EINVAL;
-  // Requests are filled in ring order, so the indirection of the submission array is the identity, for good.
+  // Requests are filled in the order of the ring, so the submission array maps each index to itself, for good.
   for (unsigned i = 0; i < ring_->sq.ring_entries; ++i) ring_->sq.array[i] = i;
-  // Spares each enter the look-up of the fd; where it is refused the plain fd does.
+  // A registered ring spares each io_uring_enter the look-up of its fd. If the kernel refuses, the plain fd is used.
   if (io_uring_register_ring_fd(ring_.get()) == 1) enter_flags_ |= IORING_ENTER_REGISTERED_RING;
-  // Waiting for clients is not waiting for a disk.
+  // Without this flag the kernel would count waiting for clients as waiting for a disk (iowait).
   if (parameters.features & kFeatureNoIowait) enter_flags_ |= kEnterNoIowait;
   takes_absolute_time_ = submit_and_wait_until(0, TimePoint()) != -EINVAL;
   probing_ = false;
