@@ -11,7 +11,8 @@
 namespace peal::detail {
 
 void FileQueue::push(FileRange range) {
-  PEAL_ASSERT(range.bytes > 0 && range.file != nullptr && *range.file, "a range of {} bytes of no file", range.bytes);
+  PEAL_ASSERT(range.bytes > 0 && range.file != nullptr && *range.file,
+              "a file range of {} bytes is empty or has no file", range.bytes);
   bytes_ += range.bytes;
   held_bytes_ += sizeof(Item);
   items_.push_back({std::move(range), {}});

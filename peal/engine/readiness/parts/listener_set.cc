@@ -96,7 +96,8 @@ void ListenerSet::accept(ListenerId id, AcceptEvents& events) {
   PEAL_ASSERT(poller_ != nullptr, "listener {} accepts while the engine is not open", id.slot);
   listener->events = &events;
   if (Result<void> polled = start_polling(*listener); !polled) {
-    PEAL_LOG_ERROR("a listening socket cannot be polled: {}; trying on", polled.error().message());
+    PEAL_LOG_ERROR("a listening socket cannot be polled: {}; it is tried again after a pause",
+                   polled.error().message());
   }
 }
 
@@ -186,7 +187,7 @@ void ListenerSet::accept_ready(uint32_t slot, uint16_t generation) {
 // Handles a socket that another holder has shut down. A unix socket stays so; a TCP socket can be revived by listen(2).
 void ListenerSet::pause_shut_down(Listener& listener) {
   if (!std::exchange(listener.shut_down, true)) {
-    PEAL_LOG_ERROR("somebody who has the listening socket {} too has shut it down: it is tried once a second",
+    PEAL_LOG_ERROR("another holder of listening socket fd {} has shut it down; accepting is tried again once a second",
                    listener.fd.get());
   }
   pause(listener, monotonic_now() + kShutDownPause);
@@ -200,7 +201,7 @@ void ListenerSet::pause_starved(Listener& listener, int error) {
   ++stats_.accept_pauses;
   starved_for_ = std::clamp(starved_for_ * 2, kFirstPause, kLongestPause);
   if (auto suppressed = limiter_.admit(now)) {
-    PEAL_LOG_WARN("accepting paused for {} ms: {} (shed {} clients; {} such lines suppressed)",
+    PEAL_LOG_WARN("accepting paused for {} ms: {} (closed {} waiting clients; {} such lines suppressed)",
                   std::chrono::duration_cast<std::chrono::milliseconds>(starved_for_).count(),
                   errno_code(error).message(), shed_now, *suppressed);
   }

@@ -12,8 +12,7 @@ bool SelectPoller::can_hold(int fd) {
   if (fd < FD_SETSIZE) return true;
   if (auto suppressed = limiter_.admit(monotonic_now())) {
     PEAL_LOG_ERROR(
-        "fd {} refused: select(2) takes only those below FD_SETSIZE ({}); the other engines take any ({} such lines "
-        "suppressed)",
+        "fd {} refused: select(2) takes only fds below FD_SETSIZE ({}); use another engine ({} such lines suppressed)",
         fd, FD_SETSIZE, *suppressed);
   }
   return false;
@@ -21,7 +20,7 @@ bool SelectPoller::can_hold(int fd) {
 
 Result<void> SelectPoller::add(int fd, uint64_t key, uint32_t interest, bool edge) {
   if (!can_hold(fd)) return fail(EMFILE);
-  PEAL_ASSERT(fd >= 0, "fd {} is none", fd);
+  PEAL_ASSERT(fd >= 0, "fd {} is negative", fd);
   if (FD_ISSET(fd, &known_)) return fail(EEXIST);
   FD_SET(fd, &known_);
   end_ = std::max(end_, fd + 1);

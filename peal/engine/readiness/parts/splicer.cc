@@ -41,7 +41,7 @@ TransferResult Splicer::drain(int to) {
   TransferResult moved = move_bytes(held_bytes_, [&] {
     return ::splice(out_.get(), nullptr, to, nullptr, held_bytes_, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
   });
-  PEAL_ASSERT(moved.error != 0 || moved.bytes > 0, "a pipe with {} bytes is empty", held_bytes_);
+  PEAL_ASSERT(moved.error != 0 || moved.bytes > 0, "splice moved nothing out of a pipe with {} bytes", held_bytes_);
   held_bytes_ -= moved.bytes;
   return moved;
 }

@@ -94,7 +94,7 @@ Result<void> UringPoller::add(int fd, uint64_t key, uint32_t interest, bool edge
 }
 
 void UringPoller::modify(int fd, uint64_t key, uint32_t interest, bool edge) {
-  PEAL_ASSERT(edge, "what fd {} is polled for, level-triggered, is changed", fd);
+  PEAL_ASSERT(edge, "the interest of fd {}, which is level-triggered, is changed", fd);
   cancel(key);
   finish_removals();
   arm(fd, key, interest, true);
@@ -132,7 +132,7 @@ void UringPoller::send(int fd, uint64_t key, std::string_view bytes) {
 void UringPoller::finish_removals() {
   constexpr int kMostIdle = 10'000;
   for (int idle = 0; cancels_ > 0; ++idle) {
-    PEAL_ASSERT(idle < kMostIdle, "{} polls of a ring do not end", cancels_);
+    PEAL_ASSERT(idle < kMostIdle, "{} cancels of a ring are never confirmed", cancels_);
     enter_kernel(publish(), 0, IORING_ENTER_GETEVENTS, nullptr, 0);
     if (drain_ring() > 0) idle = 0;
   }
@@ -194,8 +194,8 @@ int UringPoller::enter_kernel(unsigned submit, unsigned least, unsigned flags, c
                                      static_cast<sigset_t*>(const_cast<void*>(argument)), size);
   // EBUSY and EAGAIN: the kernel lacks room or memory. Requests that it did not take stay queued for the next call.
   const bool passing = result == -ETIME || result == -EINTR || result == -EBUSY || result == -EAGAIN;
-  PEAL_ASSERT(result >= 0 || passing || probing_, "io_uring_enter failed with {}; no thread but its own may use a ring",
-              result);
+  PEAL_ASSERT(result >= 0 || passing || probing_,
+              "io_uring_enter failed with {}; only the thread that made a ring may use it", result);
   return result;
 }
 
@@ -313,18 +313,18 @@ bool UringPoller::handle_own(const Completion& completion) {
       return true;
     case kMoveTag:
       // The alarm was ringing already; its own completion reports that.
-      PEAL_ASSERT(completion.result == -ENOENT || completion.result == -EALREADY, "moving the alarm gave {}",
+      PEAL_ASSERT(completion.result == -ENOENT || completion.result == -EALREADY, "moving the alarm ended with {}",
                   completion.result);
       return true;
     case kCancelTag:
-      PEAL_ASSERT(completion.result == -ENOENT, "the cancel of a poll gave {}", completion.result);
+      PEAL_ASSERT(completion.result == -ENOENT, "the cancel of a poll ended with {}", completion.result);
       --cancels_;
       return true;
-    case kCloseTag: PEAL_ASSERT(false, "closing by the ring gave {}", completion.result); return true;
+    case kCloseTag: PEAL_ASSERT(false, "closing an fd by the ring ended with {}", completion.result); return true;
     default: break;
   }
   if (completion.result != -ECANCELED) return false;
-  PEAL_ASSERT(cancels_ > 0, "the poll of key {:#x} was canceled unasked", completion.tag);
+  PEAL_ASSERT(cancels_ > 0, "the poll of key {:#x} was canceled by nobody", completion.tag);
   --cancels_;
   if (auto found = levels_.find(completion.tag); found != levels_.end()) found->second.armed = false;
   return true;
