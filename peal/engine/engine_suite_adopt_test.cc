@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The behaviour suite on sockets that listen already, which several processes may hold: real ones, so it runs on the
-// engines that have fds.
+// Behaviour suite of engines, sockets that listen already and that several processes may hold. They are sockets of the
+// kernel, so the suite runs only on the engines that have fds.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -56,7 +56,7 @@ TEST_P(EngineAdopt, a_shared_socket_yields_all_its_clients_one_a_turn) {
   }
 }
 
-// The socket goes on in whoever else has it: a master, its next worker.
+// The socket stays open in its other holders, such as a master process or the next worker.
 TEST_P(EngineAdopt, another_holder_accepts_what_comes_after_the_stop) {
   const Fd master = open();
   const SocketAddress address = listening_address(master.get()).value();
@@ -96,7 +96,7 @@ TEST_P(EngineAdopt, socket_file_stays_where_it_was) {
   const SocketFile file = SocketFile::of(master.get());
   AcceptLog& acceptor = rig().adopt_listener(copy_of(master));
   ASSERT_TRUE(rig().stops(acceptor));
-  // One that never accepted, too.
+  // A listener that never accepted keeps the socket file, too.
   rig().engine().stop(rig().engine().adopt_listener(copy_of(master), {}).value());
   EXPECT_TRUE(std::filesystem::exists(path));
   RawPeer peer = RawPeer::connected(SocketAddress::parse("unix:" + path).value());

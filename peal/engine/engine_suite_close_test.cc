@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The behaviour suite, closing: a completion like any other, exactly one, after which nothing dangles. The sinks fail a
-// test when anything but the last completion follows close().
+// Behaviour suite of engines, closing: it has exactly one last completion, after which nothing refers to the stream.
+// The sinks fail a test if anything except the last completion follows close().
 #include <algorithm>
 #include <array>
 #include <random>
@@ -51,14 +51,14 @@ TEST_P(EngineClose, drops_the_queue_but_not_what_the_kernel_has) {
   server.close();
   client.receive();
   ASSERT_TRUE(rig().run_until([&] { return client.ended && server.closed; }));
-  // A layer has no end mark for what was cut short, and says so.
+  // A layer misses the end mark, since the output was cut short, and reports an error.
   EXPECT_EQ(static_cast<bool>(client.end_error), test::is_layered(GetParam())) << client.end_error.message();
   EXPECT_GT(client.received.size(), 0U);
   EXPECT_LT(client.received.size(), bytes.size());
   EXPECT_TRUE(same_bytes(client.received, bytes.substr(0, client.received.size())));
 }
 
-// What was found while nobody received is the end that is told, and the only one.
+// An end that was found while receiving was off is reported when receiving is on, and only once.
 TEST_P(EngineClose, of_the_peer_is_one_end_however_it_was_found) {
   for (unsigned seed = 1; seed <= 100; ++seed) {
     std::mt19937 random(seed);
@@ -75,7 +75,7 @@ TEST_P(EngineClose, of_the_peer_is_one_end_however_it_was_found) {
     if (random() % 2 != 0) rig().wait(Engine::kPollOnly);
     client.receive();
     ASSERT_TRUE(rig().run_until([&, &here = client] { return here.ended; }));
-    rig().settle();  // the sink fails on a second end
+    rig().settle();  // The sink fails the test if a second end is reported.
     client.close();
   }
 }
@@ -254,7 +254,7 @@ TEST_P(EngineClose, calls_with_a_dead_id_do_nothing_and_are_counted) {
       [&] { engine.detach(id); },
       [&] { engine.close(id); },
   };
-  for (int round = 0; round < 2; ++round) {  // before and after the last completion
+  for (int round = 0; round < 2; ++round) {  // The first round is before the last completion, the second after it.
     for (size_t i = 0; i < calls.size(); ++i) {
       uint64_t before = rig().stats().stale_calls;
       calls[i]();

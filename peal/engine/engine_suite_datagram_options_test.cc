@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The behaviour suite, what datagram sockets of the kernel's are opened with, and the multicast groups they join.
+// Behaviour suite of engines, options of the kernel's datagram sockets and the multicast groups that they join.
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -20,7 +20,7 @@
 namespace peal {
 namespace {
 
-// Of this host only (RFC 2365 6.1 and, of IPv6, RFC 4291 2.7), whatever the TTL.
+// Groups whose datagrams stay on this host, whatever their TTL is (RFC 2365 6.1 and, for IPv6, RFC 4291 2.7).
 constexpr std::string_view kGroup = "239.255.77.1";
 constexpr std::string_view kGroupV6 = "ff01::4d01";
 
@@ -30,7 +30,7 @@ SocketAddress at(std::string_view host, const SocketAddress& port_of) {
   return address;
 }
 
-// The name of an interface that is up, takes multicast and has an address of the family, and is not the loopback.
+// Returns the name of an interface that is up, can multicast, has an address of the family, and is not the loopback.
 std::string multicast_interface(int family) {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return {};
@@ -43,14 +43,14 @@ std::string multicast_interface(int family) {
   return {};
 }
 
-// Before Linux 5.7 not everybody might.
+// Returns whether this process may set SO_BINDTOIFINDEX. Before Linux 5.7 it needed CAP_NET_RAW.
 bool may_choose_interface() {
   const Fd fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const int loopback = static_cast<int>(::if_nametoindex("lo"));
   return ::setsockopt(fd.get(), SOL_SOCKET, SO_BINDTOIFINDEX, &loopback, sizeof loopback) == 0 || errno != EPERM;
 }
 
-// A socket of the test's that reads the TTL of what comes.
+// A socket of the test's own that reads the TTL of the datagrams that arrive.
 class TtlReader {
  public:
   explicit TtlReader(const SocketAddress& local)
@@ -66,14 +66,14 @@ class TtlReader {
     EXPECT_EQ(::getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&bound), &size), 0);
     address = SocketAddress::from_kernel(reinterpret_cast<sockaddr*>(&bound), size);
   }
-  // An IPv4 group, on the loopback.
+  // Joins an IPv4 group on the loopback interface.
   void join(const SocketAddress& group) {
     group_req request{};
     request.gr_interface = ::if_nametoindex("lo");
     std::memcpy(&request.gr_group, group.data(), group.size());
     EXPECT_EQ(::setsockopt(fd_.get(), IPPROTO_IP, MCAST_JOIN_GROUP, &request, sizeof request), 0);
   }
-  // Of the next datagram; none: it did not come, or told nothing.
+  // Returns the TTL of the next datagram. Empty if no datagram came, or none with a TTL.
   std::optional<int> next() {
     constexpr int kMostMilliseconds = 10'000;
     pollfd asked{.fd = fd_.get(), .events = POLLIN, .revents = 0};
@@ -112,7 +112,7 @@ class EngineDatagramOptions : public DatagramTest {
   testing::AssertionResult receives(DatagramLog& log, size_t count) {
     return rig().run_until([&log, count] { return log.received.size() == count; });
   }
-  // The member hears what is sent to the group, by `interface`, only between its join() and its leave().
+  // Expects that the member receives what is sent to the group by `interface` only between its join() and its leave().
   void expect_heard_while_joined(const std::string& group_host, const std::string& any, const std::string& interface) {
     DatagramLog member(rig().engine(), address_of(any));
     DatagramLog sender(rig().engine(), address_of(any), {.multicast_ttl = 0, .multicast_interface = interface});
@@ -211,7 +211,7 @@ TEST_P(EngineDatagramOptions, ipv6_group_is_heard_between_join_and_leave) {
 TEST_P(EngineDatagramOptions, scope_of_an_ipv6_group_is_its_interface) {
   if (!has_ipv6_loopback()) GTEST_SKIP() << "there is no IPv6 here";
   DatagramLog log(rig().engine(), address_of("[::]:0"));
-  // Without the scope the routing table would choose, which takes no multicast to the loopback.
+  // Without the scope the routing table would choose the interface, and it never chooses the loopback for multicast.
   const SocketAddress scoped = address_of("[ff02::4d01%lo]:0");
   const SocketAddress plain = address_of("[ff02::4d01]:0");
   EXPECT_TRUE(log.socket().join(scoped, "").has_value());
@@ -268,7 +268,7 @@ TEST_P(EngineDatagramOptions, socket_of_one_interface_hears_no_other) {
   DatagramLog elsewhere(rig().engine(), address_of("0.0.0.0:0"), {.interface = interface});
   EXPECT_TRUE(sender.send(at("127.0.0.1", here.address), "hello").has_value());
   EXPECT_TRUE(sender.send(at("127.0.0.1", elsewhere.address), "hello").has_value());
-  // Nobody is at that port of the loopback, so it answers that it refuses.
+  // No socket has that port on the loopback, so the datagram is refused.
   ASSERT_TRUE(rig().run_until([&] { return !here.received.empty() && !sender.errors.empty(); }));
   EXPECT_EQ(sender.errors[0], std::errc::connection_refused);
   EXPECT_TRUE(elsewhere.received.empty());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The behaviour suite, datagrams: whole or not at all, from whom, and how a socket ends.
+// Behaviour suite of engines, datagrams: each is sent whole or not at all, names its sender, and sockets end cleanly.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -77,7 +77,7 @@ TEST_P(EngineDatagram, closed_inside_its_own_callback) {
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(client.send(server.address, "one is enough").has_value());
   ASSERT_TRUE(rig().run_until([&] { return server.closed > 0; }));
   EXPECT_EQ(server.received.size(), 1U);
-  // Its address is free again.
+  // The closed socket's address is free again.
   DatagramLog next(rig().engine(), server.address);
   close(next);
   close(client);
@@ -98,14 +98,14 @@ TEST_P(EngineDatagram, what_the_receive_buffer_has_no_room_for_is_counted) {
   size_t sent = kBurst;
   const auto all_are_told_of = [&] {
     if (server.received.size() + server.dropped == sent) return true;
-    // Only what is taken in after the drops can tell of them.
+    // The kernel reports drops only with a datagram that it accepts after them.
     sent += client.send(server.address, "how many?").has_value() ? 1 : 0;
     return false;
   };
   ASSERT_TRUE(rig().run_beside(all_are_told_of)) << server.received.size() << " received of " << sent;
   EXPECT_GT(server.dropped, 0U);
   EXPECT_GT(server.received.size(), 0U);
-  // No drop is told twice.
+  // No drop is reported twice.
   const uint64_t dropped = server.dropped;
   ASSERT_TRUE(client.send(server.address, "one more").has_value());
   ASSERT_TRUE(rig().run_until([&] { return server.received.back().bytes == "one more"; }));
@@ -172,7 +172,7 @@ TEST_P(EngineDatagramFile, nobody_listening_is_told_and_disturbs_no_other) {
   DatagramLog client(rig().engine(), EngineRig::loopback());
   close(gone);
   EXPECT_TRUE(client.send(gone.address, "hello?").has_value());
-  // The refusal is known to the socket by now, and is not this datagram's.
+  // The kernel has received the refusal by now. It must not make this send fail, which is to another address.
   EXPECT_TRUE(client.send(server.address, "hello!").has_value());
   ASSERT_TRUE(rig().run_until([&] { return !client.errors.empty() && !server.received.empty(); }));
   EXPECT_EQ(client.errors, std::vector<std::error_code>{std::make_error_code(std::errc::connection_refused)});

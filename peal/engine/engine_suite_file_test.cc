@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The behaviour suite, file ranges: in order with what is sent, cheap while they wait, and how they fail.
+// Behaviour suite of engines, file ranges: they are sent in order with other output, cost little memory, and can fail.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 class EngineFile : public EngineTest {
  protected:
-  // An open file that has no name any more.
+  // Returns an open file whose name is removed already.
   static std::shared_ptr<const Fd> make_file(const std::string& bytes) {
     std::string path = std::filesystem::temp_directory_path() / "peal-file-XXXXXX";
     auto file = std::make_shared<Fd>(::mkostemp(path.data(), O_CLOEXEC));
@@ -185,8 +185,8 @@ TEST_P(EngineFile, big_file_starves_nobody) {
   EXPECT_TRUE(same_bytes(reader.received, pattern(8'000'000)));
 }
 
-// A turn sent a mebibyte of each stream that had a file, and again after each of its events: 286 MB in one turn, while
-// small requests waited.
+// A turn once sent a mebibyte of each stream that had a file, and again after each of its events. That made 286 MB in
+// one turn, while small requests waited.
 TEST_P(EngineFile, many_big_files_share_the_budget_of_a_turn) {
   constexpr size_t kStreams = 16;
   const std::string bytes = pattern(3'000'000);
@@ -207,7 +207,7 @@ TEST_P(EngineFile, many_big_files_share_the_budget_of_a_turn) {
   uint64_t most = 0;
   size_t least_got_at_first_finish = 0;
   ASSERT_TRUE(rig().run_until([&] {
-    // Asked after every wait().
+    // This condition is checked after every wait().
     most = std::max(most, rig().stats().file_bytes - std::exchange(sent_bytes, rig().stats().file_bytes));
     finished = 0;
     size_t least = SIZE_MAX;

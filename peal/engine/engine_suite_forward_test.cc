@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The behaviour suite, forwarding one stream to another inside the kernel. An engine that cannot says so and does
-// nothing; the others move every byte, in order, no faster than the receiver takes them.
+// Behaviour suite of engines, forwarding one stream to another inside the kernel. An engine that cannot do it says so
+// and does nothing. The others move every byte, in order, and no faster than the receiver takes them.
 #include <string>
 
 #include <tests/support/engine_rig.h>
@@ -8,7 +8,7 @@
 namespace peal {
 namespace {
 
-// source -> from => to -> sink: what `from` receives is forwarded to `to`.
+// Four streams: source -> from => to -> sink. Bytes that `from` receives are forwarded to `to`.
 class EngineForward : public EngineTest {
  protected:
   void SetUp() override {

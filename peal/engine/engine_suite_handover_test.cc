@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The behaviour suite, hand-over: a stream leaves one engine and joins another, and no byte is lost or doubled.
+// Behaviour suite of engines, hand-over: a stream leaves one engine and joins another. No byte is lost or doubled.
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -22,7 +22,7 @@ class EngineHandover : public EngineTest {
 };
 INSTANTIATE_TEST_SUITE_P(Engines, EngineHandover, testing::ValuesIn(every_engine()), engine_label);
 
-// Not in the simulator, whose worlds have one thread each and no way between them.
+// These tests do not run in the simulator: each of its worlds has one thread, and streams cannot move between worlds.
 class EngineHandoverToThread : public EngineTest {};
 INSTANTIATE_TEST_SUITE_P(Engines, EngineHandoverToThread, testing::ValuesIn(engines_with_fds()), engine_label);
 
@@ -47,7 +47,8 @@ TEST_P(EngineHandover, detached_stream_goes_on_where_it_was) {
   EXPECT_EQ(rig().stats().stale_calls, before + 1);
 }
 
-// An engine that completes receives by itself may hold bytes when the stream leaves it; they travel along.
+// An engine that completes receives by itself may hold input of a stream that is detached. The input moves with the
+// stream.
 TEST_P(EngineHandover, bytes_received_before_the_hand_over_come_first) {
   auto [client, first] = rig().pair();
   first.detach();
@@ -142,7 +143,7 @@ TEST_P(EngineHandover, loose_stream_that_nobody_adopts_is_closed) {
   ASSERT_TRUE(rig().run_until([&] { return client.ended; }));
 }
 
-// One stream at a time, from the engine of one thread to that of another.
+// Passes one stream at a time from the thread of one engine to that of another.
 struct Relay {
   std::mutex mutex;
   std::condition_variable changed;
@@ -163,7 +164,7 @@ struct Relay {
 };
 
 TEST_P(EngineHandoverToThread, while_bytes_keep_coming) {
-  for (const std::string& to : engines_with_fds()) {  // what one engine detaches any other adopts
+  for (const std::string& to : engines_with_fds()) {  // Every engine can adopt what another one has detached.
     if (!test::why_unsupported(to).empty()) continue;
     SCOPED_TRACE(to);
     const std::string bytes = pattern(6'000'000);

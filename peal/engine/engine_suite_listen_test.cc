@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The behaviour suite, beginnings: binding, accepting, connecting, and how each of them fails.
+// Behaviour suite of engines, listening: binding, accepting, connecting, and how each of them fails.
 #include <algorithm>
 #include <thread>
 
@@ -33,7 +33,7 @@ class EngineListen : public EngineTest {
 };
 INSTANTIATE_TEST_SUITE_P(Engines, EngineListen, testing::ValuesIn(every_engine()), engine_label);
 
-// Not in the simulator: a second engine made by name has a world of its own.
+// These tests do not run in the simulator: a second engine made by name would have a world of its own.
 class EngineListenBeside : public EngineTest {};
 INSTANTIATE_TEST_SUITE_P(Engines, EngineListenBeside, testing::ValuesIn(engines_with_fds()), engine_label);
 
@@ -78,7 +78,7 @@ TEST_P(EngineListen, connect_is_refused_after_the_call_not_in_it) {
 }
 
 TEST_P(EngineListen, connect_that_fails_at_once_is_reported_later) {
-  // A broadcast address takes no stream, an address of nobody's no source, a missing file no connection.
+  // A stream cannot connect to a broadcast address, nor have a source address that this host does not have.
   StreamLog& unreachable = rig().connect(address_of("255.255.255.255:9"));
   StreamLog& sourceless =
       rig().connect(address_of("127.0.0.1:9"), "sourceless", {.socket = {}, .source = address_of("192.0.2.1:0")});
@@ -122,7 +122,7 @@ TEST_P(EngineListen, port_is_free_again_after_stop) {
   StreamLog& client = rig().connect(first.address);
   ASSERT_TRUE(rig().run_until([&] { return client.connected && first.accept_count == 1; }));
   ASSERT_TRUE(rig().stops(first));
-  AcceptLog& second = rig().listen(first.address);  // its accepted connections do not keep the port
+  AcceptLog& second = rig().listen(first.address);  // Connections accepted at the port do not keep it in use.
   EXPECT_EQ(second.address, first.address);
 }
 
@@ -152,11 +152,12 @@ TEST_P(EngineListen, late_connections_are_delivered_before_the_final_completion)
   acceptor.when_accepted = [&] {
     if (acceptor.accept_count == 3) acceptor.stop();
   };
-  ASSERT_TRUE(rig().run_until([&] { return acceptor.stopped; }));  // the sink fails on any delivered after this
+  // The sink fails the test if a connection is delivered after the stop.
+  ASSERT_TRUE(rig().run_until([&] { return acceptor.stopped; }));
   EXPECT_GE(acceptor.accept_count, 3U);
   EXPECT_GE(rig().stats().accepts, acceptor.accept_count);
   EXPECT_LE(rig().stats().accepted_late, rig().stats().accepts);
-  // Each of the others learns that it was not accepted.
+  // Every other client sees that it was not accepted.
   size_t delivered = acceptor.accept_count;
   ASSERT_TRUE(rig().run_until([&] {
     auto turned_away = [](StreamLog* client) { return client->connect_error || client->ended; };

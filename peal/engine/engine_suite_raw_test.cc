@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The behaviour suite against a peer that is no engine: what only a socket of one's own can do or look at. It needs
-// real fds, so it runs on the engines that have them.
+// Behaviour suite of engines, against a peer that is a plain socket. The tests do or check what only a socket of the
+// test's own can. They need real fds, so the suite runs only on the engines that have them.
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
@@ -35,14 +35,14 @@ class EngineRaw : public EngineTest {
     acceptor.accepted.pop_front();
     return server;
   }
-  // A peer, and the stream that was accepted from it.
+  // Returns a peer, and the stream that was accepted from it.
   std::pair<RawPeer, StreamLog&> connected_peer() {
     AcceptLog& acceptor = rig().listen();
     RawPeer peer = RawPeer::connected(acceptor.address);
     StreamLog& server = accept_one(acceptor);
     return {std::move(peer), server};
   }
-  // A stream, and the other end of its socket.
+  // Returns a stream, and the other end of its socket.
   std::pair<Fd, StreamLog*> stream_with_peer() {
     auto [peer, own] = test::socket_pair();
     return {std::move(peer), &rig().adopt(LooseStream(std::move(own)))};
@@ -57,7 +57,8 @@ class EngineRaw : public EngineTest {
 INSTANTIATE_TEST_SUITE_P(Engines, EngineRaw, testing::ValuesIn(engines_with_fds()), engine_label);
 INSTANTIATE_TEST_SUITE_P(Sealed, EngineRaw, testing::ValuesIn(sealed(engines_with_fds())), engine_label);
 
-// Behind a block that is full, so that a message of four records costs two reads; and blocks are taken for what came.
+// After a read that filled a block, the next read takes several blocks, so that a message of four TLS records costs two
+// reads. Blocks that were not filled are given back.
 TEST_P(EngineRaw, much_that_waits_is_read_at_once) {
   if (test::is_sealed(GetParam())) GTEST_SKIP() << "the engine's reads are what is looked at";
   for (const size_t behind : {1U, kLargeBlockBytes, 45'000U}) {
@@ -73,7 +74,8 @@ TEST_P(EngineRaw, much_that_waits_is_read_at_once) {
   }
 }
 
-// It has work of its own, which would else come as often as the few events that a kernel hands over at once.
+// A loop that does not wait has other work. If each turn took only the few events that a kernel hands over at once,
+// that work would be done after each few events.
 TEST_P(EngineRaw, turn_that_does_not_wait_takes_all_that_is_due) {
   if (test::is_sealed(GetParam())) GTEST_SKIP() << "the engine's turns are what is looked at";
   constexpr size_t kMany = 200;
@@ -110,7 +112,7 @@ TEST_P(EngineRaw, peer_reset_before_it_was_accepted) {
   rude.reset();
   RawPeer polite = RawPeer::connected(acceptor.address);
   polite.send("hello");
-  // The rude one may be reported (and then ends by error) or not; the polite one must be.
+  // The connection that was reset may or may not be delivered; if it is, it ends by an error. The other must be.
   StreamLog* answered = nullptr;
   acceptor.when_accepted = [&] {
     StreamLog& server = rig().adopt(std::move(acceptor.accepted.back()));
@@ -128,7 +130,7 @@ TEST_P(EngineRaw, peer_resets_after_data_that_was_not_asked_for_yet) {
   size_t sent = peer.try_send(bytes);
   ASSERT_GT(sent, 0U);
   rig().settle();
-  // Only what reached the other side survives a reset: wait until nothing is on its way.
+  // Only data that has reached the other side survives a reset, so this waits until everything is acknowledged.
   ASSERT_TRUE(rig().run_beside([&] {
     int unacknowledged = 0;
     EXPECT_EQ(::ioctl(peer.fd(), SIOCOUTQ, &unacknowledged), 0);
@@ -193,7 +195,7 @@ TEST_P(EngineRaw, firehose_on_another_thread_starves_nobody) {
   client.receive();
   server.receive();
   server.when_received = [&] { server.send("pong"); };
-  // Until enough water has come: the other thread may not have been running for a while.
+  // This runs until enough of the flood has arrived, since the flooding thread may not have been running for a while.
   for (size_t round = 1; round <= 200 || (flooded.receive_count < 500 && round < 100'000); ++round) {
     client.send("ping");
     uint64_t waits = rig().stats().waits;
@@ -301,7 +303,7 @@ std::atomic<int> signals_seen = 0;
 TEST_P(EngineRaw, signals_interrupt_nothing) {
   struct sigaction action{};
   struct sigaction before{};
-  action.sa_handler = [](int) { ++signals_seen; };  // without SA_RESTART
+  action.sa_handler = [](int) { ++signals_seen; };  // SA_RESTART is not set.
   ASSERT_EQ(::sigaction(SIGUSR1, &action, &before), 0);
   signals_seen = 0;
   std::atomic<bool> over = false;
@@ -323,7 +325,7 @@ TEST_P(EngineRaw, signals_interrupt_nothing) {
   };
   EXPECT_TRUE(rig().run_until([&] { return client.ended && signals_seen > 100; }));
   rig().settle();
-  // A wait may end early by a signal, but not fail, and the next one goes on.
+  // A signal may end a wait early but must not make it fail. The next wait works as usual.
   TimePoint deadline = rig().engine().now() + std::chrono::milliseconds(20);
   while (rig().engine().now() < deadline) EXPECT_EQ(rig().wait(deadline), 0U);
   over = true;

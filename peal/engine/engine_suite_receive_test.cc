@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The behaviour suite, receiving: what arrives, when it is asked for, and how it ends. Both sides are engine streams.
+// Behaviour suite of engines, receiving: what arrives, when it is delivered, and how it ends. Both ends are streams of
+// the engine.
 
 #include <tests/support/engine_rig.h>
 
@@ -8,7 +9,7 @@ namespace {
 
 class EngineReceive : public EngineTest {
  protected:
-  // The peer sent this and then reset; nothing of it was received yet.
+  // Returns a stream whose peer has sent `words` and then reset the connection. Nothing has been received yet.
   StreamLog& whose_peer_resets_after(std::string_view words) {
     auto [client, server] = rig().pair();
     client.send(words);
@@ -52,7 +53,8 @@ TEST_P(EngineReceive, pause_keeps_bytes_and_resume_delivers_them_in_order) {
   server.when_received = [&] { server.receive(false); };
   server.receive();
   client.send_blocks(Buffer(bytes));
-  // The sink fails the test when bytes come while paused; each resume must bring some without the client's help.
+  // The sink fails the test if bytes come while receiving is off. Each time receiving is switched on, bytes must come
+  // without any action of the client.
   while (server.received.size() < bytes.size()) {
     size_t before = server.receive_count;
     ASSERT_TRUE(rig().run_until([&] { return server.receive_count > before; }));
@@ -106,7 +108,7 @@ TEST_P(EngineReceive, fin_while_paused_is_delivered_after_resume) {
 }
 
 TEST_P(EngineReceive, data_and_fin_arriving_together) {
-  // Around the sizes of a block and of a turn's budget, where "a short read" is easily misread.
+  // Sizes around that of a block and a turn's budget, where it is easy to mistake a full read for a short one.
   for (size_t size : {1U, kLargeBlockBytes - 1, kLargeBlockBytes, kLargeBlockBytes + 1, 2 * kLargeBlockBytes,
                       5 * kLargeBlockBytes, 256U * 1024, 256U * 1024 + 1}) {
     auto [client, server] = rig().pair();
@@ -138,7 +140,7 @@ TEST_P(EngineReceive, end_is_reported_once_however_often_it_is_asked) {
   ASSERT_TRUE(rig().run_until([&] { return server.ended; }));
   server.receive(false);
   server.receive(true);
-  rig().settle();  // a second end fails the test in the sink
+  rig().settle();  // The sink fails the test if a second end is reported.
   server.send("still talking");
   client.receive();
   ASSERT_TRUE(rig().run_until([&] { return client.received == "still talking"; }));
@@ -201,7 +203,7 @@ TEST_P(EngineReceive, send_to_a_peer_that_reset_fails_once_and_raises_no_signal)
   server.send("are you?");
   server.send_blocks(Buffer("really?"));
   EXPECT_EQ(server.queued(), 0U);
-  rig().settle();  // a second failure fails the test in the sink
+  rig().settle();  // The sink fails the test if a second failure is reported.
   server.receive();
   ASSERT_TRUE(rig().run_until([&] { return server.ended; }));
   EXPECT_EQ(server.received, "last words");
@@ -226,7 +228,7 @@ TEST_P(EngineReceive, one_firehose_does_not_starve_another_stream) {
   auto refill = [&hose] {
     if (hose.queued() < 1'000'000) hose.send_blocks(Buffer(std::string(4'000'000, 'x')));
   };
-  // The pings must come back in a bounded number of trips although the other stream always has more.
+  // The pings must come back after a limited number of waits, although the other stream always has more to send.
   server.when_received = [&] { server.send("pong"); };
   for (int round = 1; round <= 20; ++round) {
     client.send("ping");

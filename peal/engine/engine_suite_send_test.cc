@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The behaviour suite, sending: what is queued leaves whole, in order, in few system calls, and says how it goes.
+// Behaviour suite of engines, sending: output is sent completely, in order, with few system calls, and is reported.
 #include <algorithm>
 
 #include <tests/support/engine_rig.h>
@@ -106,7 +106,7 @@ TEST_P(EngineSend, progress_is_reported_until_the_queue_is_out) {
   EXPECT_GE(server.sent_reports.size(), 3U);
   EXPECT_TRUE(std::ranges::is_sorted(server.sent_reports, std::greater{}));
   EXPECT_EQ(std::ranges::count(server.sent_reports, 0U), 1);
-  // Having told of 0 it tells no more until it is asked again.
+  // After on_sent(0) nothing is reported until report_sent() is called again.
   size_t told = server.sent_reports.size();
   server.send("more");
   ASSERT_TRUE(rig().run_until([&] { return client.received.size() == 3'000'004; }));

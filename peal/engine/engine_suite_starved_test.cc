@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The behaviour suite out of fds: accepting sheds, backs off, counts, and recovers; it never spins and never dies. It
-// lowers this process's fd limit, so it runs on the engines that use fds.
+// Behaviour suite of engines, out of fds: accepting closes waiting clients, pauses, counts, and recovers. It never
+// spins and never ends by an error. The suite lowers this process's fd limit, so it runs only on the engines that use
+// fds.
 #include <algorithm>
 #include <deque>
 
@@ -24,7 +25,7 @@ TEST_P(EngineStarved, sheds_backs_off_and_recovers) {
     famine.fill();
     for (auto& client : clients) client.connect(acceptor.address);
     uint64_t waits_before = rig().stats().waits;
-    // Not one can be accepted for good, but each must learn its fate, and in few trips.
+    // No client can be accepted for good, but each must see its connection end, after few waits.
     auto all_told = [&] { return std::ranges::none_of(clients, [](RawPeer& client) { return client.pump(); }); };
     TimePoint give_up = rig().engine().now() + std::chrono::seconds(10);
     while (!all_told() && rig().engine().now() < give_up) rig().wait(give_up);
@@ -103,7 +104,7 @@ TEST_P(EngineStarved, opening_an_engine_without_fds_is_an_error) {
   FdExhaustion famine;
   famine.fill();
   auto made = test::make_engine(GetParam());
-  if (!made) return;  // some need an fd to be made at all
+  if (!made) return;  // Some engines need an fd before they are opened.
   const std::error_code error = test::error_of((*made)->open());
   EXPECT_EQ(error, std::errc::too_many_files_open) << error.message();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The behaviour suite, waiting: deadlines, wake() from anywhere at any time, and the end of it all.
+// Behaviour suite of engines, waiting: deadlines, wake() from any thread at any time, and shutting down.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -14,9 +14,9 @@ INSTANTIATE_TEST_SUITE_P(Engines, EngineWait, testing::ValuesIn(every_engine()),
 
 TEST_P(EngineWait, lasts_until_the_deadline_without_an_event) {
   rig().settle();
-  // A signal may end a wait early, and the kernel sends some of its own to a process that just closed a ring, for as
-  // long as it is at it: they come to an end, so one round of several is undisturbed. Rounding may not: that would be
-  // hundreds of waits in every round.
+  // A signal may end a wait early. The kernel sends some signals to a process that has just closed a ring, until it has
+  // finished closing it; so some round is undisturbed. A deadline that is rounded down would also end waits early, but
+  // hundreds of them in every round.
   constexpr int kFew = 20;
   constexpr int kRounds = 100;
   int early = kFew + 1;
@@ -38,7 +38,7 @@ TEST_P(EngineWait, deadline_in_the_past_is_a_look_only) {
   EXPECT_EQ(rig().wait(TimePoint{}), 0U);
 }
 
-// What an engine does to make repeated deadlines cheap may not lose one, nor keep an old one.
+// An engine may have a means to make repeated deadlines cheap. It must neither lose a deadline nor keep an old one.
 TEST_P(EngineWait, deadline_that_many_waits_have_had_still_ends_one) {
   auto waker = rig().engine().waker();
   const auto wake_often = [&](TimePoint deadline) {
@@ -52,14 +52,14 @@ TEST_P(EngineWait, deadline_that_many_waits_have_had_still_ends_one) {
   };
   const TimePoint start = rig().engine().now();
   const auto at = [&](int milliseconds) { return start + std::chrono::milliseconds(milliseconds); };
-  wake_often(at(60'000));  // far away, and never to come
+  wake_often(at(60'000));  // A deadline that is never reached.
   wake_often(at(30));
-  lasts_until(at(20));  // an earlier one, of one wait
-  wake_often(at(25));   // an earlier one, of many
+  lasts_until(at(20));  // An earlier deadline, of one wait.
+  wake_often(at(25));   // An earlier deadline, of many waits.
   lasts_until(at(25));
   lasts_until(at(30));
   wake_often(at(40));
-  lasts_until(at(45));  // a later one than what was announced
+  lasts_until(at(45));  // A later deadline than that of the waits before.
   wake_often(rig().engine().now() - std::chrono::seconds(1));
   EXPECT_EQ(rig().wait(Engine::kPollOnly), 0U);
   waker->wake();
@@ -113,7 +113,7 @@ TEST_P(EngineWait, no_announcement_is_lost_in_a_storm_of_wakes) {
       }
     });
   }
-  // Each look follows a wait, so the last announcement must end one.
+  // The counter is read after each wait, so a wait() that missed the last wake() would never return.
   while (announced.load(std::memory_order_relaxed) < kThreads * kRounds) rig().wait(kNever);
   for (auto& thread : threads) thread.join();
 }
@@ -168,7 +168,8 @@ TEST_P(EngineWait, runs_once_what_is_to_be_done_before_it) {
   EXPECT_EQ(server.received, "sealed") << "it was queued before what is queued is sent";
 }
 
-// Told something, somebody may have set a timer since the deadline of the wait was given; and so what comes next.
+// A callback may have set a timer since the caller computed the deadline of the wait. So a wait before which a callback
+// was called must not sleep, nor the one after it.
 TEST_P(EngineWait, does_not_sleep_when_that_told_anybody_anything) {
   std::string order;
   rig().engine().before_wait([&] {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The behaviour suite, foreign fds: watched for readiness, level-triggered. The simulator looks at them too.
+// Behaviour suite of engines, watching fds of the application for readiness, level-triggered. The simulator does it,
+// too.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -39,7 +40,7 @@ struct Pipe {
   Fd in;
 };
 
-// Two ends of a unix stream.
+// Returns the two ends of a unix stream.
 struct Ends {
   Ends() { std::tie(near, far) = test::socket_pair(); }
   void fill_near() {
@@ -172,7 +173,7 @@ TEST_P(EngineWatch, broken_counts_as_both) {
   ASSERT_TRUE(unwatches(watch));
 }
 
-// It is outside of what a plain read sees, and would be told for ever.
+// A plain read does not take an urgent byte, so a watch that reported it would report it for ever.
 TEST_P(EngineWatch, urgent_byte_is_no_news_to_who_reads) {
   Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   Fd far(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -18,8 +18,8 @@
 namespace peal {
 namespace {
 
-// Runs `body` on a thread on which io_uring_setup(2) fails with `error`: a seccomp filter binds the thread that loads
-// it.
+// Runs `body` on a thread of its own, where io_uring_setup(2) fails with `error`. A seccomp filter makes it fail, and
+// it applies only to the thread that loads it.
 void without_io_uring(int error, const std::function<void()>& body) {
   std::thread([&] {
     sock_filter code[] = {

@@ -59,7 +59,7 @@ class ListenerSet {
   struct Listener : SlotLinks {
     Fd fd;
     SocketFile file;                 // Removed when the listener ends; stands for no file if the socket was adopted.
-    bool shared = false;             // As in AdoptOptions.
+    bool shared = false;             // Copied from AdoptOptions.
     AcceptEvents* events = nullptr;  // Null before accept().
     TimePoint resume_at = kNever;    // End of the pause; kNever if the listener is not paused.
     // How many times the next event tries to accept. A try that finds no client costs as much as one that does, so the

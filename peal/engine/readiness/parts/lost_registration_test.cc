@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A ring that runs out of room ends a poll by itself and says so with its last event (kRegistrationLost). Kernels do
-// that too seldom to wait for it, so here is a poller that does it with each event.
+// Regression test for kRegistrationLost. A ring that runs out of room ends a poll by itself and says so with the poll's
+// last event. Kernels do that too seldom to test, so the poller here does it with every event.
 #include <memory>
 #include <string>
 #include <unordered_set>
@@ -35,7 +35,7 @@ class ForgetfulPoller final : public Poller {
     const size_t count = poller_->wait(events, deadline);
     size_t told = 0;
     for (PollEvent event : events.first(count)) {
-      const uint64_t key = event.key;  // packed: no reference binds to it
+      const uint64_t key = event.key;  // A copy, since no reference can bind to a packed member.
       if (lapsed_.contains(key)) continue;
       if (edges_.contains(key)) {
         event.readiness |= kRegistrationLost;

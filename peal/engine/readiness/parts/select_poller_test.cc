@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is particular to the level pollers: the bound of select's set, and what the engine does about it; turns.
+// Tests for the level-triggered pollers only: the limit of select's fd_set, how the engine handles it, and fairness.
 #include <peal/engine/readiness/parts/select_poller.h>
 
 #include <fcntl.h>
@@ -49,12 +49,12 @@ TEST(SelectPoller, engine_tells_the_owner_of_each_fd_it_refuses) {
   ASSERT_TRUE(rig.run_until([&] { return refused.connected; }));
   EXPECT_EQ(refused.connect_error, std::errc::too_many_files_open);
   refused.close();
-  // Accepting sheds, and says so to the client.
+  // The listener closes the waiting client, which sees its connection end.
   unlucky.connect(acceptor.address);
   ASSERT_TRUE(rig.run_beside([&] { return !unlucky.pump(); }));
   EXPECT_EQ(acceptor.accept_count, 0U);
   EXPECT_GE(rig.stats().accepts_shed, 1U);
-  // Adopting one gives its end.
+  // Adopting a stream with a high fd succeeds, and the stream ends when it is received from.
   Fd moved(::fcntl(late.fd(), F_DUPFD_CLOEXEC, FD_SETSIZE));
   StreamLog& adopted = rig.adopt(LooseStream(std::move(moved)), "adopted");
   adopted.send("nowhere");
@@ -65,14 +65,14 @@ TEST(SelectPoller, engine_tells_the_owner_of_each_fd_it_refuses) {
   EXPECT_EQ(adopted.end_error, std::errc::too_many_files_open);
   EXPECT_EQ(adopted.queued(), 0U);
   adopted.close();
-  // Watching one fails.
+  // Watching a high fd fails.
   Fd high(::fcntl(event.get(), F_DUPFD_CLOEXEC, FD_SETSIZE));
   struct Nobody final : WatchEvents {
     void on_ready(bool, bool) override { ADD_FAILURE(); }
     void on_unwatched() override { ADD_FAILURE(); }
   } nobody;
   EXPECT_EQ(rig.engine().watch(high.get(), true, true, nobody).error(), std::errc::too_many_files_open);
-  // Those it has go on, and once there are low fds again all is as before.
+  // Streams with low fds keep working. When low fds are free again, new clients are accepted.
   client.receive();
   server.send("unmoved");
   ASSERT_TRUE(rig.run_until([&] { return client.received == "unmoved"; }));

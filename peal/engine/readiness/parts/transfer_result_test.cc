@@ -12,7 +12,8 @@ bool pipe_signal_is_blocked() {
   return sigismember(&now, SIGPIPE) == 1;
 }
 
-// As the kernel does when the peer's reset comes after the first piece. SIGPIPE has its default effect here.
+// The kernel raises SIGPIPE with a short count if the peer's reset comes after the first piece. The signal has its
+// default effect in this process, so it would end the test.
 TEST(TransferResult, a_signal_that_comes_with_fewer_bytes_is_taken_back) {
   const TransferResult moved = move_bytes(1000, [] {
     ::raise(SIGPIPE);

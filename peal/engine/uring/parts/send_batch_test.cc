@@ -12,7 +12,7 @@ constexpr uint64_t kLate = SendBatch::kLateCycles + 1;
 
 class SendBatchTest : public testing::Test {
  protected:
-  // One send that leaves `cycles` later; whether batching pauses then.
+  // Adds one send and submits it `cycles` later. Returns whether batching pauses then.
   bool play_turn(uint64_t cycles) {
     batch.add(now);
     now += cycles;

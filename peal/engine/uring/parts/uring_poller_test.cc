@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is particular to the engine over an io_uring; what every engine must do is in the behaviour suite.
+// Tests for the engine over io_uring only. The behaviour suite has the tests for every engine.
 #include <peal/engine/uring/parts/uring_poller.h>
 
 #include <sys/eventfd.h>
@@ -59,7 +59,7 @@ std::string read_bytes(int fd) {
   return bytes;
 }
 
-// Streams whose peers are raw sockets, and that have something to read in one and the same turn.
+// Streams whose peers are raw sockets. speak() makes all of them readable in the same turn.
 struct Crowd {
   Crowd(EngineRig& rig, size_t count) {
     for (size_t i = 0; i < count; ++i) {
@@ -73,7 +73,7 @@ struct Crowd {
   void speak() {
     for (Fd& peer : peers) EXPECT_EQ(::send(peer.get(), "ping", 4, 0), 4);
   }
-  // From now on each stream answers what it hears with this.
+  // Makes each stream answer everything it receives with `text`, from now on.
   void answer(const std::string& text) {
     for (StreamLog* stream : streams) stream->when_received = [stream, text] { stream->send(text); };
   }
@@ -81,7 +81,7 @@ struct Crowd {
   std::vector<StreamLog*> streams;
 };
 
-// The answers of a turn leave together, but that of its last event, which leaves at once.
+// The answers of a turn are sent together, except for that of the last event, which is sent at once.
 TEST_F(UringPollerTest, small_answers_of_a_turn_all_arrive) {
   Crowd crowd(rig(), 100);
   crowd.answer("pong");
@@ -116,7 +116,7 @@ TEST_F(UringPollerTest, what_follows_an_answer_in_a_batch_does_not_overtake_it) 
   EXPECT_TRUE(same_bytes(got, one_first));
 }
 
-// What the kernel does not take of it, or not at once, stays in order.
+// If the kernel does not take a batched answer, or only a part of it, the rest is sent later and in order.
 TEST_F(UringPollerTest, batched_answers_to_who_does_not_read_wait_for_room) {
   Crowd crowd(rig(), 3);
   const std::string line = pattern(2000);
@@ -144,7 +144,7 @@ TEST_F(UringPollerTest, batched_answers_to_who_does_not_read_wait_for_room) {
 TEST_F(UringPollerTest, stream_closed_in_the_turn_that_answered_it_has_answered) {
   Crowd crowd(rig(), 4);
   crowd.answer("last");
-  // Two of them are gone when the answers leave.
+  // Two of the streams are closed before the batch with their answers is submitted.
   crowd.streams[3]->when_received = [&] {
     crowd.streams[0]->close();
     crowd.streams[1]->close();
@@ -182,8 +182,9 @@ TEST_F(UringPollerTest, detached_with_an_answer_in_a_batch_it_leaves_first) {
   EXPECT_EQ(got, "before, after");
 }
 
-// What the closing of many takes off the ring to get through is told of before the outcomes of what is sent meanwhile.
-// Each answer keeps its block until then: after a storm of 4500 that had come to 30 MB.
+// Closing many streams takes completions off the ring to make room for requests. These are handled before the outcomes
+// of the sends that are made meanwhile. Each answer keeps its block until its outcome is known: a storm of 4500 answers
+// once held 30 MB.
 TEST_F(UringPollerTest, answers_in_a_storm_of_closes_keep_few_blocks) {
   constexpr size_t kStay = 300;
   Crowd crowd(rig(), 400);
@@ -208,7 +209,7 @@ TEST_F(UringPollerTest, answers_in_a_storm_of_closes_keep_few_blocks) {
   for (size_t i = 1; i < kStay; ++i) EXPECT_EQ(read_bytes(crowd.peers[i].get()), "pong");
 }
 
-// After a slow callback they leave one by one, and some turns later together again.
+// After a slow callback the answers are sent one by one. Some turns later they are sent together again.
 TEST_F(UringPollerTest, answers_are_sent_together_again_some_turns_after_a_slow_callback) {
   Crowd crowd(rig(), 3);
   size_t answered = 0;
@@ -242,12 +243,12 @@ TEST_F(UringPollerTest, answers_are_sent_together_again_some_turns_after_a_slow_
   together = false;
   for (int round = 0; round < 20; ++round) play_round();
   EXPECT_FALSE(together);
-  // On a busy machine other turns may seem slow, and put it off.
+  // On a busy machine other turns may seem slow as well, and prolong the pause of batching.
   for (int round = 0; round < 100'000 && !together; ++round) play_round();
   EXPECT_TRUE(together);
 }
 
-// Two requests a stream, more than the ring's queue holds.
+// Closing takes two requests for each stream, which together are more than the ring's queue holds.
 TEST_F(UringPollerTest, storm_of_closes_sends_fin_to_all) {
   Crowd crowd(rig(), 400);
   crowd.streams[0]->when_received = [&] {
@@ -272,7 +273,7 @@ TEST_F(UringPollerTest, connections_accepted_after_stop_are_delivered_and_counte
   EXPECT_EQ(rig().stats().accepted_late, kClients);
 }
 
-// The kernel's own wait for room to send ends at once, again and again, when the peer has sent its FIN.
+// When the peer has sent its FIN, a poll by the kernel for room to send would complete at once, again and again.
 TEST_F(UringPollerTest, blocked_answer_to_a_half_closed_peer_costs_no_trips) {
   auto [mine, theirs] = test::socket_pair();
   StreamLog& server = rig().adopt(LooseStream(std::move(mine)));
@@ -289,11 +290,11 @@ TEST_F(UringPollerTest, blocked_answer_to_a_half_closed_peer_costs_no_trips) {
   EXPECT_LT(rig().stats().sends, 200U);
 }
 
-// One timer of an hour and many short ones: at each change between them the hour's alarm was given to the kernel once
-// more, and stayed there for the hour: 150 of them a second.
+// Regression test, with one timer of an hour and many short ones. At each change between them the kernel got the alarm
+// of the hour once more and kept it for the hour. That made 150 alarms a second.
 TEST_F(UringPollerTest, kernel_has_one_alarm_however_often_the_deadline_changes) {
   constexpr uint64_t kKey = 2;
-  constexpr int kOften = 10;  // so many waits have one deadline that it gets an alarm
+  constexpr int kOften = 10;  // After so many waits with one deadline the deadline gets an alarm.
   const Result<std::unique_ptr<Poller>> made = UringPoller::make();
   ASSERT_TRUE(made);
   auto& poller = dynamic_cast<UringPoller&>(**made);
