@@ -2,18 +2,18 @@
 // Engine: the only interface between peal and the kernel. Only an engine knows epoll or io_uring, and no code above may
 // ask which engine it has.
 //
-// An engine is a proactor and belongs to one loop. Its owner calls Engine to start operations ("calls down"). The
-// engine carries them out and reports completions through the *Events interfaces below ("calls up"). Every engine keeps
-// these rules:
+// An engine is a proactor and belongs to one loop. Its owner calls members of Engine to start operations. The engine
+// carries them out and reports completions by callbacks: the members of the *Events interfaces below and in
+// stream_port.h, which the owner implements. Every engine keeps these rules:
 //   - now() and waker() may be called at any time. bind(), adopt_listener(), stop() and local_address() of a listener
 //     may be called before open(), too. Everything else may be called only between open() and shut(), on the thread
 //     that called open(). Waker::wake() is the only call that any thread may make.
-//   - No completion is ever delivered inside a call down: all come from wait(), and the last ones from shut().
+//   - No callback is ever called inside a call of the owner, except inside wait() and shut().
 //   - Ids carry a generation that is checked. After close(), stop() or unwatch() the id is dead: a later call with it
 //     does nothing and is counted (EngineStats::stale_calls). Only its last completion is still reported.
 //   - An *Events object must live until its last completion: on_closed, on_detached, on_accept_stopped, on_unwatched.
 //     It may destroy itself inside that call.
-//   - A call up may make any call down, even one for its own stream.
+//   - A callback may start or end any operation, even of its own stream.
 #pragma once
 
 #include <cstddef>
@@ -108,7 +108,7 @@ struct EngineStats {
   uint64_t accept_pauses = 0;    // Times a listener paused because fds or memory had run out.
   uint64_t accepted_late = 0;    // Connections accepted after stop() was called.
   uint64_t lost_bytes = 0;       // Bytes still queued for sending when shut() had sent what the kernel had room for.
-  uint64_t stale_calls = 0;      // Calls down with a dead id.
+  uint64_t stale_calls = 0;      // Calls of the engine with a dead id.
   uint64_t stashed_bytes = 0;    // Bytes received after a pause and kept for the resume. No engine does that today.
   uint64_t file_bytes = 0;       // Bytes sent by send_file(). They are counted in sent_bytes, too.
   uint64_t forwarded_bytes = 0;  // Bytes moved by forward(). They are in neither received_bytes nor sent_bytes.
@@ -175,8 +175,8 @@ class Engine : public StreamPort {
   virtual Result<Datagrams*> open_datagrams(const SocketAddress& local, const DatagramOptions& options,
                                             DatagramEvents& events);
 
-  // Returns the host names of an engine that has a network of its own. Null: names are
-  // those of the real network, resolved by DNS.
+  // Returns the host names of an engine that has a network of its own. Null: names are those of
+  // the real network, resolved by DNS.
   virtual const NameTable* names() const { return nullptr; }
 
   // Returns a seed for random numbers that need not be secret. It comes from the machine, or from the simulated world
@@ -184,19 +184,19 @@ class Engine : public StreamPort {
   virtual uint64_t random_seed();
 
   // Calls `task` once, inside the next wait() or shut(), before the engine sends what is queued. A layer over the
-  // engine uses it to encrypt what was sent outside of calls up, and to deliver input that it has held back. `task`
-  // returns whether it has made a call up. A task added inside such a task runs in the wait() after this one, and this
-  // wait() does not block. A task added while the engine shuts is dropped.
+  // engine uses it to encrypt what was sent outside of callbacks, and to deliver input that it has held back. `task`
+  // returns whether it has called a callback. A task added inside such a task runs in the wait() after this one, and
+  // this wait() does not block. A task added while the engine shuts is dropped.
   virtual void before_wait(std::move_only_function<bool()> task) = 0;
 
-  // Waits in the kernel until an event comes or `deadline` is over, then makes the calls up. With kPollOnly the call
+  // Waits in the kernel until an event comes or `deadline` is over, then calls the callbacks. With kPollOnly the call
   // does not block. Returns how many events were handled; a wake() counts as one.
   virtual size_t wait(TimePoint deadline) = 0;
 
-  // Makes each later wait() measure itself. It writes to `woke_at` when it came out of the kernel, before it makes
-  // calls up. To `worked` it adds the time it spent on due work before it went into the kernel. This costs one reading
+  // Makes each later wait() measure itself. It writes to `woke_at` when it came out of the kernel, before it calls
+  // callbacks. To `worked` it adds the time it spent on due work before it went into the kernel. This costs one reading
   // of the clock for each wait(), or three. May be called at any time, but only once; both variables must outlive the
-  // engine. An engine whose clock stands still during calls up may ignore it.
+  // engine. An engine whose clock stands still during callbacks may ignore it.
   virtual void note_waits(TimePoint& /*woke_at*/, Duration& /*worked*/) {}
 
   // Returns the time of the engine's clock.

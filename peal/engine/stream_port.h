@@ -2,7 +2,7 @@
 // StreamPort: sends and receives the bytes of streams. It is the stream half of an Engine, or of a layer over an engine
 // such as TLS. A Connection and a load generator's session use a port without knowing which of both it is.
 //
-// The rules of Engine apply: no completion is delivered inside a call down, ids are checked, and each stream has one
+// The rules of Engine apply: no callback is called inside a call of the owner, ids are checked, and each stream has one
 // last completion. A port is used on its loop's thread. Ids of streams are valid only for the port that returned them.
 #pragma once
 
@@ -134,7 +134,7 @@ struct ConnectOptions {
 
 enum class SocketOption : uint8_t { kNoDelay, kKeepAlive, kSendBuffer, kReceiveBuffer };
 
-// Says how close() ends a connection.
+// Ways in which close() ends a connection.
 enum class CloseHow : uint8_t {
   kNormal,  // By close(2). Output queued in the engine is dropped; the kernel still sends what it has taken.
   kReset,   // By an RST, which SO_LINGER with a zero timeout causes.
@@ -187,7 +187,7 @@ class StreamPort {
   // after it is switched on. The amount is limited to what the kernel had completed.
   virtual void receive(StreamId stream, bool on) = 0;
 
-  // Queues output. It is sent when the current call up returns, or at the latest when wait() is next entered. Returns
+  // Queues output. It is sent when the current callback returns, or at the latest when wait() is next entered. Returns
   // how many bytes of memory the queue now takes, those of ports below included. That is the number of queued bytes, or
   // held_bytes() if file ranges are among them.
   virtual size_t send(StreamId stream, Buffer&& bytes) = 0;
@@ -241,7 +241,7 @@ class StreamPort {
   // Closes the connection. on_closed() follows.
   virtual void close(StreamId stream, CloseHow how = CloseHow::kNormal) = 0;
 
-  // Fail with EBADF if the id is dead, or with the error of the system call.
+  // These calls fail with EBADF if the id is dead, or with the error of the system call that they make.
   virtual Result<SocketAddress> local_address(StreamId stream) const = 0;
   virtual Result<SocketAddress> peer_address(StreamId stream) const = 0;
   virtual Result<void> set_option(StreamId stream, SocketOption option, int value) = 0;

@@ -102,7 +102,7 @@ class Poller {
   virtual bool is_edge_triggered() const = 0;
 
  protected:
-  // The result of takes_sends().
+  // Set by a poller that has a send(); takes_sends() returns it.
   bool takes_sends_ = false;
 };
 

@@ -21,6 +21,7 @@ class EpollPoller final : public Poller {
   void remove(int fd, uint64_t key) override;
   // Closing an fd takes it out of an epoll set, so nothing else is to be done.
   void close(Fd /*fd*/, uint64_t /*key*/) override {}
+
   size_t wait(std::span<PollEvent> events, TimePoint deadline) override;
   bool is_edge_triggered() const override { return true; }
 

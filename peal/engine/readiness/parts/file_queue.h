@@ -15,9 +15,10 @@ class FileQueue {
  public:
   // Appends a range of at least one byte.
   void push(FileRange range);
-  // Append bytes after the last range. The queue must not be empty.
+  // Appends bytes after the last range. The queue must not be empty.
   void append(Buffer&& bytes);
   void append(std::string_view bytes);
+
   bool empty() const { return items_.empty(); }
   // Returns the memory that the queue takes: whole blocks, and one entry for each range. Blocks count whole, because
   // many ranges may each have only a few bytes after them.

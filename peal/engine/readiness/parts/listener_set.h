@@ -51,7 +51,7 @@ class ListenerSet {
   TimePoint next_resume() const { return next_resume_; }
 
   // Delivers the last completions of stopped listeners. If `deliver_late` is true, first accepts and delivers the
-  // connections that the kernel had finished before the stop. Returns the number of calls up.
+  // connections that the kernel had finished before the stop. Returns the number of callbacks.
   size_t deliver_last_completions(bool deliver_late);
   bool has_last_completions() const { return !last_completions_.empty(); }
 

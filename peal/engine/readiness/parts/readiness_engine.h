@@ -118,7 +118,7 @@ class ReadinessEngine final : public Engine {
     StreamEvents* events = nullptr;
     Buffer out;
     int fd = -1;
-    // Errno of a call down that failed, or of a failure found while receiving was off. wait() reports it.
+    // Errno of a call of the owner that failed, or of a failure found while receiving was off. wait() reports it.
     int pending_error = 0;
     uint16_t output = 0;
     uint16_t in_flight_bytes = 0;  // Bytes given to the poller to send, while kInFlight is set.
@@ -209,8 +209,8 @@ class ReadinessEngine final : public Engine {
   Buffer take_early(const Stream& stream);
   bool deliver_pending(Stream& stream);
 
-  // Marks that the stream has something to send or report. If the stream is being called up, deliver() flushes it when
-  // the callback returns. Otherwise it goes on the list dirty_.
+  // Marks that the stream has something to send or report. If the stream's callback is running, deliver() flushes it
+  // when the callback returns. Otherwise it goes on the list dirty_.
   void make_dirty(Stream& stream) {
     if (stream.dirty) return;
     stream.dirty = true;
@@ -255,11 +255,15 @@ class ReadinessEngine final : public Engine {
   void resume_feeder(Stream& to);
   void end_forward(Forward& forward);
 
-  // The parts of wait() before and after the poller's wait, if something is unfinished.
+  // Do the parts of wait() before and after the poller's wait. They are skipped if unfinished_ is false.
   [[gnu::noinline]] TimePoint prepare_wait(TimePoint deadline);
   [[gnu::noinline]] size_t finish_turn();
+
+  // Returns whether one of the lists below is not empty.
   bool has_work() const;
   void update_unfinished();
+
+  // Delivers the last completions of closed streams, watches and listeners. Returns how many there were.
   size_t deliver_last_completions();
 
   static constexpr size_t kMaxPollEvents = 256;
@@ -275,7 +279,7 @@ class ReadinessEngine final : public Engine {
   TimePoint* woke_at_ = nullptr;  // The variables given to note_waits(); null if waits are not measured.
   Duration* worked_ = nullptr;
   // A wait that returns at least this many events uses dispatch_measured_or_batched(): 0 if waits are measured, 2 if
-  // the poller can batch sends.
+  // the poller can batch sends, SIZE_MAX if neither is true.
   size_t measured_or_batched_from_ = 0;
   bool edge_ = false;             // True if the poller is edge-triggered.
   bool has_poller_send_ = false;  // True if the poller has a send(), even if it does not take sends at present.

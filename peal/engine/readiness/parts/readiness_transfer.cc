@@ -141,7 +141,7 @@ TimePoint ReadinessEngine::prepare_wait(TimePoint deadline) {
   run_before_wait();
   flush_all();
   if (worked_ != nullptr) *worked_ += monotonic_now() - began;
-  // A callback may have set a timer since the caller computed `deadline`, so the wait must not block.
+  // If a callback was called, it may have set a timer that ends before `deadline`, so the wait must not block.
   const bool busy = called_back_ || has_work();
   // Makes wait() call finish_turn(), which counts the callback.
   unfinished_ = unfinished_ || called_back_;
@@ -153,7 +153,8 @@ void ReadinessEngine::run_before_wait() {
   for (auto& task : std::exchange(before_wait_, {})) called_back_ = task() || called_back_;
 }
 
-// Serves the lists after the poller's events, and delivers last completions. Returns the number of events handled.
+// Ends a turn that has unfinished work. Resumes listeners, reads the streams of the ready list, sends queued output and
+// delivers last completions. Returns the number of events handled.
 size_t ReadinessEngine::finish_turn() {
   listeners_.resume(monotonic_now());
   size_t count = serve_ready_list();
@@ -347,7 +348,8 @@ void ReadinessEngine::flush_all() {
   update_unfinished();
 }
 
-// Takes the outcome of a send that the poller made.
+// Handles the outcome of a send that the poller has made. If it is the only output and was sent completely, the queue
+// is cleared; flush_rest() does everything else.
 void ReadinessEngine::finish_send(Stream& stream, uint32_t outcome) {
   const auto count = static_cast<uint16_t>(outcome & kSendOutcomeMask);
   const bool failed = (outcome & kSendFailed) != 0;

@@ -18,6 +18,7 @@ class Splicer {
   bool is_open() const { return static_cast<bool>(in_); }
   // Closes the pipe and drops the bytes in it.
   void close();
+
   size_t held_bytes() const { return held_bytes_; }
 
   // Moves as many bytes as fit from a non-blocking socket into the pipe, which must be empty. EAGAIN: none had arrived.

@@ -119,7 +119,7 @@ void UringPoller::close(Fd fd, uint64_t key) {
   request(IORING_OP_CLOSE, number, kCloseTag).flags = IOSQE_CQE_SKIP_SUCCESS;
 }
 
-// Requests a send with MSG_DONTWAIT. It is complete, wholly or in part, when the kernel has taken the request.
+// Requests a send. MSG_DONTWAIT makes the send end, wholly or in part, as soon as the kernel takes the request.
 void UringPoller::send(int fd, uint64_t key, std::string_view bytes) {
   io_uring_sqe& sqe = request(IORING_OP_SEND, fd, key | kPollerKeyBit);
   sqe.addr = reinterpret_cast<uintptr_t>(bytes.data());
@@ -138,7 +138,7 @@ void UringPoller::finish_removals() {
   }
 }
 
-// Makes the requests of level-triggered fds again that have reported.
+// Makes a new request for each level-triggered fd whose request has reported.
 void UringPoller::rearm_levels() {
   for (uint64_t key : std::exchange(to_rearm_, {})) {
     auto found = levels_.find(key);
@@ -287,7 +287,10 @@ size_t UringPoller::wait(std::span<PollEvent> events, TimePoint deadline) {
   return take_events(events.data(), 0, events.size(), true);
 }
 
-// Waits if there is a deadline, requests to make again, completions set aside, or a pause of batching to count.
+// Does what wait() does, in the cases that its fast path leaves out:
+// - the wait has a deadline;
+// - a request must be made again, or completions were set aside;
+// - batching pauses, so that turns are counted.
 size_t UringPoller::wait_with_pending_work(std::span<PollEvent> events, TimePoint deadline) {
   if (!to_rearm_.empty()) rearm_levels();
   if (deadline != kNever && alarm_.ends_by(deadline, [this](TimePoint at) { set_alarm(at); })) deadline = kNever;
@@ -304,7 +307,8 @@ size_t UringPoller::wait_with_pending_work(std::span<PollEvent> events, TimePoin
   return count;
 }
 
-// Handles a completion that produces no event. Returns whether it was one.
+// Handles the completion of an alarm, of a cancel or of a cancelled request, none of which makes an event. Returns
+// false and does nothing if the completion is another one.
 bool UringPoller::handle_own(const Completion& completion) {
   switch (completion.tag) {
     case kAlarmTag:

@@ -46,12 +46,14 @@ class UringPoller final : public Poller {
   Result<void> add(int fd, uint64_t key, uint32_t interest, bool edge) override;
   // Changes the interest of an edge-triggered fd; asserts if `edge` is false.
   void modify(int fd, uint64_t key, uint32_t interest, bool edge) override;
+
   void remove(int fd, uint64_t key) override;
   void close(Fd fd, uint64_t key) override;
   void finish_removals() override;
   void send(int fd, uint64_t key, std::string_view bytes) override;
   size_t wait(std::span<PollEvent> events, TimePoint deadline) override;
   bool is_edge_triggered() const override { return true; }
+
   // Returns how many alarms the kernel has that have not rung: at most one.
   size_t alarms() const { return alarms_; }
 
