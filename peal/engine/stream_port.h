@@ -50,9 +50,13 @@ class LooseStream {
   explicit LooseStream(Fd fd, Buffer early = {}) : fd_(std::move(fd)), early_(std::move(early)) {}
   explicit LooseStream(std::unique_ptr<Foreign> foreign, Buffer early = {})
       : foreign_(std::move(foreign)), early_(std::move(early)) {}
+
+  // Returns the fd; none if the engine works without fds.
   Fd take_fd() && { return std::move(fd_); }
+
   // Returns the connection of an engine without fds; null if the stream is an fd.
   std::unique_ptr<Foreign> take_foreign() { return std::move(foreign_); }
+
   // Bytes that must be delivered before anything that is read from the fd.
   Buffer& early() { return early_; }
 
@@ -266,9 +270,11 @@ class Engine;
 class StreamLayer {
  public:
   virtual ~StreamLayer() = default;
+
   // Makes a port over `engine`, on the engine's thread. The port is destroyed on that thread, too, perhaps inside the
   // on_closed() of its last stream. If the engine has shut or is destroyed, any thread may destroy the port.
   virtual std::unique_ptr<StreamPort> over(Engine& engine) const noexcept = 0;
+
   // Returns counters of all ports of this layer.
   virtual LayerStats stats() const { return {}; }
 };

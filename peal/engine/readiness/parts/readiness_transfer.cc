@@ -13,8 +13,8 @@
 
 namespace peal::detail {
 
-// Sends queued output until the queue is empty or the kernel's buffer is full. Returns false if the stream is closed
-// afterwards.
+// Sends queued output until the queue is empty or the kernel's buffer is full. Returns false if the stream is closed or
+// detached afterwards.
 [[gnu::always_inline]] inline bool ReadinessEngine::flush(Stream& stream) {
   stream.dirty = false;
   if (stream.output != 0 || !stream.out.is_one_part()) [[unlikely]]
@@ -193,8 +193,9 @@ void ReadinessEngine::stream_ready(Stream& stream, uint32_t readiness) {
   if (!(stream.input & kReceiving)) report_if_gone(stream);
 }
 
-// Handles an event that came while receiving was off. If the next read would fail, takes the error out of the socket,
-// keeps it in pending_error and calls on_gone(). If only data or a FIN has arrived, nothing is reported.
+// Handles an event that came while receiving was off. If the connection has failed, calls on_gone(). If the next read
+// would meet the error, the error is taken out of the socket, kept in pending_error and reported. If there is input to
+// read before it, on_gone() gets no error. If only data or a FIN has arrived, nothing is reported.
 void ReadinessEngine::report_if_gone(Stream& stream) {
   const bool known = (stream.input & kGone) != 0;
   if ((edge_ && !known) || queued(stream) > 0) return;

@@ -128,7 +128,7 @@ void UringPoller::send(int fd, uint64_t key, std::string_view bytes) {
   if (batch_.add(CycleClock::stamp())) enter_kernel(publish(), 0, 0, nullptr, 0);
 }
 
-// Submits and handles completions until every cancel is confirmed.
+// Submits the queued requests, and takes completions until every cancel is confirmed.
 void UringPoller::finish_removals() {
   constexpr int kMostIdle = 10'000;
   for (int idle = 0; cancels_ > 0; ++idle) {
@@ -307,7 +307,7 @@ size_t UringPoller::wait_with_pending_work(std::span<PollEvent> events, TimePoin
   return count;
 }
 
-// Handles the completion of an alarm, of a cancel or of a cancelled request, none of which makes an event. Returns
+// Handles the completion of an alarm, a cancel, a close or a cancelled poll, none of which makes an event. Returns
 // false and does nothing if the completion is another one.
 bool UringPoller::handle_own(const Completion& completion) {
   switch (completion.tag) {
