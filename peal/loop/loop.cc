@@ -59,7 +59,11 @@ inline void Loop::sleep() {
     timers_changed_ = false;
     next_timer_ = wheel_->next();
   }
-  has_wait_hooks_ ? wait_with_hooks() : sleep();
+  if (has_wait_hooks_) {
+    wait_with_hooks();
+  } else {
+    sleep();
+  }
   if (next_timer_ != kNever) fire_timers();
   if (mailbox_->pending()) run_tasks();
 }
@@ -155,11 +159,18 @@ TimerId Loop::every(Duration period, Callback task) {
 }
 
 // What next_timer_ says stays true, it may only have become too early.
-bool Loop::cancel(TimerId timer) { return assert_here(), wheel_ && wheel_->cancel(timer); }
+bool Loop::cancel(TimerId timer) {
+  assert_here();
+  return wheel_ && wheel_->cancel(timer);
+}
 
 bool Loop::rearm(TimerId timer, TimePoint deadline) { return takes_timers() && wheel_->rearm(timer, deadline); }
 
-bool Loop::keep(const std::shared_ptr<void>& what) { return assert_here(), wheel_ && kept_.emplace_back(what); }
+bool Loop::keep(const std::shared_ptr<void>& what) {
+  assert_here();
+  if (!wheel_) return false;
+  return kept_.emplace_back(what) != nullptr;
+}
 
 // It dies when it has left, since its end may keep and let go other things.
 bool Loop::let_go(const void* what) {
@@ -180,7 +191,10 @@ Result<SignalId> Loop::on_signal(int signal_number, Callback task) {
   return added;
 }
 
-bool Loop::cancel(SignalId handler) { return assert_here(), signals_ && signals_->cancel(handler); }
+bool Loop::cancel(SignalId handler) {
+  assert_here();
+  return signals_ && signals_->cancel(handler);
+}
 
 Result<void> Loop::stop_on_signals() {
   for (const int signal_number : {SIGINT, SIGTERM}) {
@@ -234,7 +248,10 @@ void Loop::wait_with_hooks() {
   if (turn_times_) turn_times_->begin_turn(engine_->now());
   const bool spins = spin_ && spin_->spins();
   if (spins && spin()) return;
-  if (spins || !spin_) return sleep();
+  if (spins || !spin_) {
+    sleep();
+    return;
+  }
   // Finds out whether it should have spun.
   const TimePoint begin = engine_->now();
   sleep();

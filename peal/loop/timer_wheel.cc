@@ -167,7 +167,11 @@ void TimerWheel::release(uint32_t slot, Timer& own) {
 void TimerWheel::arm(uint32_t slot, Timer& own, TimePoint deadline) {
   ++size_;
   own.due = std::max(deadline, TimePoint());
-  deadline <= now_ ? append(kDue, slot) : place(slot, own);
+  if (deadline <= now_) {
+    append(kDue, slot);
+  } else {
+    place(slot, own);
+  }
 }
 
 void TimerWheel::place(uint32_t slot, const Timer& own) {

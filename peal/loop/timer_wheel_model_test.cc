@@ -76,7 +76,8 @@ class Model {
 
   void arm(uint64_t name, Timer& timer, int64_t due) {
     timer.due = std::max(due, int64_t{0});
-    timer.key = {due <= now_ ? 0 : (due + kTick - 1) / kTick, ++armed_};
+    const int64_t tick = due <= now_ ? 0 : (due + kTick - 1) / kTick;
+    timer.key = {tick, ++armed_};
     order_.emplace(timer.key, name);
   }
 

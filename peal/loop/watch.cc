@@ -24,7 +24,10 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
 
   void begin() {
     loop_.assert_here();
-    if (loop_.in_loop()) return ask();
+    if (loop_.in_loop()) {
+      ask();
+      return;
+    }
     mailbox_->insist([self = shared_from_this()] { self->ask(); });
   }
 
@@ -70,7 +73,10 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
     begun_ = true;
     if (stopped_ || error || watch_ || interest == Readiness{}) return;
     const Result<WatchId> watch = loop_.engine().watch(fd, interest.readable, interest.writable, *this);
-    if (!watch) return refused(watch.error());
+    if (!watch) {
+      refused(watch.error());
+      return;
+    }
     watch_ = *watch;
     ++held_;
     self_ = shared_from_this();
@@ -88,14 +94,24 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
 
   void finish() {
     owned.reset();
-    if (!stopped_) return tell_error();
+    if (!stopped_) {
+      tell_error();
+      return;
+    }
     if (!on_done_) return;
     auto on_done = std::exchange(on_done_, {});
-    mailbox_->here() != nullptr ? loop_.guard("a watch", on_done) : on_done();
+    if (mailbox_->here() != nullptr) {
+      loop_.guard("a watch", on_done);
+    } else {
+      on_done();
+    }
   }
 
   void tell_error() {
-    if (!on_error_) return PEAL_LOG_ERROR("fd {} cannot be watched: {}", fd, error.message());
+    if (!on_error_) {
+      PEAL_LOG_ERROR("fd {} cannot be watched: {}", fd, error.message());
+      return;
+    }
     loop_.guard("a watch", [this] { on_error_(error); });
   }
 

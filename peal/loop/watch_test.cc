@@ -59,7 +59,11 @@ TEST_P(WatchTest, watched_before_run_is_told_once_the_loop_runs) {
   Watch watch(*loop, std::move(near), kReads, [&](Readiness ready) {
     EXPECT_EQ(ready, kReads);
     heard += read(fd);
-    heard == "onetwo" ? loop->stop() : write("two");
+    if (heard == "onetwo") {
+      loop->stop();
+    } else {
+      write("two");
+    }
   });
   write("one");
   ASSERT_TRUE(loop->run());

@@ -173,7 +173,10 @@ void SignalWatch::attach() {
   if (!joined_ || (watch_ && !watch_->error())) return;
   auto failed = [](std::error_code error) { PEAL_LOG_ERROR("this loop hears of no signal: {}", error.message()); };
   const Result<int> fd = shared_fd();
-  if (!fd) return failed(fd.error());
+  if (!fd) {
+    failed(fd.error());
+    return;
+  }
   watch_.emplace(loop_, *fd, Readiness{.readable = true}, [](Readiness) { relay(); }, failed);
 }
 
