@@ -39,7 +39,7 @@ Loop::~Loop() {
   PEAL_ASSERT(mailbox_->owner_.load() == std::thread::id(), "a loop is destroyed while a thread runs it, in turn {}",
               stats_.turns);
   mailbox_->close().clear();
-  drop_timers();
+  drop_kept_and_timers();
 }
 
 // Only polls when something is pending.
@@ -68,14 +68,14 @@ inline void Loop::sleep() {
   if (mailbox_->pending()) run_tasks();
 }
 
-void Loop::claim() {
+void Loop::claim_thread() {
   std::thread::id none;
   const bool mine = mailbox_->owner_.compare_exchange_strong(none, std::this_thread::get_id());
   PEAL_ASSERT(mine && mailbox_->open(), "a loop runs once; this one {}", mine ? "has ended" : "is running");
 }
 
 Result<void> Loop::run() {
-  claim();
+  claim_thread();
   const Result<void> opened = engine_->open();
   if (opened) {
     if (signals_) signals_->attach();
@@ -86,7 +86,7 @@ Result<void> Loop::run() {
 }
 
 Result<void> Loop::begin() {
-  claim();
+  claim_thread();
   const Result<void> opened = engine_->open();
   if (!opened) {
     finish(false);
@@ -102,7 +102,7 @@ size_t Loop::step() {
   if (!mailbox_->open()) return 0;
   auto done = [this] { return engine_->stats().events + stats_.timers_fired + stats_.tasks; };
   const uint64_t before = done();
-  claim();
+  claim_thread();
   const Mailbox* const outer = std::exchange(Mailbox::stepping, mailbox_.get());
   if (stopping_.load(std::memory_order_acquire)) {
     finish(true);
@@ -117,7 +117,7 @@ size_t Loop::step() {
 
 void Loop::end() {
   if (!mailbox_->open()) return;
-  claim();
+  claim_thread();
   finish(true);
 }
 
@@ -125,7 +125,7 @@ void Loop::end() {
 void Loop::stop() {
   const std::shared_ptr<Mailbox> mailbox = mailbox_;
   stopping_.store(true, std::memory_order_release);
-  mailbox->nudge();
+  mailbox->mark_pending_and_wake();
 }
 
 // From when the task is taken on, since it may be what ends the loop.
@@ -149,12 +149,12 @@ void Loop::assert_here() const {
 TimerId Loop::after(Duration delay, Callback task) { return at(deadline_in(delay), std::move(task)); }
 
 TimerId Loop::at(TimePoint deadline, Callback task) {
-  if (!takes_timers()) return {};
+  if (!begin_timer_change()) return {};
   return wheel_->add(deadline, std::move(task));
 }
 
 TimerId Loop::every(Duration period, Callback task) {
-  if (!takes_timers()) return {};
+  if (!begin_timer_change()) return {};
   return wheel_->add_every(deadline_in(period), period, std::move(task));
 }
 
@@ -164,7 +164,7 @@ bool Loop::cancel(TimerId timer) {
   return wheel_ && wheel_->cancel(timer);
 }
 
-bool Loop::rearm(TimerId timer, TimePoint deadline) { return takes_timers() && wheel_->rearm(timer, deadline); }
+bool Loop::rearm(TimerId timer, TimePoint deadline) { return begin_timer_change() && wheel_->rearm(timer, deadline); }
 
 bool Loop::keep(const std::shared_ptr<void>& what) {
   assert_here();
@@ -218,7 +218,7 @@ void Loop::measure_turns() {
 }
 
 // What is kept, and the closures, may still cancel timers, so the wheel goes after them.
-void Loop::drop_timers() {
+void Loop::drop_kept_and_timers() {
   while (!kept_.empty()) {
     const std::shared_ptr<void> last = std::move(kept_.back());
     kept_.pop_back();
@@ -230,13 +230,13 @@ void Loop::drop_timers() {
 void Loop::finish(bool opened) noexcept {
   std::vector<Callback> last = mailbox_->close();
   if (opened) {
-    for (Callback& task : last) call(task);
+    for (Callback& task : last) call_task(task);
     engine_->shut();
     const uint64_t lost_bytes = engine_->stats().lost_bytes;
     if (lost_bytes > 0) PEAL_LOG_DEBUG("a loop ended with {} bytes of output unsent", lost_bytes);
   }
   last.clear();
-  drop_timers();
+  drop_kept_and_timers();
   now_known_ = false;
   // From the store on the loop may be destroyed.
   const std::shared_ptr<Mailbox> mailbox = mailbox_;
@@ -246,7 +246,7 @@ void Loop::finish(bool opened) noexcept {
 
 void Loop::wait_with_hooks() {
   if (turn_times_) turn_times_->begin_turn(engine_->now());
-  const bool spins = spin_ && spin_->spins();
+  const bool spins = spin_ && spin_->should_spin();
   if (spins && spin()) return;
   if (spins || !spin_) {
     sleep();
@@ -255,7 +255,7 @@ void Loop::wait_with_hooks() {
   // Finds out whether it should have spun.
   const TimePoint begin = engine_->now();
   sleep();
-  spin_->slept(now() - begin);
+  spin_->note_sleep(now() - begin);
 }
 
 // True if something came. A busy loop's first poll finds something, and reads no clock.
@@ -268,11 +268,11 @@ bool Loop::spin() {
     now_known_ = false;
     if (engine_->wait(Engine::kPollOnly) == 0 && !mailbox_->pending()) continue;
     ++stats_.spins_won;
-    spin_->spun(true);
+    spin_->note_spin(true);
     return true;
   }
   // A timer that cut it short says nothing about events.
-  if (end < next_timer_) spin_->spun(false);
+  if (end < next_timer_) spin_->note_spin(false);
   return false;
 }
 
@@ -286,16 +286,16 @@ void Loop::fire_timers() {
 }
 
 void Loop::run_tasks() {
-  mailbox_->take(tasks_);
+  mailbox_->swap_tasks(tasks_);
   for (Callback& task : tasks_) {
-    call(task);
+    call_task(task);
     task = nullptr;
   }
   tasks_.clear();
   if (tasks_.capacity() > kMaxWarmTasks) std::vector<Callback>().swap(tasks_);
 }
 
-void Loop::call(Callback& task) {
+void Loop::call_task(Callback& task) {
   ++stats_.tasks;
   guard("a task", task);
 }
@@ -316,7 +316,7 @@ TimePoint Loop::read_clock() {
 // From the clock, not from the turn's time: after a long turn that would be early.
 TimePoint Loop::deadline_in(Duration delay) { return later(engine_->now(), delay); }
 
-bool Loop::takes_timers() {
+bool Loop::begin_timer_change() {
   assert_here();
   timers_changed_ = true;
   return mailbox_->open();

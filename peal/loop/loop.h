@@ -166,16 +166,16 @@ class Loop {
   friend class Watch;
   friend class detail::SignalWatch;
 
-  void claim();
+  void claim_thread();
   void turn() noexcept;
-  void drop_timers();
+  void drop_kept_and_timers();
   void finish(bool opened) noexcept;
   void sleep();
   void wait_with_hooks();
   bool spin();
   void fire_timers();
   void run_tasks();
-  void call(Callback& task);
+  void call_task(Callback& task);
   // Keeps an exception from ending the loop. `what` is static.
   template <class Function>
   void guard(const char* what, Function&& function);
@@ -183,7 +183,7 @@ class Loop {
   void log_exception(const char* thrower);
   TimePoint read_clock();
   TimePoint deadline_in(Duration delay);
-  bool takes_timers();
+  bool begin_timer_change();
 
   std::unique_ptr<Engine> engine_;
   std::shared_ptr<Mailbox> mailbox_;

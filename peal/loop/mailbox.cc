@@ -9,21 +9,21 @@ namespace peal {
 
 constinit thread_local const Mailbox* Mailbox::stepping = nullptr;
 
-bool Mailbox::post(Callback task) { return take_in(std::move(task), limit_); }
-bool Mailbox::insist(Callback task) { return take_in(std::move(task), SIZE_MAX); }
+bool Mailbox::post(Callback task) { return enqueue(std::move(task), limit_); }
+bool Mailbox::insist(Callback task) { return enqueue(std::move(task), SIZE_MAX); }
 
-bool Mailbox::take_in(Callback task, size_t limit) {
+bool Mailbox::enqueue(Callback task, size_t limit) {
   PEAL_ASSERT(task, "an empty task posted; the limit is {}", limit_);
   {
     const std::lock_guard lock(mutex_);
     if (closed_.load(std::memory_order_relaxed) || tasks_.size() >= limit) return false;
     tasks_.push_back(std::move(task));
   }
-  nudge();
+  mark_pending_and_wake();
   return true;
 }
 
-void Mailbox::nudge() {
+void Mailbox::mark_pending_and_wake() {
   if (pending_.exchange(true, std::memory_order_seq_cst)) return;
   // The loop's own thread is awake, whatever the flag says while the engine dispatches.
   if (sleeping_.load(std::memory_order_seq_cst) && here() == nullptr) waker_->wake();
@@ -34,7 +34,7 @@ void Mailbox::wait_until_left() const {
   for (std::thread::id owner = owner_.load(); owner != none; owner = owner_.load()) owner_.wait(owner);
 }
 
-void Mailbox::take(std::vector<Callback>& tasks) {
+void Mailbox::swap_tasks(std::vector<Callback>& tasks) {
   PEAL_ASSERT(tasks.empty(), "{} tasks would mix with those that wait", tasks.size());
   // Before the tasks: one posted in between is taken now, and its late nudge costs a look.
   pending_.exchange(false, std::memory_order_seq_cst);

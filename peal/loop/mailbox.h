@@ -77,10 +77,10 @@ class Mailbox final : public WatchedQueue {
  private:
   friend class Loop;
 
-  bool take_in(Callback task, size_t limit);
+  bool enqueue(Callback task, size_t limit);
   bool pending() const { return pending_.load(std::memory_order_acquire); }
   // Sets pending_ and wakes a sleeping loop. Any thread.
-  void nudge();
+  void mark_pending_and_wake();
   // The loop is about to sleep. False: it must not, something is pending.
   bool begin_sleep() {
     sleeping_.store(true, std::memory_order_seq_cst);
@@ -88,7 +88,7 @@ class Mailbox final : public WatchedQueue {
   }
   void end_sleep() { sleeping_.store(false, std::memory_order_relaxed); }
   // Swaps the waiting tasks into `tasks`, which is empty.
-  void take(std::vector<Callback>& tasks);
+  void swap_tasks(std::vector<Callback>& tasks);
   // Refuses all posts from now on; returns the tasks taken before.
   std::vector<Callback> close();
 

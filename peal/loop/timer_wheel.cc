@@ -48,7 +48,7 @@ struct Finally {
 
 TimerWheel::TimerWheel(TimePoint start) : now_(start), tick_(ticks_down(start)) {
   PEAL_ASSERT(start >= TimePoint(), "time starts {} ns before the epoch", -start.time_since_epoch().count());
-  for (uint32_t head = 0; head < kHeads; ++head) clear(head);
+  for (uint32_t head = 0; head < kHeads; ++head) clear_list(head);
 }
 
 TimerWheel::~TimerWheel() {
@@ -65,7 +65,7 @@ void TimerWheel::cancel_all() {
 
 TimerId TimerWheel::add(TimePoint deadline, Callback callback) {
   PEAL_ASSERT(callback, "a timer without a callback, {} timers pending", size_);
-  const uint32_t slot = take();
+  const uint32_t slot = allocate_slot();
   Timer& own = timer(slot);
   std::construct_at(&own.callback, std::move(callback));
   own.period = Duration::zero();
@@ -110,7 +110,7 @@ std::size_t TimerWheel::advance(TimePoint now) {
   splice(kDue, kFiring);
   do {
     while (heads_[kFiring].next < kHeadBase) fire(heads_[kFiring].next);
-  } while (collect(limit));
+  } while (advance_to_next_due(limit));
   return fired_ - before;
 }
 
@@ -137,7 +137,7 @@ TimerWheel::Timer* TimerWheel::find(TimerId id) const {
   return own.generation == id.generation ? &own : nullptr;
 }
 
-uint32_t TimerWheel::take() {
+uint32_t TimerWheel::allocate_slot() {
   uint32_t slot = free_;
   if (slot != kNone) {
     free_ = link(slot).next;
@@ -183,7 +183,7 @@ void TimerWheel::place(uint32_t slot, const Timer& own) {
   append(head, slot);
 }
 
-void TimerWheel::clear(uint32_t head) { heads_[head] = {kHeadBase + head, kHeadBase + head}; }
+void TimerWheel::clear_list(uint32_t head) { heads_[head] = {kHeadBase + head, kHeadBase + head}; }
 
 void TimerWheel::append(uint32_t head, uint32_t slot) {
   const uint32_t last = std::exchange(heads_[head].prev, slot);
@@ -212,7 +212,7 @@ void TimerWheel::splice(uint32_t from, uint32_t to) {
   link(target.prev).next = source.next;
   link(source.prev).next = kHeadBase + to;
   target.prev = source.prev;
-  clear(from);
+  clear_list(from);
 }
 
 // A lower level always holds the earlier timers. Above level 0 the slot the wheel is in is empty: it was dealt out.
@@ -234,7 +234,7 @@ std::optional<TimerWheel::Occupied> TimerWheel::earliest() const {
 
 // Moves the wheel to the next tick that has timers and those to the firing list, which is empty; or, if there is none
 // up to the limit, to the limit.
-bool TimerWheel::collect(uint64_t limit) {
+bool TimerWheel::advance_to_next_due(uint64_t limit) {
   while (const std::optional<Occupied> slot = earliest()) {
     if (slot->tick > limit) break;
     tick_ = slot->tick;
@@ -255,7 +255,7 @@ void TimerWheel::cascade(uint32_t head) {
   constexpr int kPrefetch = 8;
   uint32_t slot = heads_[head].next;
   uint32_t ahead = slot;
-  clear(head);
+  clear_list(head);
   for (int lead = 0; slot < kHeadBase; ++lead) {
     if (ahead < kHeadBase) {
       __builtin_prefetch(&timer(ahead));

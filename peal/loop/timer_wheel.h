@@ -126,18 +126,18 @@ class TimerWheel {
   Timer& timer(uint32_t slot) const;
   Link& link(uint32_t index);
   Timer* find(TimerId id) const;
-  uint32_t take();
+  uint32_t allocate_slot();
   void release(uint32_t slot, Timer& own);
 
   void arm(uint32_t slot, Timer& own, TimePoint deadline);
   void place(uint32_t slot, const Timer& own);
-  void clear(uint32_t head);
+  void clear_list(uint32_t head);
   void append(uint32_t head, uint32_t slot);
   void unlink(uint32_t slot);
   void splice(uint32_t from, uint32_t to);
 
   std::optional<Occupied> earliest() const;
-  bool collect(uint64_t limit);
+  bool advance_to_next_due(uint64_t limit);
   void cascade(uint32_t head);
   void fire(uint32_t slot);
 

@@ -22,20 +22,20 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
     PEAL_ASSERT(callback_, "a watch of fd {} has no callback", number);
   }
 
-  void begin() {
+  void start() {
     loop_.assert_here();
     if (loop_.in_loop()) {
-      ask();
+      register_with_engine();
       return;
     }
-    mailbox_->insist([self = shared_from_this()] { self->ask(); });
+    mailbox_->insist([self = shared_from_this()] { self->register_with_engine(); });
   }
 
   void change(Readiness wanted) {
     assert_here();
-    if (stopped_ || wanted == std::exchange(interest, wanted) || !begun_ || !mailbox_->open()) return;
-    leave();
-    ask();
+    if (stopped_ || wanted == std::exchange(interest, wanted) || !engine_opened_ || !mailbox_->open()) return;
+    unregister();
+    register_with_engine();
   }
 
   void stop(peal::Callback<void()> on_done) {
@@ -43,8 +43,8 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
     PEAL_ASSERT(!stopped_ || !on_done, "the watch of fd {} is stopped twice", fd);
     if (std::exchange(stopped_, true)) return;
     on_done_ = std::move(on_done);
-    leave();
-    if (held_ == 0) finish();
+    unregister();
+    if (engine_watches_ == 0) finish();
   }
 
   void on_ready(bool readable, bool writable) override {
@@ -55,8 +55,8 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
 
   void on_unwatched() override {
     const auto self = shared_from_this();
-    PEAL_ASSERT(held_ > 0, "fd {} is let go of twice", fd);
-    if (--held_ > 0) return;
+    PEAL_ASSERT(engine_watches_ > 0, "fd {} is let go of twice", fd);
+    if (--engine_watches_ > 0) return;
     watch_ = {};
     const auto last = std::move(self_);
     if (stopped_ || error) finish();
@@ -69,33 +69,33 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
 
  private:
   // Of the engine, which is open; the loop may have begun to end, and then lets go at once.
-  void ask() {
-    begun_ = true;
+  void register_with_engine() {
+    engine_opened_ = true;
     if (stopped_ || error || watch_ || interest == Readiness{}) return;
     const Result<WatchId> watch = loop_.engine().watch(fd, interest.readable, interest.writable, *this);
     if (!watch) {
-      refused(watch.error());
+      fail_later(watch.error());
       return;
     }
     watch_ = *watch;
-    ++held_;
+    ++engine_watches_;
     self_ = shared_from_this();
   }
 
   // Told later: whoever makes the Watch does not have it yet.
-  void refused(std::error_code why) {
+  void fail_later(std::error_code why) {
     error = why;
-    if (held_ == 0) mailbox_->insist([self = shared_from_this()] { self->finish(); });
+    if (engine_watches_ == 0) mailbox_->insist([self = shared_from_this()] { self->finish(); });
   }
 
-  void leave() {
+  void unregister() {
     if (watch_) loop_.engine().unwatch(std::exchange(watch_, {}));
   }
 
   void finish() {
     owned.reset();
     if (!stopped_) {
-      tell_error();
+      call_on_error();
       return;
     }
     if (!on_done_) return;
@@ -107,7 +107,7 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
     }
   }
 
-  void tell_error() {
+  void call_on_error() {
     if (!on_error_) {
       PEAL_LOG_ERROR("fd {} cannot be watched: {}", fd, error.message());
       return;
@@ -125,15 +125,15 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
   OnError on_error_;
   peal::Callback<void()> on_done_;
   WatchId watch_;
-  size_t held_ = 0;     // watches of the engine's whose last completion is to come
-  bool begun_ = false;  // the engine is, or was, open
+  size_t engine_watches_ = 0;   // watches of the engine's whose last completion is to come
+  bool engine_opened_ = false;  // the engine is, or was, open
   bool stopped_ = false;
-  std::shared_ptr<State> self_;  // while held_ > 0
+  std::shared_ptr<State> self_;  // while engine_watches_ > 0
 };
 
 Watch::Watch(Loop& loop, int fd, Readiness interest, Callback callback, OnError on_error)
     : state_(std::make_shared<State>(loop, fd, interest, std::move(callback), std::move(on_error))) {
-  state_->begin();
+  state_->start();
 }
 
 Watch::Watch(Loop& loop, Fd fd, Readiness interest, Callback callback, OnError on_error)

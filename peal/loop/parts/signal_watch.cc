@@ -66,7 +66,7 @@ void receive(int signal_number, siginfo_t* info, void*) {
 }  // namespace
 
 // EMFILE, ENFILE, ENOMEM.
-Result<void> SignalWatch::join() {
+Result<void> SignalWatch::join_hub() {
   Hub& all = hub();
   const std::lock_guard lock(all.mutex);
   if (all.watches.empty()) {
@@ -97,7 +97,7 @@ SignalWatch::~SignalWatch() {
 }
 
 // One handler more; cancel() gives it back. EINVAL as sigaction(2).
-Result<void> SignalWatch::take(int signal_number) {
+Result<void> SignalWatch::handle_signal(int signal_number) {
   // sigaction(2) refuses the rest.
   if (signal_number < 1 || signal_number > 64) return fail(EINVAL);
   Hub& all = hub();
@@ -116,11 +116,11 @@ Result<void> SignalWatch::take(int signal_number) {
 
 Result<SignalId> SignalWatch::add(int signal_number, Loop::Callback handler) {
   PEAL_ASSERT(handler, "signal {} without a handler", signal_number);
-  Result<void> taken = joined_ ? Result<void>() : join();
+  Result<void> taken = joined_ ? Result<void>() : join_hub();
   // What may throw comes before what has to be given back.
   Handler added{{last_id_ + 1}, signal_number, std::make_shared<Loop::Callback>(std::move(handler))};
   handlers_.reserve(handlers_.size() + 1);
-  if (taken) taken = take(signal_number);
+  if (taken) taken = handle_signal(signal_number);
   if (!taken) return std::unexpected(taken.error());
   ++last_id_;
   handlers_.push_back(std::move(added));
@@ -177,11 +177,11 @@ void SignalWatch::attach() {
     failed(fd.error());
     return;
   }
-  watch_.emplace(loop_, *fd, Readiness{.readable = true}, [](Readiness) { relay(); }, failed);
+  watch_.emplace(loop_, *fd, Readiness{.readable = true}, [](Readiness) { post_arrivals(); }, failed);
 }
 
 // The eventfd is readable: every loop concerned is posted what has arrived.
-void SignalWatch::relay() {
+void SignalWatch::post_arrivals() {
   Hub& all = hub();
   const std::lock_guard lock(all.mutex);
   uint64_t count;
@@ -189,14 +189,14 @@ void SignalWatch::relay() {
   if (::read(arrivals.fd.load(), &count, sizeof(count)) < 0) return;
   const uint64_t bits = arrivals.bits.exchange(0);
   for (SignalWatch* watch : all.watches) {
-    const uint64_t its = bits & watch->wanted_;
-    if (its == 0 || watch->arrived_.fetch_or(its) != 0) continue;
-    watch->loop_.mailbox()->insist([watch] { watch->deliver(watch->arrived_.exchange(0)); });
+    const uint64_t concerned = bits & watch->wanted_;
+    if (concerned == 0 || watch->arrived_.fetch_or(concerned) != 0) continue;
+    watch->loop_.mailbox()->insist([watch] { watch->call_handlers(watch->arrived_.exchange(0)); });
   }
 }
 
 // Handlers that are added meanwhile wait for the next signal.
-void SignalWatch::deliver(uint64_t bits) {
+void SignalWatch::call_handlers(uint64_t bits) {
   std::vector<SignalId> ids;
   for (const Handler& each : handlers_) {
     if ((bits & bit(each.signal_number)) != 0) ids.push_back(each.id);

@@ -41,11 +41,11 @@ class SignalWatch {
     std::shared_ptr<Loop::Callback> task;  // shared with the call under way: it may cancel itself
   };
 
-  Result<void> join();
-  Result<void> take(int signal_number);
+  Result<void> join_hub();
+  Result<void> handle_signal(int signal_number);
   static Result<int> shared_fd();
-  static void relay();
-  void deliver(uint64_t bits);
+  static void post_arrivals();
+  void call_handlers(uint64_t bits);
 
   Loop& loop_;
   std::vector<Handler> handlers_;

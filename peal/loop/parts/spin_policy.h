@@ -25,8 +25,8 @@ class SpinPolicy {
                 "a spin of {} ns", spin.bound.count());
   }
 
-  // Spin before the coming wait? If not, measure the wait and tell slept().
-  bool spins() const { return spins_; }
+  // Spin before the coming wait? If not, measure the wait and tell note_sleep().
+  bool should_spin() const { return spins_; }
   Duration bound() const { return spin_.bound; }
   // Where the clock stands still while one polls, a simulated one, this many polls end a spin: no kernel's takes less
   // than 50 ns.
@@ -34,7 +34,7 @@ class SpinPolicy {
 
   // A spin of some length ended: by an event, or in vain. One whose first poll found something tells nothing: the loop
   // is busy.
-  void spun(bool won) {
+  void note_spin(bool won) {
     if (spin_.mode != Spin::Mode::kAuto) return;
     credit_ = std::min(credit_ + (won ? 1 : -2), kMostCredit);
     if (credit_ == kMostCredit) needed_ = kLeastNeeded;
@@ -44,7 +44,7 @@ class SpinPolicy {
   }
 
   // A wait without a spin lasted this long.
-  void slept(Duration duration) {
+  void note_sleep(Duration duration) {
     short_waits_ = duration <= spin_.bound + kWakeUp ? short_waits_ + 1 : 0;
     if (short_waits_ < needed_) return;
     short_waits_ = 0;

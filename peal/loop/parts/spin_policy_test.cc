@@ -27,13 +27,13 @@ struct Outcome {
   void event_after(Duration gap, SpinPolicy& policy) {
     ++events;
     passed += gap;
-    if (!policy.spins()) {
-      policy.slept(gap + kWakeUp);
+    if (!policy.should_spin()) {
+      policy.note_sleep(gap + kWakeUp);
       return;
     }
     burnt += std::min(gap, policy.bound());
     met += gap < policy.bound();
-    policy.spun(gap < policy.bound());
+    policy.note_spin(gap < policy.bound());
   }
   double burnt_share() const { return static_cast<double>(burnt.count()) / static_cast<double>(passed.count()); }
 };
@@ -44,20 +44,20 @@ TEST(SpinPolicy, off_and_bound_do_not_change_their_mind) {
   SpinPolicy off({.mode = Spin::Mode::kOff});
   SpinPolicy bound({.mode = Spin::Mode::kBound, .bound = microseconds(7)});
   for (int i = 0; i < 1000; ++i) {
-    off.slept(microseconds(1));
-    bound.spun(false);
+    off.note_sleep(microseconds(1));
+    bound.note_spin(false);
   }
-  EXPECT_FALSE(off.spins());
-  EXPECT_TRUE(bound.spins());
+  EXPECT_FALSE(off.should_spin());
+  EXPECT_TRUE(bound.should_spin());
   EXPECT_EQ(bound.bound(), microseconds(7));
 }
 
 TEST(SpinPolicy, auto_starts_asleep_and_spins_after_a_few_short_waits) {
   SpinPolicy policy = automatic();
-  EXPECT_FALSE(policy.spins());
+  EXPECT_FALSE(policy.should_spin());
   Outcome outcome;
   for (int i = 0; i < 1000; ++i) outcome.event_after(microseconds(20), policy);
-  EXPECT_TRUE(policy.spins());
+  EXPECT_TRUE(policy.should_spin());
   EXPECT_GE(outcome.met, 990);
 }
 
@@ -90,7 +90,7 @@ TEST(SpinPolicy, after_bad_times_good_ones_are_noticed_within_a_tenth_of_a_secon
   Outcome bad;
   for (int i = 0; i < 100'000; ++i) bad.event_after(microseconds(60), policy);
   Outcome good;
-  while (!policy.spins()) good.event_after(microseconds(20), policy);
+  while (!policy.should_spin()) good.event_after(microseconds(20), policy);
   EXPECT_LE(good.passed, milliseconds(100));
 }
 
