@@ -15,7 +15,7 @@
 
 namespace peal {
 
-// A burst of tasks must not hold its memory for good.
+// The capacity that the task vector may keep after a turn. A larger one, left by a burst of tasks, is freed.
 static constexpr size_t kMaxWarmTasks = 1024;
 
 Result<std::unique_ptr<Loop>> Loop::make(const LoopOptions& options) {
@@ -42,7 +42,7 @@ Loop::~Loop() {
   drop_kept_and_timers();
 }
 
-// Only polls when something is pending.
+// Waits for events until the next timer, or only polls if a posted task is pending.
 inline void Loop::sleep() {
   now_known_ = false;
   TimePoint deadline = next_timer_;
@@ -52,7 +52,8 @@ inline void Loop::sleep() {
   mailbox_->end_sleep();
 }
 
-// An exception must not unwind through an engine half way through its dispatch; so it ends here, its stack whole.
+// noexcept, because an exception must not unwind through an engine in the middle of its dispatch. It ends the process
+// here, where the core dump still shows the whole stack.
 [[gnu::always_inline]] inline void Loop::turn() noexcept {
   ++stats_.turns;
   if (timers_changed_) {
@@ -68,6 +69,7 @@ inline void Loop::sleep() {
   if (mailbox_->pending()) run_tasks();
 }
 
+// Makes the calling thread the loop's thread. Asserts that no thread runs the loop and that the loop has not ended.
 void Loop::claim_thread() {
   std::thread::id none;
   const bool mine = mailbox_->owner_.compare_exchange_strong(none, std::this_thread::get_id());
@@ -121,14 +123,14 @@ void Loop::end() {
   finish(true);
 }
 
-// From the store on the loop may be destroyed.
+// The local copy keeps the mailbox alive: after the store, the loop's thread may end and destroy the loop.
 void Loop::stop() {
   const std::shared_ptr<Mailbox> mailbox = mailbox_;
   stopping_.store(true, std::memory_order_release);
   mailbox->mark_pending_and_wake();
 }
 
-// From when the task is taken on, since it may be what ends the loop.
+// The local copy keeps the mailbox alive: the posted task may end the loop before post() returns.
 bool Loop::post(Callback task) {
   const std::shared_ptr<Mailbox> mailbox = mailbox_;
   return mailbox->post(std::move(task));
@@ -158,7 +160,8 @@ TimerId Loop::every(Duration period, Callback task) {
   return wheel_->add_every(deadline_in(period), period, std::move(task));
 }
 
-// What next_timer_ says stays true, it may only have become too early.
+// next_timer_ is not updated. After a cancel it may be too early, which costs one turn without work, but never too
+// late.
 bool Loop::cancel(TimerId timer) {
   assert_here();
   return wheel_ && wheel_->cancel(timer);
@@ -172,7 +175,7 @@ bool Loop::keep(const std::shared_ptr<void>& what) {
   return kept_.emplace_back(what) != nullptr;
 }
 
-// It dies when it has left, since its end may keep and let go other things.
+// The object is erased from kept_ before it is destroyed, since its destructor may call keep() and let_go().
 bool Loop::let_go(const void* what) {
   assert_here();
   const auto found = std::ranges::find(kept_, what, &std::shared_ptr<void>::get);
@@ -217,7 +220,7 @@ void Loop::measure_turns() {
   has_wait_hooks_ = true;
 }
 
-// What is kept, and the closures, may still cancel timers, so the wheel goes after them.
+// The wheel is destroyed last, because the destructors of kept objects and of closures may still cancel timers.
 void Loop::drop_kept_and_timers() {
   while (!kept_.empty()) {
     const std::shared_ptr<void> last = std::move(kept_.back());
@@ -227,6 +230,8 @@ void Loop::drop_kept_and_timers() {
   wheel_.reset();
 }
 
+// Ends the loop in the order that loop.h states. Without an open engine, the waiting tasks are destroyed without a
+// call.
 void Loop::finish(bool opened) noexcept {
   std::vector<Callback> last = mailbox_->close();
   if (opened) {
@@ -238,7 +243,7 @@ void Loop::finish(bool opened) noexcept {
   last.clear();
   drop_kept_and_timers();
   now_known_ = false;
-  // From the store on the loop may be destroyed.
+  // The local copy keeps the mailbox alive: after the store, another thread may destroy the loop.
   const std::shared_ptr<Mailbox> mailbox = mailbox_;
   mailbox->owner_.store(std::thread::id(), std::memory_order_release);
   mailbox->owner_.notify_all();
@@ -252,13 +257,14 @@ void Loop::wait_with_hooks() {
     sleep();
     return;
   }
-  // Finds out whether it should have spun.
+  // Measures this sleep, so that the policy learns whether a spin would have been better.
   const TimePoint begin = engine_->now();
   sleep();
   spin_->note_sleep(now() - begin);
 }
 
-// True if something came. A busy loop's first poll finds something, and reads no clock.
+// Polls up to the spin's bound. Returns true if an event or a task arrived. The first poll comes before the first clock
+// read: in a busy loop it finds an event, so the clock is not read.
 bool Loop::spin() {
   now_known_ = false;
   if (engine_->wait(Engine::kPollOnly) > 0 || mailbox_->pending()) return true;
@@ -271,13 +277,13 @@ bool Loop::spin() {
     spin_->note_spin(true);
     return true;
   }
-  // A timer that cut it short says nothing about events.
+  // A spin that a timer cut short says nothing about how soon events arrive, so the policy does not count it.
   if (end < next_timer_) spin_->note_spin(false);
   return false;
 }
 
-// After an exception the rest fires in the next turn, whose deadline has passed: a timer that re-arms itself and throws
-// must not keep the loop here.
+// If a timer throws, the remaining due timers fire in the next turn, which does not sleep. Firing them here in a loop
+// would never end with a timer that re-arms itself and throws.
 void Loop::fire_timers() {
   if (now() < next_timer_) return;
   timers_changed_ = true;
@@ -313,9 +319,10 @@ TimePoint Loop::read_clock() {
   return now_;
 }
 
-// From the clock, not from the turn's time: after a long turn that would be early.
+// Uses the clock instead of the turn's time: late in a long turn, the turn's time would make the timer fire early.
 TimePoint Loop::deadline_in(Duration delay) { return later(engine_->now(), delay); }
 
+// Returns true if timers may be added or moved. Makes the next turn ask the wheel for its earliest timer again.
 bool Loop::begin_timer_change() {
   assert_here();
   timers_changed_ = true;

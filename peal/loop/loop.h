@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loop: one thread's event loop: an engine, a timing wheel and a mailbox.
+// Loop: the event loop of one thread, built from an engine, a timing wheel and a mailbox.
 //
-// Whoever calls run() makes that thread the loop's. Everything here belongs to that thread, but for what is marked
-// "any thread"; before run(), and after it, whoever has the loop may use it. A loop runs once.
+// Threads: the thread that calls run() becomes the loop's thread. While run() is in progress, only that thread may call
+// a function of the loop, except the functions marked "Any thread". Before run() and after run(), any one thread may
+// use the loop. A loop runs only once.
 //
-// A turn: wait for events and dispatch them, fire the timers that are due, run the tasks that were posted. What tasks
-// post runs in the next turn. An exception of a task, a timer, a watch or a signal's handler is logged, counted and
-// survived; one that leaves an engine's callback ends the process.
+// A turn has three steps:
+//   1. wait for events and dispatch them;
+//   2. fire the timers that are due;
+//   3. run the tasks that were posted. Tasks that these tasks post run in the next turn.
+// If a task, a timer, a watch or a signal's handler throws, the loop logs and counts the exception and continues. An
+// exception that leaves an engine's callback ends the process.
 //
-// The end of run(): no task and no timer is taken any more, the tasks taken before run, the engine shuts (each owner of
-// a stream, listener or watch hears so), what it keeps and the pending timers' closures die. All of it on the loop's
-// thread, where anything here may still be called.
+// After stop(), run() ends on the loop's thread in this order:
+//   1. the loop refuses new tasks and new timers;
+//   2. the tasks posted before that run;
+//   3. the engine shuts: the owner of each stream, listener and watch gets its last callback;
+//   4. the loop releases the objects that keep() holds, then the closures of the pending timers.
+// Code that runs in these steps may still call any function of the loop.
 #pragma once
 
 #include <atomic>
@@ -41,22 +48,27 @@ class SpinPolicy;
 }  // namespace detail
 
 struct LoopOptions {
-  std::string engine = "auto";  // as make_engine() takes it
-  Spin spin = {};               // off: sleeping is what a shared machine expects
-  size_t post_limit = 1 << 16;  // posted tasks that wait; beyond it post() refuses. > 0
+  std::string engine = "auto";  // a name that make_engine() accepts
+
+  // Spinning is off by default, because a loop that spins takes CPU time from other programs on the machine.
+  Spin spin = {};
+
+  // The most posted tasks that may wait; at this limit post() returns false. Must be > 0.
+  size_t post_limit = 1 << 16;
 };
 
-// Plain counters since the loop was made; read on its thread.
+// Counters since the loop was made. They are plain integers, so only the loop's thread may read them.
 struct LoopStats : StallCounts {
   uint64_t turns = 0;
-  uint64_t tasks = 0;  // that were called; a signal's arrival is one
+  uint64_t tasks = 0;  // tasks that were called; each delivery of signals to this loop is one task
   uint64_t timers_fired = 0;
-  uint64_t exceptions = 0;  // thrown by a task, a timer, a watch or a signal's handler, and survived
-  uint64_t spins = 0;       // waits that spun first, the first poll having found nothing
-  uint64_t spins_won = 0;   // of those, the ones that an event or a task ended
+  uint64_t exceptions = 0;  // exceptions of tasks, timers, watches and signal handlers, all caught by the loop
+  uint64_t spins = 0;       // waits that spun before they slept, because their first poll found no event
+  uint64_t spins_won = 0;   // spins that ended because an event or a task arrived
 };
 
-// Names one handler of one loop's signals. Late use does nothing; a default SignalId names none.
+// Names one handler that Loop::on_signal() added. Cancelling a handler that was cancelled before does nothing. A
+// default SignalId names no handler.
 struct SignalId {
   uint64_t number = 0;
 
@@ -67,99 +79,118 @@ class Loop {
  public:
   using Callback = Mailbox::Callback;
 
-  // The engine of `options`; an engine that cannot run here is the world's error: Trouble::kUnsupportedEngine.
+  // Makes a loop with the engine named in `options`. Trouble::kUnsupportedEngine: this machine cannot run that engine.
   static Result<std::unique_ptr<Loop>> make(const LoopOptions& options = {});
-  // For an engine of one's own; also what make() calls.
+  // Makes a loop from an engine that the caller made; `options.engine` is ignored.
   Loop(std::unique_ptr<Engine> engine, const LoopOptions& options);
-  // Uses the engine "auto", which runs everywhere.
+  // Makes a loop with the engine "auto", which runs on every machine.
   Loop();
-  // Not while a thread is inside run(): asserts. Tasks and timers still waiting die uncalled. The mailbox lives on.
+  // Asserts that no thread is inside run(). Destroys waiting tasks and pending timers without calling them. The mailbox
+  // lives until its last shared_ptr is released.
   ~Loop();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  // Runs until stop(). Fails only when the engine cannot open; the loop has ended then too.
+  // Runs the loop until stop() is called. Fails only if the engine cannot open: then the waiting tasks are destroyed
+  // without a call, and the loop has ended.
   Result<void> run();
-  // Any thread; also before run(), which then returns at once. Takes effect after the current turn. The loop may be
-  // destroyed before this returns.
+  // Ends run() after the current turn. Any thread. If stop() is called before run(), run() returns without a turn. The
+  // loop may be destroyed by another thread before stop() returns.
   void stop();
 
-  // Instead of run(), to drive several loops on one thread: begin(), step() repeatedly, then end(). Between steps it is
-  // as before run(): its holder may touch it, and posts wait for the next step. Inside a step of one of them the others
-  // are as another thread's: they may be posted to and not touched.
+  // Opens the engine without running a turn; returns the engine's error if that fails, and the loop has ended then.
+  // begin(), repeated calls of step(), and end() replace run() if one thread drives several loops.
+  // Between two steps the same rules hold as before run(): the caller may use the loop, and posted tasks wait for the
+  // next step. Inside a step of one loop, the other loops count as loops of another thread: code may post tasks to them
+  // but may not touch them.
   Result<void> begin();
-  // One turn. How much it did: events, timers and tasks. The turn after stop() is the end; later ones do nothing.
+  // Runs one turn and returns how many events, timers and tasks it handled. The first step() after stop() ends the
+  // loop. Does nothing and returns 0 if the loop has ended.
   size_t step();
-  // Does nothing once the loop has ended.
+  // Ends the loop as run() does after stop(). Does nothing if the loop has ended.
   void end();
 
-  // Any thread. See Mailbox::post.
+  // Queues `task` for the loop's thread. Any thread. Returns false in the cases that Mailbox::post() lists.
   bool post(Callback task);
-  // Any thread: at once on the loop's thread, where exceptions are the caller's; posted from another.
+  // Calls `task` at once if this is the loop's thread: then the caller gets its exceptions. Otherwise posts `task` as
+  // post() does. Any thread.
   bool run_in_loop(Callback task);
-  // Any thread: is this the thread inside run()?
+  // True if the calling thread is inside run() or step() of this loop. Any thread.
   bool in_loop() const { return mailbox_->here() != nullptr; }
-  // Asserts that the caller may touch the loop's objects: on its thread, or while no thread is inside run() or a step.
+  // Asserts that the calling thread may touch the loop and its objects: this is the loop's thread, or no thread is
+  // inside run() or a step.
   void assert_here() const;
 
-  // Timers, 1 ms ticks, never early. `every` first fires after one period; one that is not
-  // > 0 is refused, std::invalid_argument. Once the loop has begun to end the
-  // answer names no timer and the task is dropped.
+  // Add a timer and return its id. Timers have ticks of 1 ms and never fire early. `every` fires first after one
+  // period; it throws std::invalid_argument if `period` is not > 0. If the loop has begun to end, `task` is destroyed
+  // and a default TimerId is returned.
   TimerId after(Duration delay, Callback task);
   TimerId at(TimePoint deadline, Callback task);
   TimerId every(Duration period, Callback task);
-  // True if it was pending; it will not fire any more, not even in this tick.
+
+  // Cancels a timer. Returns true if the timer was pending: it will not fire, even if it is due in the current tick.
   bool cancel(TimerId timer);
-  // False if it is not pending; a timer may re-arm itself from its own call. See TimerWheel::rearm.
+  // Moves a pending timer to `deadline`; returns false if the timer is not pending. A timer's own callback may call
+  // this for its timer, see TimerWheel::rearm().
   bool rearm(TimerId timer, TimePoint deadline);
 
-  // The loop shares what it keeps: that dies on the loop's thread at its end, after the last tasks and before the
-  // timers, what was kept last first, unless it was let go and nobody else has it. What is kept meanwhile dies at once
-  // after. False once the loop has ended: not kept.
+  // Holds a reference to `what` until let_go() or the end of the loop. At the end, the loop's thread releases the held
+  // objects: after the last tasks, before the timers, the newest first. An object that is kept during this is released
+  // next. Returns false if the loop has ended or `what` is null.
   bool keep(const std::shared_ptr<void>& what);
-  // True if it was kept. Takes time that grows with how much is kept.
+  // Releases the reference that keep() took to the object at this address. Returns true if there was one. Searches all
+  // kept objects, so the cost is linear in their number.
   bool let_go(const void* what);
-  // The loop's only Kept, for all who ask: made as Kept(Loop&) by the first, and kept as keep() does.
+  // Returns this loop's single object of type Kept. The first call makes it with the constructor Kept(Loop&) and keeps
+  // it as keep() does.
   template <class Kept>
   std::shared_ptr<Kept> only();
 
-  // Calls `task` on the loop whenever the process receives `signal_number`, instead of the signal's disposition until
-  // now, which comes back with the last handler of that signal in the process; so does, if on the same thread, the mask
-  // of the calling thread, where the signal is unblocked. Any number of handlers on any number of loops: each is
-  // called, one loop's in the order they were added, until it is cancelled or its loop destroyed. Signals that arrive
-  // before the handlers had their turn are coalesced into one call, as the kernel does with SIGCHLD: reap until no
-  // child is left. What arrives before run() is heard in it. A fault of the program itself (SIGSEGV and its like sent
-  // by the kernel) keeps its default effect. EINVAL: no signal, or one that cannot be caught; EMFILE and its like: no
-  // fd left.
+  // Calls `task` on the loop's thread whenever the process receives `signal_number`.
+  //   - Disposition: the handler replaces the signal's disposition. When the last handler of this signal in the process
+  //     is cancelled, the earlier disposition is restored.
+  //   - Mask: the signal is unblocked in the calling thread. It is blocked again when the loop is destroyed, if one
+  //     thread called on_signal() and destroys the loop.
+  //   - Several handlers: any number of loops may handle one signal, with any number of handlers. Every handler is
+  //     called, those of one loop in the order they were added, until it is cancelled or its loop is destroyed.
+  //   - Coalescing: signals that arrive before the handlers run cause one call, as the kernel does with SIGCHLD. So a
+  //     SIGCHLD handler has to reap until no child is left.
+  //   - A signal that arrives before run() is handled in run().
+  //   - A SIGSEGV, SIGBUS, SIGFPE, SIGILL or SIGTRAP that the kernel sends for a fault keeps its default effect.
+  // EINVAL: there is no such signal, or it cannot be caught. EMFILE, ENFILE, ENOMEM: no eventfd can be made.
+  // Trouble::kLoopStopped: the loop has begun to end.
   Result<SignalId> on_signal(int signal_number, Callback task);
-  // True if it was there; it will not be called any more. A handler may cancel itself.
+  // Removes a handler; a handler may remove itself. Returns true if the handler existed: it will not be called again.
   bool cancel(SignalId handler);
-  // SIGINT and SIGTERM stop the loop.
+  // Adds handlers of SIGINT and SIGTERM that call stop(). Fails as on_signal() does.
   Result<void> stop_on_signals();
 
-  // The time of this turn: read once after each wait, when somebody asks. Outside run(), the engine's clock.
+  // Returns the time of this turn: the clock is read at most once per wait, by the first call after it. Outside run()
+  // every call reads the engine's clock.
   TimePoint now() { return now_known_ ? now_ : read_clock(); }
   Engine& engine() { return *engine_; }
-  // What other threads, and things that may outlive the loop, keep.
+  // The queue of this loop's posted tasks. Other threads, and objects that may outlive the loop, hold the mailbox
+  // instead of a reference to the loop.
   const std::shared_ptr<Mailbox>& mailbox() const { return mailbox_; }
   const LoopStats& stats() const { return stats_; }
   size_t timers_pending() const { return wheel_ ? wheel_->size() : 0; }
 
-  // From now on the loop's turns are timed; asked again, it goes on.
+  // Starts measuring how long the turns wait and work. A second call does nothing.
   void measure_turns();
-  // Null until they are.
+  // The measured times, or null if measure_turns() was never called.
   const TurnTimes* turn_times() const { return turn_times_.get(); }
 
-  // From now on there is one, of at least `events` events (FlightRecorder's limits); what an older one held is gone.
+  // Makes a flight recorder for at least `events` events; FlightRecorder states the limits. A recorder that was made
+  // before is destroyed with its events.
   void enable_flight_recorder(size_t events);
-  // Null until it is enabled.
+  // The flight recorder, or null if enable_flight_recorder() was never called.
   FlightRecorder* flight_recorder() { return recorder_.get(); }
 
-  // What the calling thread's loop is calling: "a task", "timers", ...; null: an engine's event, or nothing.
-  // Async-signal-safe.
+  // Returns the kind of callback that the calling thread's loop is inside: "a task", "a timer", "a watch" or "a
+  // signal's handler". Returns null inside an engine's event and outside of all callbacks. Async-signal-safe.
   static const char* running() { return detail::running.load(std::memory_order_relaxed); }
 
-  // For StallWatchdog::watch().
+  // Converts the loop to the type of the argument of StallWatchdog::watch().
   operator WatchedThread() { return {mailbox_, &stats_}; }  // NOLINT(google-explicit-constructor)
 
  private:
@@ -176,10 +207,11 @@ class Loop {
   void fire_timers();
   void run_tasks();
   void call_task(Callback& task);
-  // Keeps an exception from ending the loop. `what` is static.
+  // Calls `function`, and logs and counts an exception instead of passing it on. running() returns `what` during the
+  // call. `what` must be a string literal.
   template <class Function>
   void guard(const char* what, Function&& function);
-  // Inside a handler.
+  // Logs and counts the current exception. May be called only inside a catch block.
   void log_exception(const char* thrower);
   TimePoint read_clock();
   TimePoint deadline_in(Duration delay);
@@ -187,16 +219,19 @@ class Loop {
 
   std::unique_ptr<Engine> engine_;
   std::shared_ptr<Mailbox> mailbox_;
-  std::optional<TimerWheel> wheel_;  // none once the loop has ended
-  TimePoint next_timer_ = kNever;    // as of the last look at the wheel: never later than the earliest timer then
-  bool timers_changed_ = false;      // since then
-  bool now_known_ = false;
+  std::optional<TimerWheel> wheel_;  // nullopt after the loop has ended
+
+  // The result of the last wheel_->next(): not later than the earliest timer that was pending then.
+  TimePoint next_timer_ = kNever;
+  bool timers_changed_ = false;  // true if timers may have changed since next_timer_ was computed
+
+  bool now_known_ = false;  // true if now_ is the time of this turn
   TimePoint now_;
-  bool has_wait_hooks_ = false;               // one of the next two is there
-  std::unique_ptr<detail::SpinPolicy> spin_;  // none: off
+  bool has_wait_hooks_ = false;               // true if spin_ or turn_times_ is set
+  std::unique_ptr<detail::SpinPolicy> spin_;  // null if the loop does not spin
   std::unique_ptr<TurnTimes> turn_times_;
-  std::vector<Callback> tasks_;              // of this turn
-  std::vector<std::shared_ptr<void>> kept_;  // in the order of keep()
+  std::vector<Callback> tasks_;              // the tasks of the current turn
+  std::vector<std::shared_ptr<void>> kept_;  // the objects that keep() holds, in the order of the calls
   std::map<std::type_index, std::weak_ptr<void>> only_;
   std::atomic<bool> stopping_ = false;
   std::unique_ptr<detail::SignalWatch> signals_;

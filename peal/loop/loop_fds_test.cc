@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a loop closes is closed for every thread: the number may be anybody's next.
+// An fd that a loop closes is closed for every thread: another thread may get the same number next.
 #include <fcntl.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -28,8 +28,8 @@ struct Unheard final : StreamEvents {
 class LoopFdsTest : public test::LoopEngineTest {};
 PEAL_TEST_ON_EVERY_ENGINE(LoopFdsTest);
 
-// Only the kernel orders the two threads, as where one thread's timer gets the number of another one's socket: the
-// thread sanitizer knows nothing else that does, and must have heard that the number was free.
+// Here only the kernel orders the two threads, as if one thread's timer gets the fd number of another thread's closed
+// socket. The thread sanitizer sees no other ordering, so it must have seen the close of that number.
 TEST_P(LoopFdsTest, number_of_a_closed_socket_is_free_for_other_threads) {
   const Fd timer(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   Unheard unheard;

@@ -11,7 +11,8 @@
 
 namespace peal {
 
-// A loop has started when its first task runs, or when run() has failed, which drops the task.
+// The future of each loop is set by the loop's first task, or by the thread if run() fails. A failed run() destroys the
+// task without a call.
 Result<std::unique_ptr<LoopGroup>> LoopGroup::start(size_t count, const LoopOptions& options, const std::string& name) {
   if (count == 0) return fail(EINVAL);
   std::unique_ptr<LoopGroup> group(new LoopGroup);
@@ -37,7 +38,7 @@ LoopGroup::LoopGroup(std::vector<std::unique_ptr<Loop>> stepped) : stepped_(true
   PEAL_ASSERT(!loops_.empty(), "a group of {} loops", loops_.size());
 }
 
-// Each has ended before the first is destroyed.
+// All loops end before the first of them is destroyed, because their tasks may refer to each other's loops.
 LoopGroup::~LoopGroup() {
   stop();
   join();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LoopGroup: n loops on n named threads; or n loops that somebody drives by steps, as the simulator does.
+// LoopGroup: n loops on n named threads, or n loops that the simulator drives with Loop::step() on one thread.
 #pragma once
 
 #include <memory>
@@ -13,31 +13,34 @@
 
 namespace peal {
 
-// One owner, on one thread at a time, but for stop().
+// A group has one owner and is used by one thread at a time; only stop() may be called by any thread.
 class LoopGroup {
  public:
-  // Starts `count` (> 0) threads named "<name>-0"..., each running a loop; a name too long for the kernel loses its
-  // end, not its number. Returns once every one is running, or the first error (EINVAL for no loops, an engine that
-  // cannot run here, no thread or fd left) with all of them stopped again.
+  // Starts `count` threads named "<name>-0", "<name>-1", ..., each of which runs one loop. If a thread's name is too
+  // long for the kernel, the end of `name` is cut off and the number stays. Returns after all loops are running. If one
+  // cannot start, stops all of them and returns the error. EINVAL: `count` is 0; Trouble::kUnsupportedEngine: this
+  // machine cannot run the engine; EAGAIN, EMFILE and similar: no thread or fd is left.
   static Result<std::unique_ptr<LoopGroup>> start(size_t count, const LoopOptions& options = {},
                                                   const std::string& name = "peal-loop");
-  // Of loops that somebody drives by steps: each has begun. A loop ends in its step after stop(), or in join(), which
-  // waits for nobody then and is called outside of their steps.
+  // Makes a group of loops whose begin() has succeeded and which the caller drives with step(). Such a loop ends in its
+  // first step after stop(), or in join(). Here join() ends the loops at once instead of waiting, and must be called
+  // outside of their steps.
   explicit LoopGroup(std::vector<std::unique_ptr<Loop>> stepped);
-  // Stops and joins; not on one of the group's threads.
+  // Calls stop() and join(). Must not run on one of the group's threads.
   ~LoopGroup();
   LoopGroup(const LoopGroup&) = delete;
   LoopGroup& operator=(const LoopGroup&) = delete;
 
   size_t size() const { return loops_.size(); }
-  // The loop outlives its thread's end and dies with the group.
+  // Returns a loop, which lives as long as the group, so also after its thread has ended. Asserts that `index` is in
+  // range.
   Loop& operator[](size_t index) {
     PEAL_ASSERT(index < loops_.size(), "loop {} of {}", index, loops_.size());
     return *loops_[index];
   }
-  // Any thread. Asynchronous.
+  // Calls Loop::stop() for each loop and returns without waiting for their end. Any thread.
   void stop();
-  // Waits until all threads have ended. Not on one of the group's threads. Doing it twice is harmless.
+  // Waits until all threads have ended. Must not be called on one of the group's threads. A second call does nothing.
   void join();
 
  private:
@@ -45,7 +48,7 @@ class LoopGroup {
 
   const bool stepped_ = false;
   std::vector<std::unique_ptr<Loop>> loops_;
-  std::vector<Thread> threads_;  // destroyed, so joined, before the loops
+  std::vector<Thread> threads_;  // declared after loops_, so that the threads are joined before the loops are destroyed
 };
 
 }  // namespace peal

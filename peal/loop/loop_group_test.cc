@@ -86,7 +86,7 @@ TEST(LoopGroup, unknown_engine_is_an_error) {
   EXPECT_EQ(test::error_of(LoopGroup::start(2, LoopOptions{.engine = "steam"})), Trouble::kUnsupportedEngine);
 }
 
-// The first loops get their descriptors, some later one does not: all are stopped again, nothing is left.
+// The first loops get their fds and a later loop does not. Then all loops are stopped again and no fd is left open.
 TEST_P(LoopGroupTest, running_out_of_fds_is_an_error) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a loop spins, on a clock that moves 1 us with each poll that finds nothing. When: spin_policy_test.cc.
+// Tests how a loop spins, on a clock that moves 1 us with each poll that finds no event. spin_policy_test.cc tests when
+// a loop spins.
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -23,7 +24,7 @@ class LoopSpinTest : public testing::Test {
   void stop_after(Duration delay) {
     world->plan(delay, [this] { loop->stop(); });
   }
-  // An event every `gap`, `count` times.
+  // Delivers `count` events, one every `gap`.
   void keep_coming(Duration gap, int count) {
     for (int i = 1; i <= count; ++i) world->plan(gap * i, [] {});
   }

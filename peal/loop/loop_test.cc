@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a loop does with tasks, and its life from before run() to after its end, on an engine whose clock stands here.
+// Tests how a loop handles tasks, and the loop's life from before run() to after its end. The engine's clock stands
+// still.
 #include <peal/loop/loop.h>
 
 #include <algorithm>
@@ -42,7 +43,7 @@ class LoopTest : public testing::Test {
   std::unique_ptr<Loop> loop;
 };
 
-// Runs `last` when its closure dies.
+// Returns a task that calls `last` when its closure is destroyed.
 struct AtDeath {
   explicit AtDeath(std::function<void()> f) : last(std::move(f)) {}
   AtDeath(AtDeath&& other) noexcept : last(std::exchange(other.last, {})) {}

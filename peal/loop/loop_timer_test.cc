@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Timers and time as a loop offers them, on a clock that the test owns. What a wheel does alone: timer_wheel_test.cc.
+// Tests the timers and the time of a loop, on a clock that the test moves. timer_wheel_test.cc tests the wheel alone.
 #include <stdexcept>
 #include <vector>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nothing but moves of tasks happens under the mutex: a closure's destructor may post, so all of them die outside it.
+// While the mutex is held, tasks are only moved, never called or destroyed. A closure's destructor may post a task,
+// which would lock the mutex a second time.
 #include <peal/loop/mailbox.h>
 
 #include <cstdint>
@@ -25,7 +26,7 @@ bool Mailbox::enqueue(Callback task, size_t limit) {
 
 void Mailbox::mark_pending_and_wake() {
   if (pending_.exchange(true, std::memory_order_seq_cst)) return;
-  // The loop's own thread is awake, whatever the flag says while the engine dispatches.
+  // A post from the loop's own thread needs no wake-up. sleeping_ is still set there while the engine dispatches.
   if (sleeping_.load(std::memory_order_seq_cst) && here() == nullptr) waker_->wake();
 }
 
@@ -36,7 +37,8 @@ void Mailbox::wait_until_left() const {
 
 void Mailbox::swap_tasks(std::vector<Callback>& tasks) {
   PEAL_ASSERT(tasks.empty(), "{} tasks would mix with those that wait", tasks.size());
-  // Before the tasks: one posted in between is taken now, and its late nudge costs a look.
+  // pending_ is cleared before the tasks are taken. A task posted in between is taken now; its flag then only makes the
+  // loop check an empty queue once.
   pending_.exchange(false, std::memory_order_seq_cst);
   const std::lock_guard lock(mutex_);
   tasks_.swap(tasks);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mailbox: what other threads hold of a loop. Counted, so it may outlive the loop; a post to a loop that has stopped is
-// refused and the closure dies on the caller. Handles keep one of these.
+// Mailbox: the queue of tasks through which other threads reach a loop. Handles to objects of a loop hold a shared_ptr
+// to its mailbox, so the mailbox may outlive the loop. After the loop has ended, the mailbox refuses every post and
+// destroys the task on the calling thread.
 //
-// A post wakes the engine only if the loop sleeps and nobody has woken it for this yet. That takes two flags, each
-// written before the other is read: the loop says "I sleep" and looks whether something is pending, a poster says
-// "something is pending" and looks whether the loop sleeps. Sequential consistency makes one of the two see the other.
+// A post makes a system call to wake the engine only if the loop sleeps and no other post has woken it. Two flags
+// decide this:
+//   - the loop sets sleeping_, then reads pending_;
+//   - a poster sets pending_, then reads sleeping_.
+// All four accesses are sequentially consistent, so at least one side sees the other's flag and no wake-up is lost.
 #pragma once
 
 #include <atomic>
@@ -28,32 +31,37 @@ class Mailbox final : public WatchedQueue {
  public:
   using Callback = peal::Callback<void()>;
 
-  // Made by the loop; `limit` > 0.
+  // Makes the mailbox of `loop`; only the Loop's constructor calls this. post() refuses tasks while `limit` tasks wait.
+  // `limit` must be > 0.
   Mailbox(Loop* loop, std::shared_ptr<Waker> waker, size_t limit)
       : loop_(loop), waker_(std::move(waker)), limit_(limit) {
     PEAL_ASSERT(limit_ > 0, "a mailbox that takes {} tasks", limit_);
   }
 
-  // Any thread. Tasks of one thread run in the order they were posted. False when `limit` tasks wait already or the
-  // loop has stopped: the task was not taken and dies with the caller's argument. What was taken runs, on the loop's
-  // thread, unless run() is never called or cannot open the engine.
+  // Queues `task` for the loop's thread. Any thread. Tasks that one thread posts run in the order of the calls. Returns
+  // false and destroys the task if `limit` tasks are waiting or the loop has begun to end. Every accepted task is
+  // called, unless run() is never called or cannot open the engine.
   bool post(Callback task);
-  // As post(), but no limit refuses it: for what must happen, such as the end of an object the loop refers to.
+  // Queues `task` as post() does, but regardless of the limit. Meant for tasks that must not be lost, such as the
+  // destruction of an object that the loop refers to.
   bool insist(Callback task) override;
-  // The loop, when the calling thread is the one that runs it now; otherwise null.
+  // Returns the loop if the calling thread is inside its run() or step(), otherwise null. Any thread.
   Loop* here() const { return owner_.load(std::memory_order_relaxed) == std::this_thread::get_id() ? loop_ : nullptr; }
-  // The loop, when the calling thread may touch it: it is inside its run(), or nobody has run it yet. Otherwise null.
-  // To the step of one stepped loop, every other one is another thread's.
+  // Returns the loop if the calling thread may touch it, otherwise null. A thread may touch the loop inside its run()
+  // or step(), and while the loop is open and no thread is inside them. Inside a step of one stepped loop, the other
+  // stepped loops of the thread count as loops of another thread.
   Loop* reachable() const {
     std::thread::id owner = owner_.load(std::memory_order_acquire);
     bool mine = owner == std::this_thread::get_id() || (owner == std::thread::id() && open() && !beside_a_step());
     return mine ? loop_ : nullptr;
   }
-  // This loop is driven by steps, and the calling thread is inside a step of another: it waits for this one in vain.
+  // True if this loop is driven with step() and the calling thread is inside a step of another loop. The thread must
+  // not wait for this loop then, because this loop cannot take a step until the wait ends.
   bool beside_a_step() const {
     return stepped_.load(std::memory_order_relaxed) && stepping != nullptr && stepping != this;
   }
-  // While one lives, the calling thread may touch all its stepped loops: for what belongs to a thread, not to a loop.
+  // Lets the calling thread touch all its stepped loops inside a step, for as long as this object lives. Meant for
+  // state that belongs to the thread and not to one loop.
   class AllOfThread {
    public:
     AllOfThread() : outer_(std::exchange(stepping, nullptr)) {}
@@ -64,14 +72,15 @@ class Mailbox final : public WatchedQueue {
    private:
     const Mailbox* const outer_;
   };
-  // False once the loop has begun to end; it may do so right after the answer.
+  // True until the loop begins to end. On another thread the result may be outdated when this returns. Any thread.
   bool open() const override { return !closed_.load(std::memory_order_acquire); }
-  // Tasks that wait now. Any thread.
+  // Returns how many tasks are waiting. Any thread.
   size_t waiting() const {
     const std::lock_guard lock(mutex_);
     return tasks_.size();
   }
-  // Waits until no thread is inside run(). Not on the loop's thread; meant for when insist() has been refused.
+  // Blocks until no thread is inside run(). Meant to be called after insist() has returned false. Must not be called on
+  // the loop's thread.
   void wait_until_left() const;
 
  private:
@@ -79,31 +88,32 @@ class Mailbox final : public WatchedQueue {
 
   bool enqueue(Callback task, size_t limit);
   bool pending() const { return pending_.load(std::memory_order_acquire); }
-  // Sets pending_ and wakes a sleeping loop. Any thread.
+  // Sets pending_ and wakes the loop if it sleeps. Any thread.
   void mark_pending_and_wake();
-  // The loop is about to sleep. False: it must not, something is pending.
+  // Announces that the loop is about to sleep. Returns false if the loop must not sleep, because a task is pending.
   bool begin_sleep() {
     sleeping_.store(true, std::memory_order_seq_cst);
     return !pending_.load(std::memory_order_seq_cst);
   }
   void end_sleep() { sleeping_.store(false, std::memory_order_relaxed); }
-  // Swaps the waiting tasks into `tasks`, which is empty.
+  // Moves all waiting tasks into `tasks`, which must be empty.
   void swap_tasks(std::vector<Callback>& tasks);
-  // Refuses all posts from now on; returns the tasks taken before.
+  // Refuses all later posts, and returns the tasks that were accepted but not run.
   std::vector<Callback> close();
 
-  static constinit thread_local const Mailbox* stepping;  // of the loop whose step() the calling thread is inside
+  // The mailbox of the loop whose step() the calling thread is inside; null outside of steps.
+  static constinit thread_local const Mailbox* stepping;
 
   Loop* const loop_;
   const std::shared_ptr<Waker> waker_;
   const size_t limit_;
-  std::atomic<std::thread::id> owner_{};  // the thread inside run(); none: whoever has the loop may touch it
-  std::atomic<bool> pending_ = false;
-  std::atomic<bool> sleeping_ = false;
-  std::atomic<bool> closed_ = false;   // changes under the mutex
-  std::atomic<bool> stepped_ = false;  // since Loop::begin()
+  std::atomic<std::thread::id> owner_{};  // the thread inside run() or step(); a default id if there is none
+  std::atomic<bool> pending_ = false;     // true if tasks may be waiting
+  std::atomic<bool> sleeping_ = false;    // true if the loop is in a wait of the engine, or about to enter it
+  std::atomic<bool> closed_ = false;      // set only while mutex_ is held
+  std::atomic<bool> stepped_ = false;     // true after Loop::begin()
   mutable std::mutex mutex_;
-  std::vector<Callback> tasks_;  // guarded by the mutex
+  std::vector<Callback> tasks_;  // guarded by mutex_
 };
 
 }  // namespace peal

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Posting between threads, on every engine: this is where wake-ups could get lost.
+// Tests posts between threads on every engine: a fault here would lose wake-ups.
 #include <peal/loop/mailbox.h>
 
 #include <atomic>
@@ -23,7 +23,7 @@ TEST_P(MailboxTest, tasks_of_each_thread_run_in_its_order) {
   constexpr int kThreads = 4;
   constexpr int kTasks = 5000;
   LoopThread host(options());
-  std::vector<int> next(kThreads, 0);  // of the loop's thread
+  std::vector<int> next(kThreads, 0);  // used only by the loop's thread
   std::atomic<int> out_of_order = 0;
   std::vector<std::jthread> posters;
   for (int thread = 0; thread < kThreads; ++thread) {
@@ -40,7 +40,7 @@ TEST_P(MailboxTest, tasks_of_each_thread_run_in_its_order) {
   EXPECT_EQ(host.loop().stats().tasks, uint64_t{kThreads} * kTasks);
 }
 
-// Each post finds the loop about to sleep, asleep or just awake; one lost wake-up hangs the test.
+// Each post finds the loop about to sleep, asleep or just awake. One lost wake-up makes the test hang.
 void post_and_wait(Loop& loop) {
   for (int i = 0; i < 20'000; ++i) {
     std::atomic<bool> done = false;
@@ -100,7 +100,7 @@ TEST_P(MailboxTest, closure_that_keeps_the_mailbox_dies_with_the_loop) {
   EXPECT_TRUE(watched.expired());
 }
 
-// The destructor of a refused closure posts in its turn: under the mutex that would hang.
+// The destructor of a refused closure posts a task. The test would hang if the mutex were held during this.
 TEST_P(MailboxTest, destructor_of_a_refused_closure_may_post) {
   LoopOptions narrow = options();
   narrow.post_limit = 1;

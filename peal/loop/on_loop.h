@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs a function where a loop's objects may be touched, and waits for it.
+// Runs a function on a thread that may touch a loop's objects, and waits until the function has returned.
 #pragma once
 
 #include <latch>
@@ -13,10 +13,11 @@
 
 namespace peal::detail {
 
-// Calls `task(Loop&)` at once where the caller may touch the loop (on its thread, or before it runs), otherwise on the
-// loop's thread, waiting until it is done. False, and not called, when the loop has ended: its thread has left it then,
-// and touches nothing of it any more. Two loops' threads that wait for each other this way wait for ever: not to be
-// called on a loop's thread for another loop. Nor inside a step of a stepped loop for another one: that asserts.
+// Calls `task(Loop&)` at once if the calling thread may touch the loop: on the loop's thread, or before the loop runs.
+// Otherwise posts `task` to the loop's thread and waits until it has returned. Returns false without calling `task` if
+// the loop has ended: then the loop's thread has left run() and touches none of the loop's objects any more.
+// Must not be called on one loop's thread for another loop: two threads that wait for each other would deadlock.
+// Asserts if it is called inside a step of one stepped loop for another loop of the same thread.
 template <class Task>
 bool on_loop_and_wait(Mailbox& mailbox, Task&& task) {
   if (Loop* loop = mailbox.reachable()) {
@@ -25,7 +26,7 @@ bool on_loop_and_wait(Mailbox& mailbox, Task&& task) {
   }
   PEAL_ASSERT(!mailbox.open() || !mailbox.beside_a_step(),
               "a step of one loop waits for another loop of its own thread, where {} tasks wait", mailbox.waiting());
-  // Counted down when the posted task is destroyed: after it ran, or dropped uncalled.
+  // The latch is counted down when the posted closure is destroyed, so also if the loop drops it without a call.
   std::latch over(1);
   std::shared_ptr<void> ends = run_when_released([&over] { over.count_down(); });
   bool called = false;
@@ -38,7 +39,8 @@ bool on_loop_and_wait(Mailbox& mailbox, Task&& task) {
   return called;
 }
 
-// The same, but called in any case: here, where the loop has ended, since nobody else touches what was its then.
+// Calls `task()` as on_loop_and_wait() does, or on the calling thread if the loop has ended. That is safe, because no
+// other thread touches the ended loop's objects.
 template <class Task>
 void on_loop_or_after(Mailbox& mailbox, Task&& task) {
   if (!on_loop_and_wait(mailbox, [&task](Loop&) { task(); })) task();

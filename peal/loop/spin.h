@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Spin: how long a loop looks for events without sleeping before it sleeps. A sleep and its wake-up cost tens of
-// microseconds of latency; spinning costs the core. A plain value.
+// Spin: how long a loop polls for events without sleeping before it sleeps. A sleep and its wake-up add tens of
+// microseconds of latency. Spinning avoids them, but keeps the CPU core busy. A plain value.
 #pragma once
 
 #include <chrono>
@@ -13,11 +13,13 @@ namespace peal {
 struct Spin {
   enum class Mode : uint8_t {
     kOff,
-    kBound,  // always up to `bound`, which is more than 0 and at most kMaxSpin
-    kAuto,   // up to `bound`, only while recent waits would have ended inside it
+    kBound,  // spins before every wait, up to `bound`
+    kAuto,   // spins up to `bound`, but only while recent waits were short enough to end within `bound`
   };
   Mode mode = Mode::kOff;
-  Duration bound = std::chrono::microseconds(50);  // about what a sleep and its wake-up cost
+
+  // The longest spin; > 0 and at most kMaxSpin. The default is about the cost of a sleep and its wake-up.
+  Duration bound = std::chrono::microseconds(50);
 
   bool operator==(const Spin&) const = default;
 };

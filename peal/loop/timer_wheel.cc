@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists are circular through their heads and linked by index. Timers go in at the tail and cascades keep the order, so
-// one tick's timers fire in the order they were armed: a timer can be placed below a slot only once the wheel has
-// entered that slot and dealt out what was in it.
+// Every list is circular through its head and linked by index. Timers are appended at the tail and a cascade keeps
+// their order, so the timers of one tick fire in the order they were armed. New timers cannot overtake older ones of a
+// higher level: a tick gets a slot of a lower level only after the wheel has entered and cascaded the slot above.
 #include <peal/loop/timer_wheel.h>
 
 #include <algorithm>
@@ -20,7 +20,8 @@ uint64_t ticks_down(TimePoint time) {
   return static_cast<uint64_t>(time.time_since_epoch().count() / kNanosecondsPerTick);
 }
 
-// The time is after the epoch. (ns - 1) cannot overflow, as adding could.
+// Rounds up to a whole tick. `time` must be after the epoch. Subtracting 1 ns cannot overflow; adding nearly a tick
+// could.
 uint64_t ticks_up(TimePoint time) {
   return static_cast<uint64_t>((time.time_since_epoch().count() - 1) / kNanosecondsPerTick) + 1;
 }
@@ -30,7 +31,8 @@ TimePoint time_of(uint64_t tick) {
   return TimePoint(Duration(static_cast<int64_t>(tick) * kNanosecondsPerTick));
 }
 
-// Chunk n holds the slots from kFirstChunk * (2^n - 1) on, kFirstChunk * 2^n of them.
+// Chunk n holds kFirstChunk * 2^n slots; its first slot is kFirstChunk * (2^n - 1). Returns the chunk of a slot and the
+// slot's index in that chunk.
 constexpr uint32_t kFirstChunk = 64;
 std::pair<uint32_t, uint32_t> chunk_and_index(uint32_t slot) {
   const uint32_t number = slot + kFirstChunk;
@@ -57,7 +59,7 @@ TimerWheel::~TimerWheel() {
 }
 
 void TimerWheel::cancel_all() {
-  // A closure's destructor may cancel timers further on, and add some further back.
+  // The loop repeats because a closure's destructor may add timers in slots that were visited before.
   while (size_ > 0) {
     for (uint32_t slot = 0; slot < used_; ++slot) cancel({slot, timer(slot).generation | 1});
   }
@@ -85,7 +87,7 @@ bool TimerWheel::cancel(TimerId id) {
   if (own == nullptr || link(id.slot).next == kNone) return false;
   unlink(id.slot);
   if (id.slot == running_) {
-    ++own->generation;  // the closure must outlive its call: fire() releases it
+    ++own->generation;  // makes the id stale; fire() releases the closure after its call
   } else {
     release(id.slot, *own);
   }
@@ -157,7 +159,8 @@ uint32_t TimerWheel::allocate_slot() {
   return slot;
 }
 
-// The closure's destructor may call in: the id is stale before it runs, the slot free only after.
+// The closure's destructor may call functions of the wheel. So the id becomes stale before the destructor runs, and the
+// slot becomes free only afterwards.
 void TimerWheel::release(uint32_t slot, Timer& own) {
   own.generation += own.generation & 1;
   std::destroy_at(&own.callback);
@@ -196,14 +199,14 @@ void TimerWheel::unlink(uint32_t slot) {
   link(next).prev = prev;
   link(prev).next = next;
   --size_;
-  // Only around the last of a list are both neighbours one: its head.
+  // If both neighbours are the same, they are the list's head, and the list is empty now.
   if (next == prev && next < kHeadBase + kDue) {
     const uint32_t head = next - kHeadBase;
     occupied_[head / 64] &= ~(uint64_t{1} << (head % 64));
   }
 }
 
-// Appends one list to another.
+// Moves all timers of list `from` to the end of list `to`.
 void TimerWheel::splice(uint32_t from, uint32_t to) {
   Link& source = heads_[from];
   if (source.next >= kHeadBase) return;
@@ -215,7 +218,8 @@ void TimerWheel::splice(uint32_t from, uint32_t to) {
   clear_list(from);
 }
 
-// A lower level always holds the earlier timers. Above level 0 the slot the wheel is in is empty: it was dealt out.
+// Returns the first slot that has timers, or nullopt. Timers of a lower level are always earlier than those of a higher
+// level. Above level 0, the slot that the wheel is in is empty, because it was cascaded when the wheel entered it.
 std::optional<TimerWheel::Occupied> TimerWheel::earliest() const {
   for (uint32_t level = 0; level < kLevels; ++level) {
     const uint32_t shift = level * kLevelBits;
@@ -232,8 +236,8 @@ std::optional<TimerWheel::Occupied> TimerWheel::earliest() const {
   return std::nullopt;
 }
 
-// Moves the wheel to the next tick that has timers and those to the firing list, which is empty; or, if there is none
-// up to the limit, to the limit.
+// Moves the wheel to the next tick that has timers, moves these timers to the empty firing list, and returns true. If
+// there is no such tick up to `limit`, moves the wheel to `limit` and returns false.
 bool TimerWheel::advance_to_next_due(uint64_t limit) {
   while (const std::optional<Occupied> slot = earliest()) {
     if (slot->tick > limit) break;
@@ -249,8 +253,8 @@ bool TimerWheel::advance_to_next_due(uint64_t limit) {
   return false;
 }
 
-// The list is walked twice, by a cursor some timers ahead to have them in the cache when their turn comes: that takes a
-// third off the cost of expiry.
+// Distributes the timers of one list to lower levels. A second cursor runs kPrefetch timers ahead and prefetches them
+// into the cache, which makes expiry a third cheaper.
 void TimerWheel::cascade(uint32_t head) {
   constexpr int kPrefetch = 8;
   uint32_t slot = heads_[head].next;

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A hierarchical timing wheel: add, cancel and re-arm are O(1) with any number of timers pending.
+// TimerWheel: a hierarchical timing wheel. Adding, cancelling and re-arming a timer are O(1), however many timers are
+// pending.
 //
-// Six levels of 256 slots; a slot of level 0 is one tick of 1 ms, a slot of level n is 256^n ticks, so every TimePoint
-// has a place. A timer lies at the level of the highest byte in which its tick differs from the wheel's. When the wheel
-// enters a slot of a higher level it deals the slot's timers out to the levels below (a cascade): a timer is moved at
-// most once a level, one due within a minute once or twice. Bitmaps skip the empty slots, so a clock that jumps by
-// years costs no more than the timers it passes.
+// The wheel has six levels of 256 slots. A slot of level 0 is one tick of 1 ms, a slot of level n is 256^n ticks, so
+// there is a slot for every TimePoint. A timer is stored at the level of the highest byte in which its tick differs
+// from the wheel's current tick. When the wheel enters a slot of a higher level, it distributes the timers of that slot
+// to the levels below (a cascade). A timer is moved at most once per level; a timer due within a minute is moved once
+// or twice. Bitmaps skip the empty slots: a clock that jumps by years costs no more than the timers in between.
 //
 //   level 1  [ ][x][ ][ ]...   a slot is 256 ms ----+
-//   level 0  [ ][ ][x][ ]...   a slot is 1 ms   <---+ dealt out when the wheel enters it
+//   level 0  [ ][ ][x][ ]...   a slot is 1 ms   <---+ cascade when the wheel enters the upper slot
 //
-// A pure data structure: it knows no clock and no loop, time comes in through advance(). One thread. The owner is the
-// Loop. Timers live in chunks that double in size and never move, 72 bytes each, the callback included (a closure of
-// more than three words is allocated by std::move_only_function). Memory follows the most timers ever pending at
-// once; before the first add it is the 12 KiB of the slots inside the wheel.
+// The wheel is a pure data structure: it reads no clock and knows no loop; its owner passes the time to advance(). It
+// is used by one thread and owned by the Loop.
+//
+// Memory: a timer takes 72 bytes, which include its callback. (std::move_only_function allocates a closure of more than
+// three words on the heap.) Timers live in chunks that double in size, never move and are never returned, so memory
+// follows the highest number of timers that were pending at once. A wheel without timers has 12 KiB of slots.
 #pragma once
 
 #include <array>
@@ -27,8 +30,8 @@
 
 namespace peal {
 
-// Names one timer of one wheel. Late use (fired, cancelled, its slot taken by another timer) does nothing; a default
-// TimerId names none.
+// Names one timer of one wheel. An id whose timer has fired or was cancelled does nothing, even if another timer uses
+// the slot now. A default TimerId names no timer.
 struct TimerId {
   uint32_t slot = 0;
   uint32_t generation = 0;
@@ -37,81 +40,87 @@ struct TimerId {
   explicit operator bool() const { return generation != 0; }
 };
 
-// Callbacks and the destructors of their closures may add, cancel and re-arm any timer, their own included; they may
-// not advance nor destroy the wheel. Callbacks may throw.
+// Callbacks, and the destructors of their closures, may add, cancel and re-arm any timer, including their own. They
+// must not call advance() or destroy the wheel. Callbacks may throw.
 class TimerWheel {
  public:
   using Callback = peal::Callback<void()>;
 
-  // `start` is the time until the first advance(); not before the epoch.
+  // Makes an empty wheel whose time is `start` until the first advance(). Asserts that `start` is not before the epoch.
   explicit TimerWheel(TimePoint start);
   // Destroys the callbacks still pending without calling them.
   ~TimerWheel();
   TimerWheel(const TimerWheel&) = delete;
   TimerWheel& operator=(const TimerWheel&) = delete;
 
-  // Fires once, never early: at the first advance() that reaches the first whole millisecond at or after the deadline.
-  // A deadline not after the time of the last advance is due at once: it fires at the next advance, even if the clock
-  // stands still, and if added by a callback not in the same advance. Throws std::bad_alloc, then nothing is added.
+  // Adds a timer that fires once. It never fires early, but at the first advance() that reaches the first whole
+  // millisecond at or after `deadline`. If `deadline` is not after the time of the last advance(), the timer fires at
+  // the next advance(), even if the clock has not moved. An advance() in progress does not fire it. Asserts that
+  // `callback` is not empty. Throws std::bad_alloc; then no timer is added.
   TimerId add(TimePoint deadline, Callback callback);
 
-  // Fires at `first`, then at first + n * period without drift, until cancelled. Periods missed in a stall are
-  // coalesced into one call; so is what falls into one tick. A period that is not > 0: std::invalid_argument.
+  // Adds a timer that fires at `first` and then at first + n * period, without drift, until it is cancelled. If several
+  // periods pass before an advance(), or fall into one tick, the callback is called once for them. Throws
+  // std::invalid_argument if `period` is not > 0.
   TimerId add_every(TimePoint first, Duration period, Callback callback);
 
-  // True if the timer was pending: it will not fire, even if it was due in the advance under way. The callback is
-  // destroyed before cancel() returns, unless it is the one that is running: then after its call.
+  // Cancels a timer. Returns true if the timer was pending: it will not fire, even if it is due in an advance() that is
+  // in progress. Its callback is destroyed before cancel() returns, or after its call if it is running now.
   bool cancel(TimerId id);
-  // Also those that the closures' destructors add meanwhile. Not from a timer's callback.
+  // Cancels all timers, including those that the destructors of the cancelled closures add. Must not be called from a
+  // timer's callback.
   void cancel_all();
 
-  // Moves a pending timer to another deadline, a periodic one with its phase. False if it is not pending; but a timer
-  // may re-arm itself from its own callback, also one that fires once. So an idle timeout needs no re-arm on every
-  // byte: activity stores its time (one store), and the callback re-arms itself to last activity + timeout until
-  // that has passed.
+  // Moves a pending timer to another deadline; a periodic timer goes on from there with its period. Returns false if
+  // the timer is not pending. A timer's own callback may always re-arm it, even if the timer fires only once. Example:
+  // an idle timeout needs no rearm() for each byte received. Each activity only stores its time. The callback re-arms
+  // its timer to last activity + timeout, until that time has passed.
   bool rearm(TimerId id, TimePoint deadline);
 
-  // Moves the time to `now` (a time before the last one counts as the last one) and fires what is due, in the order of
-  // ticks and within one tick in the order of add or rearm; those due at once when added come first. Returns how many.
-  // An exception of a callback comes through; the wheel stays whole: that timer is spent (a periodic one stays armed),
-  // what else was due fires at the next advance.
+  // Sets the time to `now`, or leaves it if `now` is earlier, and fires the due timers. Returns how many fired. Order:
+  // first the timers that were due when they were added, then tick by tick; within a tick in the order of add() or
+  // rearm(). If a callback throws, advance() passes the exception on. That timer counts as fired (a periodic timer
+  // stays armed), and the remaining due timers fire at the next advance().
   std::size_t advance(TimePoint now);
 
-  // When to advance next: not after the tick of the earliest timer, and after the last advance unless some are due
-  // already. Earlier than any timer where a cascade comes first. kNever if nothing is pending.
+  // Returns when to call advance() next, or kNever if no timer is pending. The result is at most the tick of the
+  // earliest timer. It is earlier than every timer if a cascade is necessary first. It is the time of the last
+  // advance() if timers are due already, otherwise later.
   TimePoint next() const;
 
-  // Calls made, those that threw included, since the wheel was made.
+  // Returns how many callbacks were called since the wheel was made, including those that threw.
   uint64_t fired() const { return fired_; }
 
-  // How many are pending; the one whose callback is running counts if it is armed again.
+  // Returns how many timers are pending. A timer whose callback is running counts only if it is armed again.
   std::size_t size() const { return size_; }
 
  private:
   static constexpr uint32_t kLevels = 6;
   static constexpr uint32_t kLevelBits = 8;
   static constexpr uint32_t kSlots = 1u << kLevelBits;
-  // List heads: one a slot, then those due at once, then those the advance under way is firing.
+  // Each timer is in a circular list. There is one list head per slot; head kDue has the timers that were due when they
+  // were added; head kFiring has the timers that the advance() in progress fires.
   static constexpr uint32_t kDue = kLevels * kSlots;
   static constexpr uint32_t kFiring = kDue + 1;
   static constexpr uint32_t kHeads = kFiring + 1;
-  // Links are indices of timers, or from kHeadBase on of heads.
+  // A link is an index: below kHeadBase of a timer, from kHeadBase on of a list head.
   static constexpr uint32_t kNone = UINT32_MAX;
   static constexpr uint32_t kHeadBase = kNone - kHeads;
   static constexpr uint32_t kChunks = 25;  // 2^31 timers
 
   struct Link {
-    uint32_t next;  // kNone if in no list; the free list's next
+    uint32_t next;  // kNone if the timer is in no list; for a free slot, the next slot of the free list
     uint32_t prev;
   };
 
   struct alignas(64) Timer {
-    Timer() {}   // NOLINT(modernize-use-equals-default): a chunk's memory is not touched before its timers are used
+    // The constructor initializes nothing, so that a new chunk's memory is not touched before its timers are used.
+    Timer() {}   // NOLINT(modernize-use-equals-default)
     ~Timer() {}  // NOLINT(modernize-use-equals-default)
 
     TimePoint due;
-    Duration period;      // 0: fires once
-    uint32_t generation;  // odd while an id may use it
+    Duration period;      // 0 if the timer fires once
+    uint32_t generation;  // odd while a TimerId may name this timer
     union {
       Callback callback;
     };
@@ -120,7 +129,7 @@ class TimerWheel {
 
   struct Occupied {
     uint32_t head;
-    uint64_t tick;  // the slot's first
+    uint64_t tick;  // the first tick of the slot
   };
 
   Timer& timer(uint32_t slot) const;
@@ -142,15 +151,15 @@ class TimerWheel {
   void fire(uint32_t slot);
 
   TimePoint now_;
-  uint64_t tick_;  // all before it have fired
+  uint64_t tick_;  // all timers of earlier ticks have fired
   std::size_t size_ = 0;
   uint64_t fired_ = 0;
-  uint32_t used_ = 0;  // timers of the chunks ever used
+  uint32_t used_ = 0;  // how many slots of the chunks were ever used
   uint32_t free_ = kNone;
-  uint32_t running_ = kNone;  // the timer whose callback is being called
+  uint32_t running_ = kNone;  // the timer whose callback is running
   bool advancing_ = false;
-  // With a million timers the cost is cache misses: the links, which the neighbours of a cancelled timer and every walk
-  // along a list touch, lie dense and apart.
+  // With a million timers, cache misses dominate the cost. Cancelling a timer and walking a list touch only the links
+  // of other timers, so the links are stored apart from the timers, close together.
   std::array<std::unique_ptr<Link[]>, kChunks> links_;
   std::array<std::unique_ptr<Timer[]>, kChunks> timers_;
   std::array<uint64_t, kDue / 64> occupied_{};

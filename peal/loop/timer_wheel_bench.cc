@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One million timers pending, deadlines uniform over 1 ms to 60 s: the wheel against what others use.
+// Compares the wheel with other timer queues. One million timers are pending, with deadlines uniform over 1 ms to 60 s.
 //   wheel         TimerWheel
 //   indexed_heap  a binary heap with eager cancel: keys lie in the heap, every timer knows its place in it. The same
 //                 callback type and generation-checked ids as the wheel's; its memory is reserved beforehand.
 //   libuv         uv_timer_start, uv_timer_stop: a binary heap of linked nodes. The callback is a plain function, the
 //                 handles are the user's: initialised beforehand, recycled last in first out.
-// Read the column per_op. uv_run reads the clock itself, so libuv's timers are started on a loop whose time was set
-// back to 0 and all are due in one uv_run: it pops them in order of deadline, the same work, and is spared the 60,000
-// advances that the others make when they go by steps of 1 ms.
+// The result is the column per_op. uv_run() reads the clock itself, so libuv's timers are started on a loop whose time
+// was set back to 0, and all are due in one uv_run(). It pops them in order of their deadlines, which is the same work.
+// It saves the 60,000 advances that the others make in steps of 1 ms.
 #include <peal/loop/timer_wheel.h>
 
 #include <uv.h>
@@ -215,7 +215,7 @@ class Deadlines {
   std::uniform_int_distribution<int64_t> nanoseconds_{Duration(milliseconds(1)).count(), kLast.count()};
 };
 
-// One million timers pending, their ids in an order that has nothing to do with that of their adding.
+// One million pending timers, whose ids are in a random order, unrelated to the order of adding.
 template <class Timers>
 struct Crowd {
   Crowd() {
@@ -241,7 +241,7 @@ void report(benchmark::State& state, std::size_t operations) {
       static_cast<double>(operations), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
-// Adds 100,000 to the million; they are cancelled again in random order outside the timed part.
+// Adds 100,000 timers to the million. They are cancelled again in random order outside the timed part.
 template <class Timers>
 void timer_add(benchmark::State& state) {
   Crowd<Timers> crowd;
@@ -259,7 +259,7 @@ void timer_add(benchmark::State& state) {
   report(state, kBatch);
 }
 
-// Cancels 100,000 chosen at random of the million; others are added outside the timed part.
+// Cancels 100,000 random timers of the million. As many are added again outside the timed part.
 template <class Timers>
 void timer_cancel(benchmark::State& state) {
   Crowd<Timers> crowd;
@@ -273,7 +273,7 @@ void timer_cancel(benchmark::State& state) {
   report(state, kBatch);
 }
 
-// Moves 100,000 chosen at random of the million to other deadlines.
+// Moves 100,000 random timers of the million to other deadlines.
 template <class Timers>
 void timer_rearm(benchmark::State& state) {
   Crowd<Timers> crowd;

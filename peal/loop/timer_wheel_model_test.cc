@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The wheel against a model that is plainly right: an ordered map by (tick, order of arming). Whatever is done to one
-// is done to the other, from outside and from within callbacks, and at every call the model must name the timer fired.
+// Compares the wheel with a simple model: a map ordered by (tick, order of arming). Every operation is applied to both,
+// outside of callbacks and inside them. At every call of a callback, the model must name the timer that fires.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -50,7 +50,7 @@ class Model {
   std::size_t fired() const { return fired_; }
 
  private:
-  using Key = std::pair<int64_t, uint64_t>;  // tick (0: due at once), order of arming
+  using Key = std::pair<int64_t, uint64_t>;  // tick (0 if due when armed), order of arming
   struct Timer {
     TimerId id;
     Key key;
@@ -63,7 +63,8 @@ class Model {
     return static_cast<int64_t>(random_() & mask);
   }
 
-  // Log-uniform, so that every level is used; often on a boundary, sometimes past.
+  // Returns a log-uniform deadline, so that every level is used. It is often on a slot's boundary and sometimes in the
+  // past.
   int64_t some_deadline() {
     const uint64_t kind = random_() % 8;
     if (kind == 0) return now_ - static_cast<int64_t>(random_() % 3) * kTick;
@@ -115,7 +116,7 @@ class Model {
     }
   }
 
-  // The first that may fire in this advance, or the end.
+  // Returns the first timer that may fire in this advance, or the end of the map.
   std::map<Key, uint64_t>::iterator expected() {
     auto first = order_.begin();
     if (first != order_.end() && first->first.first == 0 && first->first.second > armed_at_start_) {
@@ -202,7 +203,7 @@ TEST(TimerWheelModel, random_work_agrees_with_an_ordered_map) {
     fired += model.fired();
     if (HasFailure()) return;
   }
-  EXPECT_GT(fired, 20'000u);  // it did exercise the firing
+  EXPECT_GT(fired, 20'000u);  // enough timers fired for the comparison to mean something
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ TEST_F(TimerWheelTest, ticks_around_the_wrap_of_every_level_fire_exactly) {
         TimerWheel local(at(start));
         bool fired = false;
         local.add(at(start + delay), [&] { fired = true; });
-        // Sleeping until next() gets there in a few steps and never too late.
+        // A loop that sleeps until next() reaches the timer in a few steps and never late.
         int steps = 0;
         for (; local.next() < at(start + delay); ++steps) ASSERT_EQ(local.advance(local.next()), 0u);
         EXPECT_LE(steps, 5);
@@ -222,7 +222,7 @@ TEST_F(TimerWheelTest, periodic_timer_cancelled_by_its_own_callback_survives_the
     EXPECT_FALSE(wheel.rearm(id, at(50)));
     const TimerId other = wheel.add(at(60), writes('o'));
     EXPECT_NE(other.slot, id.slot);
-    EXPECT_EQ(*token, 3);  // the closure is still there
+    EXPECT_EQ(*token, 3);  // the closure is not destroyed yet
     EXPECT_FALSE(watch.expired());
   });
   EXPECT_EQ(wheel.advance(at(1)) + wheel.advance(at(2)) + wheel.advance(at(3)) + wheel.advance(at(4)), 3u);
@@ -259,7 +259,7 @@ TEST_F(TimerWheelTest, once_timer_is_not_pending_in_its_own_callback) {
   EXPECT_FALSE(wheel.rearm(id, at(2)));
 }
 
-// What a connection does: activity is one store; the timer looks at it only when it fires.
+// Does what a connection does: an activity is one store, and the timer reads it only when it fires.
 TEST_F(TimerWheelTest, idle_timeout_is_a_touch) {
   const Duration timeout = milliseconds(100);
   TimePoint last_activity = at(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state outlives the Watch for as long as the engine, a task of the loop or its own callback refers to it.
+// The shared State may outlive its Watch: the engine, a posted task and a running callback each hold a reference to it.
 #include <peal/loop/watch.h>
 
 #include <cstddef>
@@ -64,11 +64,12 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
 
   Readiness interest;
   const int fd;
-  Fd owned;               // fd, or nothing
-  std::error_code error;  // the engine refused
+  Fd owned;               // the same fd if the Watch owns it, otherwise empty
+  std::error_code error;  // set if the engine has refused to watch the fd
 
  private:
-  // Of the engine, which is open; the loop may have begun to end, and then lets go at once.
+  // Starts a watch of the engine, which must be open. If the loop has begun to end, the engine ends the watch soon
+  // after.
   void register_with_engine() {
     engine_opened_ = true;
     if (stopped_ || error || watch_ || interest == Readiness{}) return;
@@ -82,7 +83,7 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
     self_ = shared_from_this();
   }
 
-  // Told later: whoever makes the Watch does not have it yet.
+  // Stores the error and posts the call of on_error. A direct call would come before the Watch's constructor returns.
   void fail_later(std::error_code why) {
     error = why;
     if (engine_watches_ == 0) mailbox_->insist([self = shared_from_this()] { self->finish(); });
@@ -119,16 +120,16 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
     if (mailbox_->open()) loop_.assert_here();
   }
 
-  Loop& loop_;  // gone once the mailbox is closed, unless the engine still holds the fd
+  Loop& loop_;  // may be destroyed once the mailbox is closed and the engine has released the fd
   const std::shared_ptr<Mailbox> mailbox_;
   Callback callback_;
   OnError on_error_;
   peal::Callback<void()> on_done_;
   WatchId watch_;
-  size_t engine_watches_ = 0;   // watches of the engine's whose last completion is to come
-  bool engine_opened_ = false;  // the engine is, or was, open
+  size_t engine_watches_ = 0;   // watches of the engine that have not ended with on_unwatched() yet
+  bool engine_opened_ = false;  // true after the engine was opened
   bool stopped_ = false;
-  std::shared_ptr<State> self_;  // while engine_watches_ > 0
+  std::shared_ptr<State> self_;  // set while engine_watches_ > 0, so that the engine's reference stays valid
 };
 
 Watch::Watch(Loop& loop, int fd, Readiness interest, Callback callback, OnError on_error)

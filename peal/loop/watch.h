@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Watch: readiness of an fd of the user's own (a pipe, inotify, a foreign library's socket) as calls on a loop. Its
-// owner destroys it to end it. One thread: the loop's, or before run() whoever has the loop; what is watched before
-// run() is registered when the loop begins.
+// Watch: calls a callback on a loop when an fd of the user's own (a pipe, inotify, a foreign library's socket) is
+// ready.
 //
-// An engine may refer to an fd for a moment after the watch has ended: the fd must stay open until then. A Watch that
-// owns its fd sees to that itself; the owner of a borrowed one waits for stop() to say so.
+// The owner ends a watch by destroying it or with stop(). A Watch is used only on the loop's thread, or before run() on
+// the thread that uses the loop. A watch that is made before run() is registered when the loop starts to run.
+//
+// An engine may use the fd for a short time after the watch has ended, and the fd must stay open until then. A Watch
+// that owns its fd closes it at the right time. The owner of a borrowed fd must not close it before on_done of stop().
 #pragma once
 
 #include <memory>
@@ -16,8 +18,9 @@
 
 namespace peal {
 
-// Both: what a Watch asks for, and what its fd is ready for. An error or a hang-up counts as all that was asked; the
-// FIN of a socket's peer is something to read, no more.
+// Readiness says which operations a Watch waits for, and in its callback which operations are possible on the fd. After
+// an error or a hang-up, every operation that the Watch waits for counts as possible. After a FIN from a socket's peer
+// the fd is readable, which says nothing about writing.
 struct Readiness {
   bool readable = false;
   bool writable = false;
@@ -27,33 +30,42 @@ struct Readiness {
 
 class Watch {
  public:
-  // Level-triggered: called again, once a turn, while the fd stays ready. May throw, as a task may; may do anything
-  // with its Watch, destroy it too.
+  // The callback for a ready fd. It is level-triggered: called once per turn while the fd stays ready. It may throw, as
+  // a task may. It may do anything with its Watch, including destroying it.
   using Callback = peal::Callback<void(Readiness)>;
-  // The fd cannot be watched; the same on every engine. EPERM: nobody can tell when it is ready (a regular file, a
-  // folder, /dev/null); EBADF: it is not open; EMFILE: on "select" FD_SETSIZE and above, or no fd left; ENOSPC, ENOMEM.
-  // The watch has ended as by stop(), an owned fd is closed by now. Called in a later turn, or not at all if the loop
-  // ends; an empty one is a line in the log.
+  // The callback for an fd that cannot be watched. The errors are the same on every engine:
+  //   EPERM            fds of this kind have no readiness: a regular file, a folder, /dev/null
+  //   EBADF            the fd is not open
+  //   EMFILE           engine "select": the number is not below FD_SETSIZE; other engines: no fd is left
+  //   ENOSPC, ENOMEM   the kernel has no room for the watch
+  // When it is called, the watch has ended as after stop(), and an owned fd is closed. It is called in a later turn
+  // than the failure, and never if the loop ends before. If it is empty, the error is logged.
   using OnError = peal::Callback<void(std::error_code)>;
 
-  // Any number of watches may share one fd, each is called; it is best non-blocking, since the first to be called may
-  // read what the next was told of. Each but the first takes an fd more. Owned: closed once nothing refers to it.
+  // Starts to watch an fd that the Watch owns; the fd is closed after the engine has released it.
+  // Several watches may share one fd: the callback of each is called. Such an fd should be non-blocking, because the
+  // first callback may read the bytes that the next one was called for. Each watch of the same fd except the first uses
+  // one more fd.
   Watch(Loop& loop, Fd fd, Readiness interest, Callback callback, OnError on_error = {});
-  // Borrowed: stays open until `on_done` of stop() or on_error, or until the loop is destroyed.
+  // Starts to watch a borrowed fd. The caller must keep it open until `on_done` of stop() or `on_error` is called, or
+  // until the loop is destroyed.
   Watch(Loop& loop, int fd, Readiness interest, Callback callback, OnError on_error = {});
-  // As stop() without on_done; also after the loop's end.
+  // Stops the watch as stop() without on_done does. May also run after the loop has ended.
   ~Watch();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  // None of both pauses.
+  // Changes the operations that the watch waits for. A Readiness with both members false pauses the watch.
   void set_interest(Readiness interest);
   Readiness interest() const;
   int fd() const;
-  // What on_error is told, or will be.
+  // Returns why the fd cannot be watched. The value is set in the turn of the failure, before on_error is called. Empty
+  // if the engine has not refused the fd.
   std::error_code error() const;
-  // No call any more, from now on. `on_done` is called once the engine has let go of the fd, an owned one being closed
-  // by then: at once if it does not hold it, else in a later turn or at the end of run(). A second stop() has none.
+  // Stops the watch: `callback` is not called any more. `on_done` is called after the engine has released the fd and an
+  // owned fd is closed. If the engine does not use the fd, stop() calls `on_done` before it returns; otherwise it is
+  // called in a later turn or at the end of run(). A second stop() does nothing; it asserts that its `on_done` is
+  // empty.
   void stop(peal::Callback<void()> on_done = {});
 
  private:

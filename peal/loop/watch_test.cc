@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fds of the user's own on a loop, on every engine: real pipes.
+// Tests watches of fds of the user's own on every engine, with real pipes.
 #include <peal/loop/watch.h>
 
 #include <fcntl.h>
@@ -47,7 +47,7 @@ class WatchTest : public test::LoopEngineTest {
     return got > 0 ? std::string(room.data(), static_cast<size_t>(got)) : std::string();
   }
 
-  Fd near;  // watched
+  Fd near;  // the end that is watched
   Fd far;
   std::unique_ptr<Loop> loop;
 };

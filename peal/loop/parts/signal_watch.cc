@@ -18,24 +18,25 @@
 namespace peal::detail {
 namespace {
 
-// What the handler touches.
+// The state that the signal handler uses; it consists of lock-free atomics only.
 struct Arrivals {
-  std::atomic<uint64_t> bits{0};  // bit n - 1: signal n has arrived
-  std::atomic<int> fd{-1};
-  std::atomic<int> inside{0};  // handlers under way: the fd is closed only when there is none
+  std::atomic<uint64_t> bits{0};  // bit n - 1 is set if signal n has arrived
+  std::atomic<int> fd{-1};        // the eventfd, or -1
+  std::atomic<int> inside{0};     // signal handlers in progress; the fd is closed only when there are none
 };
 constinit Arrivals arrivals;
 
-// Guarded by the mutex. While it knows a SignalWatch there is an eventfd.
+// The process-wide registry of SignalWatches. Its members are guarded by its mutex. The eventfd exists while `watches`
+// is not empty.
 struct Hub {
   std::mutex mutex;
   std::vector<SignalWatch*> watches;
-  std::array<size_t, 65> handlers{};          // of each signal: the first takes it over from its disposition,
-  std::array<struct sigaction, 65> before{};  // which the last restores
-  pid_t process = 0;                          // whose eventfd it is
+  std::array<size_t, 65> handlers{};          // number of handlers per signal in all loops
+  std::array<struct sigaction, 65> before{};  // dispositions to restore when a signal's last handler is cancelled
+  pid_t process = 0;                          // the process that made the eventfd
 };
 Hub& hub() {
-  static auto* const the_hub = new Hub;  // never destroyed: loops may be static too
+  static auto* const the_hub = new Hub;  // never destroyed, because a static Loop may be destroyed later than the hub
   return *the_hub;
 }
 
@@ -46,17 +47,19 @@ bool is_fault(int signal_number) {
          signal_number == SIGTRAP;
 }
 
-// Async-signal-safe: lock-free atomics, write(2), sigaction(2).
+// The signal handler of all signals that a loop handles. It is async-signal-safe: it uses only lock-free atomics,
+// write(2) and signal(2).
 void receive(int signal_number, siginfo_t* info, void*) {
   const int saved_errno = errno;
   if (is_fault(signal_number) && info->si_code > 0) {
-    // Returning repeats the instruction that failed.
+    // After this handler returns, the faulting instruction runs again, and the signal then has its default effect.
     ::signal(signal_number, SIG_DFL);
   } else {
     arrivals.inside.fetch_add(1);
     arrivals.bits.fetch_or(bit(signal_number));
     const uint64_t one = 1;
-    // It fails only if the counter is full: then it is readable already; or if there is no fd any more.
+    // The write may fail without harm: either the counter is full, then the fd is readable already; or the fd is
+    // closed.
     [[maybe_unused]] const ssize_t written = ::write(arrivals.fd.load(), &one, sizeof(one));
     arrivals.inside.fetch_sub(1);
   }
@@ -65,7 +68,7 @@ void receive(int signal_number, siginfo_t* info, void*) {
 
 }  // namespace
 
-// EMFILE, ENFILE, ENOMEM.
+// Adds this SignalWatch to the hub; the first one makes the eventfd. EMFILE, ENFILE, ENOMEM: there is no fd or memory.
 Result<void> SignalWatch::join_hub() {
   Hub& all = hub();
   const std::lock_guard lock(all.mutex);
@@ -83,10 +86,11 @@ Result<void> SignalWatch::join_hub() {
 
 SignalWatch::~SignalWatch() {
   if (!joined_) return;
-  // First: what is pending must not slip out and meet the disposition.
+  // The signals are blocked before the handlers are cancelled. Otherwise a signal that is still pending would meet the
+  // restored disposition, which may end the process.
   if (thread_ == std::this_thread::get_id()) ::pthread_sigmask(SIG_BLOCK, &unblocked_, nullptr);
   while (!handlers_.empty()) cancel(handlers_.back().id);
-  watch_.reset();  // before the eventfd is closed, should the loop not have ended
+  watch_.reset();  // before the eventfd is closed, in case the loop has not ended
   Hub& all = hub();
   const std::lock_guard lock(all.mutex);
   std::erase(all.watches, this);
@@ -96,9 +100,10 @@ SignalWatch::~SignalWatch() {
   ::close(fd);
 }
 
-// One handler more; cancel() gives it back. EINVAL as sigaction(2).
+// Counts one more handler of the signal; the first one installs receive(). cancel() reverses this. EINVAL: there is no
+// such signal, or it cannot be caught.
 Result<void> SignalWatch::handle_signal(int signal_number) {
-  // sigaction(2) refuses the rest.
+  // bit() works only for these numbers. sigaction(2) below refuses the other invalid ones.
   if (signal_number < 1 || signal_number > 64) return fail(EINVAL);
   Hub& all = hub();
   const std::lock_guard lock(all.mutex);
@@ -117,7 +122,7 @@ Result<void> SignalWatch::handle_signal(int signal_number) {
 Result<SignalId> SignalWatch::add(int signal_number, Loop::Callback handler) {
   PEAL_ASSERT(handler, "signal {} without a handler", signal_number);
   Result<void> taken = joined_ ? Result<void>() : join_hub();
-  // What may throw comes before what has to be given back.
+  // The statements that may throw come before handle_signal(), whose effect would have to be reversed.
   Handler added{{last_id_ + 1}, signal_number, std::make_shared<Loop::Callback>(std::move(handler))};
   handlers_.reserve(handlers_.size() + 1);
   if (taken) taken = handle_signal(signal_number);
@@ -138,7 +143,7 @@ Result<SignalId> SignalWatch::add(int signal_number, Loop::Callback handler) {
 bool SignalWatch::cancel(SignalId id) {
   const auto found = std::ranges::find(handlers_, id, &Handler::id);
   if (found == handlers_.end()) return false;
-  // Its closure dies last: it may call in.
+  // The handler's closure is destroyed after the mutex is released, because its destructor may call cancel() or add().
   const Handler gone = std::move(*found);
   handlers_.erase(found);
   const int number = gone.signal_number;
@@ -153,13 +158,14 @@ bool SignalWatch::cancel(SignalId id) {
   return true;
 }
 
-// The eventfd. In a child of fork(2) the first call replaces the parent's by one of its own.
+// Returns the hub's eventfd. In a child of fork(2), the first call replaces the parent's eventfd with a new one.
 Result<int> SignalWatch::shared_fd() {
   Hub& all = hub();
   const std::lock_guard lock(all.mutex);
   const int fd = arrivals.fd.load();
   if (all.process == ::getpid()) return fd;
-  // Readable: what arrived since the fork was told to the parent's.
+  // The counter starts at 1, so the new fd is readable at once. Signals that arrived since the fork were written to the
+  // parent's eventfd, but their bits are still set here.
   const int own = ::eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC);
   if (own < 0) return fail(errno);
   const int replaced = ::dup3(own, fd, O_CLOEXEC);
@@ -180,12 +186,14 @@ void SignalWatch::attach() {
   watch_.emplace(loop_, *fd, Readiness{.readable = true}, [](Readiness) { post_arrivals(); }, failed);
 }
 
-// The eventfd is readable: every loop concerned is posted what has arrived.
+// Called when the eventfd is readable. Takes the bits of the signals that have arrived, and posts a call of
+// call_handlers() to every loop that handles one of them.
 void SignalWatch::post_arrivals() {
   Hub& all = hub();
   const std::lock_guard lock(all.mutex);
   uint64_t count;
-  // EAGAIN: another loop was faster. The counter before the bits: what arrives in between makes it readable again.
+  // The read fails with EAGAIN if another loop was faster. The counter is read before the bits, so a signal that
+  // arrives in between makes the eventfd readable again.
   if (::read(arrivals.fd.load(), &count, sizeof(count)) < 0) return;
   const uint64_t bits = arrivals.bits.exchange(0);
   for (SignalWatch* watch : all.watches) {
@@ -195,7 +203,7 @@ void SignalWatch::post_arrivals() {
   }
 }
 
-// Handlers that are added meanwhile wait for the next signal.
+// Calls the handlers of the signals in `bits`. A handler that is added during this is called only for later signals.
 void SignalWatch::call_handlers(uint64_t bits) {
   std::vector<SignalId> ids;
   for (const Handler& each : handlers_) {

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SignalWatch: one loop's handlers of signals. The loop owns it; its thread alone touches it, but for what is marked.
+// SignalWatch: the signal handlers of one loop. The loop owns it, and only the loop's thread uses it, except for
+// members with a comment that says otherwise.
 //
-// A signal's disposition is the process's, so all SignalWatches share one hub. Its handler, on whatever thread the
-// kernel picks, sets a bit and writes to an eventfd; every loop that handles signals watches that eventfd, and the one
-// that sees it first tells all loops concerned, through their mailboxes. So a signal is heard by every loop, threads
-// need no mask, and a program that is executed inherits none.
+// A process has one disposition per signal, so all SignalWatches share one hub with one eventfd. A signal takes this
+// way:
+//   1. The kernel calls the hub's signal handler on any thread. The handler sets the signal's bit and writes to the
+//      eventfd.
+//   2. Every loop with signal handlers watches the eventfd. The first one to see it readable takes the bits.
+//   3. That loop posts to every loop that handles one of these signals, through the loops' mailboxes.
+// So every loop gets every signal it handles. Threads need no signal mask, and a program started with exec inherits
+// none.
 #pragma once
 
 #include <atomic>
@@ -24,21 +29,22 @@ namespace peal::detail {
 class SignalWatch {
  public:
   explicit SignalWatch(Loop& loop) : loop_(loop) {}
-  // Gives all signals back. What was posted to the loop stays posted.
+  // Cancels all handlers. Posted calls of call_handlers() refer to this object, so the loop must have destroyed these
+  // tasks without calling them.
   ~SignalWatch();
 
-  // As Loop::on_signal() and Loop::cancel().
+  // Implement Loop::on_signal() and Loop::cancel().
   Result<SignalId> add(int signal_number, Loop::Callback handler);
   bool cancel(SignalId id);
-  // Watches from now on until the engine, which has opened, shuts. Doing it twice is harmless, and tries again what the
-  // engine has refused.
+  // Starts to watch the hub's eventfd, until the engine shuts. The engine must be open. A second call does nothing,
+  // except that it tries again if the engine has refused the first watch.
   void attach();
 
  private:
   struct Handler {
     SignalId id;
     int signal_number;
-    std::shared_ptr<Loop::Callback> task;  // shared with the call under way: it may cancel itself
+    std::shared_ptr<Loop::Callback> task;  // shared with a call in progress, which may cancel its own handler
   };
 
   Result<void> join_hub();
@@ -51,11 +57,11 @@ class SignalWatch {
   std::vector<Handler> handlers_;
   uint64_t last_id_ = 0;
   bool joined_ = false;
-  std::thread::id thread_;             // of the first add()
-  sigset_t unblocked_{};               // what add() unblocked in thread_; on Linux a set of zeroes is empty
-  uint64_t wanted_ = 0;                // the signals of the handlers; guarded by the hub's mutex
-  std::atomic<uint64_t> arrived_ = 0;  // posted to the loop, not delivered
-  std::optional<Watch> watch_;         // of the hub's eventfd
+  std::thread::id thread_;             // the thread of the first add()
+  sigset_t unblocked_{};               // the signals that add() unblocked in thread_; on Linux all zeroes is empty
+  uint64_t wanted_ = 0;                // bits of the signals that have a handler here; guarded by the hub's mutex
+  std::atomic<uint64_t> arrived_ = 0;  // bits of the signals that were posted to the loop and await their handlers
+  std::optional<Watch> watch_;         // the watch of the hub's eventfd
 };
 
 }  // namespace peal::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Signals as events of a loop, on every engine: real signals, sent to this process.
+// Tests signals as events of a loop on every engine, with real signals sent to this process.
 #include <peal/loop/parts/signal_watch.h>
 
 #include <sys/wait.h>
@@ -207,7 +207,8 @@ TEST_P(SignalTest, blocked_signal_is_unblocked_and_blocked_again_at_the_end) {
   ASSERT_EQ(::pthread_sigmask(SIG_UNBLOCK, &set, nullptr), 0);
 }
 
-// A loop begun before fork() and run in the child hears the child's signals, the parent's its own.
+// A loop that was made before fork() and runs in the child handles the child's signals. The parent's loop handles the
+// parent's signals.
 TEST_P(SignalTest, child_of_a_fork_hears_its_own_signals) {
   ASSERT_TRUE(loop->on_signal(SIGUSR1, [&] { loop->stop(); }));
   const pid_t child = ::fork();

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SpinPolicy decides before each wait whether the loop spins first, from how the last waits ended. It reads no clock
-// and touches no engine. The loop owns it.
+// SpinPolicy decides before each wait whether the loop spins first, based on how the previous waits ended. It reads no
+// clock and calls no engine. The loop owns it and is its only user.
 //
-// kAuto has two states. Asleep: waits are measured, and after `needed` of them in a row that a spin would have caught
-// (they lasted at most the bound and what the wake-up cost) it spins. Spinning: a spin that an event ends earns a
-// credit, one that ends in vain costs two, and without credit it goes back to sleep, needing twice as many short waits
-// the next time. So a loop that falls idle spins for at most five bounds, and one whose events always come just too
-// late for one bound in a thousand waits.
+// Mode kAuto has two states:
+//   - Sleeping: the loop measures its waits. A wait is short if it lasted at most the bound plus the cost of a wake-up,
+//     because a spin would have caught its event. After needed_ short waits in a row, the policy starts to spin.
+//   - Spinning: a spin that an event ends adds one credit, a spin that ends without an event takes two. When the credit
+//     falls below zero, the policy goes back to sleeping and doubles needed_, up to 1024.
+// So a loop that becomes idle spins for at most five bounds. A loop whose events always come just after the bound spins
+// once in about a thousand waits.
 #pragma once
 
 #include <algorithm>
@@ -19,21 +21,21 @@ namespace peal::detail {
 
 class SpinPolicy {
  public:
-  // 0 < bound <= kMaxSpin unless the mode is kOff.
+  // Asserts that the bound is > 0 and at most kMaxSpin, unless the mode is kOff.
   explicit SpinPolicy(Spin spin) : spin_(spin), spins_(spin.mode == Spin::Mode::kBound) {
     PEAL_ASSERT(spin.mode == Spin::Mode::kOff || (spin.bound > Duration::zero() && spin.bound <= kMaxSpin),
                 "a spin of {} ns", spin.bound.count());
   }
 
-  // Spin before the coming wait? If not, measure the wait and tell note_sleep().
+  // Returns true if the loop should spin before the next wait. If not, the loop measures the wait for note_sleep().
   bool should_spin() const { return spins_; }
   Duration bound() const { return spin_.bound; }
-  // Where the clock stands still while one polls, a simulated one, this many polls end a spin: no kernel's takes less
-  // than 50 ns.
+  // Returns the number of polls after which a spin ends, even if the clock has not reached the bound. A simulated clock
+  // does not move during polls. With a real clock this limit is not reached, since a poll takes at least 50 ns.
   int64_t max_polls() const { return spin_.bound.count() / 50 + 1; }
 
-  // A spin of some length ended: by an event, or in vain. One whose first poll found something tells nothing: the loop
-  // is busy.
+  // Records the end of a spin; `won` is true if an event or a task ended it. Must not be called for a spin whose first
+  // poll found an event: that loop is busy, and the policy learns nothing.
   void note_spin(bool won) {
     if (spin_.mode != Spin::Mode::kAuto) return;
     credit_ = std::min(credit_ + (won ? 1 : -2), kMostCredit);
@@ -43,7 +45,7 @@ class SpinPolicy {
     needed_ = std::min(needed_ * 2, kMostNeeded);
   }
 
-  // A wait without a spin lasted this long.
+  // Records how long a wait without a spin lasted.
   void note_sleep(Duration duration) {
     short_waits_ = duration <= spin_.bound + kWakeUp ? short_waits_ + 1 : 0;
     if (short_waits_ < needed_) return;
@@ -53,7 +55,7 @@ class SpinPolicy {
   }
 
  private:
-  // What a wake-up adds to a wait that an event ended.
+  // The time that a sleeping thread's wake-up adds to a wait.
   static constexpr Duration kWakeUp = std::chrono::microseconds(50);
   static constexpr int32_t kMostCredit = 8;
   static constexpr uint32_t kLeastNeeded = 4;
@@ -63,7 +65,7 @@ class SpinPolicy {
   bool spins_;
   int32_t credit_ = 0;
   uint32_t needed_ = kLeastNeeded;
-  uint32_t short_waits_ = 0;  // in a row
+  uint32_t short_waits_ = 0;  // short waits in a row
 };
 
 }  // namespace peal::detail

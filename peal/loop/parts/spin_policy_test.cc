@@ -15,9 +15,9 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 constexpr Duration kBound = microseconds(50);
-constexpr Duration kWakeUp = microseconds(30);  // of this imagined machine
+constexpr Duration kWakeUp = microseconds(30);  // the wake-up cost of the simulated machine
 
-// A loop whose events come by themselves: what it burnt, and how many of them it met awake.
+// A simulated loop whose events come at given times. It counts the time spent spinning and the events caught by a spin.
 struct Outcome {
   Duration burnt{};
   Duration passed{};
