@@ -36,7 +36,7 @@ void Mailbox::wait_until_left() const {
 }
 
 void Mailbox::swap_tasks(std::vector<Callback>& tasks) {
-  PEAL_ASSERT(tasks.empty(), "{} tasks would mix with those that wait", tasks.size());
+  PEAL_ASSERT(tasks.empty(), "swap_tasks() needs an empty vector; this one has {} tasks", tasks.size());
   // pending_ is cleared before the tasks are taken. A task posted in between is taken now; its flag then only makes the
   // loop check an empty queue once.
   pending_.exchange(false, std::memory_order_seq_cst);

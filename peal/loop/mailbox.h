@@ -35,7 +35,7 @@ class Mailbox final : public WatchedQueue {
   // `limit` must be > 0.
   Mailbox(Loop* loop, std::shared_ptr<Waker> waker, size_t limit)
       : loop_(loop), waker_(std::move(waker)), limit_(limit) {
-    PEAL_ASSERT(limit_ > 0, "a mailbox that takes {} tasks", limit_);
+    PEAL_ASSERT(limit_ > 0, "a mailbox needs a limit above 0, not {}", limit_);
   }
 
   // Queues `task` for the loop's thread. Any thread. Tasks that one thread posts run in the order of the calls. Returns

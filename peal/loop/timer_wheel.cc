@@ -146,7 +146,7 @@ uint32_t TimerWheel::allocate_slot() {
   } else {
     slot = used_;
     const auto [chunk, index] = chunk_and_index(slot);
-    PEAL_ASSERT(chunk < kChunks, "{} timers pending", size_);
+    PEAL_ASSERT(chunk < kChunks, "the wheel is full: {} timers are pending", size_);
     if (index == 0) {
       const std::size_t size = std::size_t{kFirstChunk} << chunk;
       links_[chunk] = std::make_unique_for_overwrite<Link[]>(size);

@@ -40,7 +40,8 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
 
   void stop(peal::Callback<void()> on_done) {
     assert_here();
-    PEAL_ASSERT(!stopped_ || !on_done, "the watch of fd {} is stopped twice", fd);
+    PEAL_ASSERT(!stopped_ || !on_done, "the watch of fd {} is stopped twice; only the first stop() may have an on_done",
+                fd);
     if (std::exchange(stopped_, true)) return;
     on_done_ = std::move(on_done);
     unregister();
@@ -55,7 +56,7 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
 
   void on_unwatched() override {
     const auto self = shared_from_this();
-    PEAL_ASSERT(engine_watches_ > 0, "fd {} is let go of twice", fd);
+    PEAL_ASSERT(engine_watches_ > 0, "the engine ended a watch of fd {} twice", fd);
     if (--engine_watches_ > 0) return;
     watch_ = {};
     const auto last = std::move(self_);

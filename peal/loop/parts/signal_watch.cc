@@ -150,7 +150,7 @@ bool SignalWatch::cancel(SignalId id) {
   const auto index = static_cast<size_t>(number);
   Hub& all = hub();
   const std::lock_guard lock(all.mutex);
-  PEAL_ASSERT(all.handlers[index] > 0, "signal {} is nobody's", number);
+  PEAL_ASSERT(all.handlers[index] > 0, "signal {} has no handler to cancel", number);
   if (std::ranges::find(handlers_, number, &Handler::signal_number) == handlers_.end()) wanted_ &= ~bit(number);
   if (--all.handlers[index] > 0) return true;
   ::sigaction(number, &all.before[index], nullptr);
@@ -177,7 +177,7 @@ Result<int> SignalWatch::shared_fd() {
 
 void SignalWatch::attach() {
   if (!joined_ || (watch_ && !watch_->error())) return;
-  auto failed = [](std::error_code error) { PEAL_LOG_ERROR("this loop hears of no signal: {}", error.message()); };
+  auto failed = [](std::error_code error) { PEAL_LOG_ERROR("this loop cannot handle signals: {}", error.message()); };
   const Result<int> fd = shared_fd();
   if (!fd) {
     failed(fd.error());

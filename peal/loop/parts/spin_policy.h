@@ -24,7 +24,7 @@ class SpinPolicy {
   // Asserts that the bound is > 0 and at most kMaxSpin, unless the mode is kOff.
   explicit SpinPolicy(Spin spin) : spin_(spin), spins_(spin.mode == Spin::Mode::kBound) {
     PEAL_ASSERT(spin.mode == Spin::Mode::kOff || (spin.bound > Duration::zero() && spin.bound <= kMaxSpin),
-                "a spin of {} ns", spin.bound.count());
+                "a spin of {} ns; the bound must be above 0 and at most {} ns", spin.bound.count(), kMaxSpin.count());
   }
 
   // Returns true if the loop should spin before the next wait. If not, the loop measures the wait for note_sleep().
