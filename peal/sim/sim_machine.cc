@@ -58,7 +58,11 @@ void SimMachine::set_clock(const SimClock& clock) {
 void SimMachine::when_booted(std::move_only_function<void()> task) {
   world_.between_steps([this, alive = std::weak_ptr(alive_), task = std::move(task)]() mutable {
     if (alive.expired()) return;
-    booting_ ? after_boot_.push_back(std::move(task)) : task();
+    if (booting_) {
+      after_boot_.push_back(std::move(task));
+    } else {
+      task();
+    }
   });
 }
 

@@ -17,8 +17,21 @@ struct SimWorld::Driven {
   Step step;
 };
 
-// A flag that is set as long as this lives.
-using Set = std::unique_ptr<bool, decltype([](bool* flag) { *flag = false; })>;
+namespace {
+
+// Sets a flag for as long as the guard lives.
+class FlagGuard {
+ public:
+  explicit FlagGuard(bool& flag) : flag_(flag) { flag_ = true; }
+  ~FlagGuard() { flag_ = false; }
+  FlagGuard(const FlagGuard&) = delete;
+  FlagGuard& operator=(const FlagGuard&) = delete;
+
+ private:
+  bool& flag_;
+};
+
+}  // namespace
 
 SimOptions SimOptions::hostile() {
   SimOptions options;
@@ -101,7 +114,11 @@ void SimWorld::heal() {
 }
 
 void SimWorld::between_steps(std::move_only_function<void()> task) {
-  network_->stepping ? network_->between_steps.push_back(std::move(task)) : task();
+  if (network_->stepping) {
+    network_->between_steps.push_back(std::move(task));
+  } else {
+    task();
+  }
 }
 
 void SimWorld::after(Duration delay, std::move_only_function<void()> task) {
@@ -123,7 +140,7 @@ bool SimWorld::call_between_steps() {
 // Beginning with any of them: what one does before another is chance. True if any did something.
 bool SimWorld::step_all() {
   PEAL_ASSERT(!running_, "a world of seed {} is run from inside itself", seed());
-  const Set running(&(running_ = true));
+  const FlagGuard running(running_);
   size_t done = call_between_steps() ? 1 : 0;
   std::erase_if(driven_, [](const auto& driven) { return driven.expired(); });
   if (driven_.empty()) return done > 0;
@@ -132,7 +149,7 @@ bool SimWorld::step_all() {
   for (size_t i = 0; i < count; ++i) {
     auto driven = driven_[(first + i) % count].lock();
     if (driven && driven->engine.powered()) {
-      const Set stepping(&(network_->stepping = true));
+      const FlagGuard stepping(network_->stepping);
       done += driven->step();
     }
     driven.reset();
@@ -152,7 +169,10 @@ TimePoint SimWorld::next() const {
 // Steps everybody once and, when that did nothing, lets time pass, at most until `end`.
 SimWorld::Round SimWorld::round(TimePoint end) {
   if (!failure_.empty()) return Round::kOver;
-  if (step_all()) return idle_rounds_ = 0, Round::kBusy;
+  if (step_all()) {
+    idle_rounds_ = 0;
+    return Round::kBusy;
+  }
   const TimePoint due = next();
   if (due > end || due == kNever) return Round::kOver;
   // A timer wheel may look at a deadline a few times before something fires.
@@ -180,7 +200,7 @@ void SimWorld::run_for(Duration time) {
   }
   if (!failure_.empty()) return;
   if (end != kNever) network_->advance_to(end);
-  const Set running(&(running_ = true));
+  const FlagGuard running(running_);
   call_between_steps();
 }
 

@@ -43,7 +43,8 @@ TimePoint SimHost::at(TimePoint world) const {
 TimePoint SimHost::local(TimePoint world) const { return last_ = std::max(last_, at(world)); }
 
 TimePoint SimHost::world(TimePoint local_time) const {
-  if (local_time == kNever || local_time <= base_) return local_time == kNever ? kNever : since_;
+  if (local_time == kNever) return kNever;
+  if (local_time <= base_) return since_;
   const double passed = static_cast<double>((local_time - base_).count()) / rate_;
   if (passed > static_cast<double>(kLongest.count())) return kNever;
   TimePoint when = later(since_, rate_ == 1 ? local_time - base_ : Duration(std::llround(passed)));

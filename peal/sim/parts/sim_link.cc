@@ -58,7 +58,11 @@ void SimEnd::travel(size_t bytes, Act act) {
     if (from->link_.broken || from->lost_) return;
     if (from->held_.empty() && from->way_is_open()) return from->reach(packet);
     from->held_.push_back(std::move(packet));
-    from->repeats() ? from->await_acknowledgement() : from->lose_held();
+    if (from->repeats()) {
+      from->await_acknowledgement();
+    } else {
+      from->lose_held();
+    }
   });
 }
 

@@ -220,7 +220,11 @@ std::shared_ptr<SimEnd> SimNetwork::connect(const SocketAddress& to, const Conne
 void SimNetwork::send_knock(Knock knock, Duration in) {
   after(in, [this, knock = std::move(knock)] {
     if (!knock.client->powered()) return;
-    knock.answer == SimEnd::kConnecting ? deliver_connect_request(knock) : deliver_connect_answer(knock);
+    if (knock.answer == SimEnd::kConnecting) {
+      deliver_connect_request(knock);
+    } else {
+      deliver_connect_answer(knock);
+    }
   });
 }
 
@@ -248,7 +252,8 @@ void SimNetwork::deliver_connect_request(Knock knock) {
   const std::shared_ptr<SimListener> listener = listener_for(to, client->host.get());
   if (listener == nullptr) return answer(to.unix_path().empty() ? ECONNREFUSED : ENOENT);
   if (listener->waiting.size() > static_cast<size_t>(std::max(listener->options.backlog, 0))) {
-    return to.is_unix() ? answer(EAGAIN) : knock_again(std::move(knock));
+    if (to.is_unix()) return answer(EAGAIN);
+    return knock_again(std::move(knock));
   }
   SimEnd& server = client->other();
   server.local = client->peer;

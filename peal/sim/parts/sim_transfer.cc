@@ -19,7 +19,11 @@ void SimEngine::serve_stream(uint32_t slot) {
   if (stream.queued() > 0 || stream.wants_fin || stream.reports || stream.detaching) make_dirty(stream, slot);
   flush_all();
   if (streams_.find(slot, generation) == nullptr) return;
-  stream.receiving ? read_turn(slot) : look_for_end(stream);
+  if (stream.receiving) {
+    read_turn(slot);
+  } else {
+    look_for_end(stream);
+  }
 }
 
 // True when the stream can be served on.
@@ -30,7 +34,8 @@ bool SimEngine::finish_connect(Stream& stream) {
   if (error != 0) {
     stream.input_over = true;
     stream.output_over = true;
-    stream.receiving = stream.wants_fin = false;
+    stream.receiving = false;
+    stream.wants_fin = false;
     drop_output(stream);
   }
   network_->trace("connected", stream.end->id(), static_cast<uint64_t>(error));
@@ -62,7 +67,10 @@ void SimEngine::read_turn(uint32_t slot) {
       continue;
     }
     const std::string_view waiting = stream.end->readable();
-    if (waiting.empty()) return stream.end->input_ended() ? end_input(stream) : void();
+    if (waiting.empty()) {
+      if (stream.end->input_ended()) end_input(stream);
+      return;
+    }
     if (put_off(stream)) return;
     if (taken >= kReceiveTurnBytes) return list(streams_, Kind::kStream, slot);
     size_t size = std::min(waiting.size(), taken < kLargeBlockBytes ? size_t{kLargeBlockBytes} : kMostReceiveBytes);
@@ -123,7 +131,8 @@ void SimEngine::receive(StreamId id, bool on) {
 
 size_t SimEngine::send(StreamId id, Buffer&& bytes) {
   Stream* stream = find(id);
-  if (stream == nullptr || stream->output_over || bytes.empty()) return stream == nullptr ? 0 : stream->memory_bytes;
+  if (stream == nullptr) return 0;
+  if (stream->output_over || bytes.empty()) return stream->memory_bytes;
   stream->memory_bytes += bytes.size();
   if (stream->out.empty() || stream->out.back().file.file) stream->out.emplace_back();
   stream->out.back().bytes.append(std::move(bytes));
@@ -152,7 +161,8 @@ void SimEngine::report_sent(StreamId id) {
 void SimEngine::shutdown_send(StreamId id) {
   Stream* stream = find(id);
   if (stream == nullptr || stream->output_over) return;
-  stream->output_over = stream->wants_fin = true;
+  stream->output_over = true;
+  stream->wants_fin = true;
   make_dirty(*stream, id.slot);
 }
 
