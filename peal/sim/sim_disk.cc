@@ -12,19 +12,19 @@ namespace peal {
 SimDisk::SimDisk(std::shared_ptr<detail::SimNetwork> network, const SocketAddress& machine)
     : network_(std::move(network)), machine_(machine) {}
 
-bool SimDisk::fails(std::string_view name) const {
+bool SimDisk::draws_error(std::string_view name) const {
   return network_->strikes(SimFaultKind::kDiskError, {}, machine_, name);
 }
 
 Result<SimDisk::Files::iterator> SimDisk::find(std::string_view name) {
-  if (refuses(name)) return fail(EIO);
+  if (cannot_write(name)) return fail(EIO);
   const auto found = files_.find(name);
   if (found == files_.end()) return fail(ENOENT);
   return found;
 }
 
 Result<std::string> SimDisk::read(std::string_view name) const {
-  if (fails(name)) return fail(EIO);
+  if (draws_error(name)) return fail(EIO);
   const auto found = files_.find(name);
   if (found == files_.end()) return fail(ENOENT);
   return found->second.bytes;
@@ -38,7 +38,7 @@ uint64_t SimDisk::used_bytes() const {
 
 // The file, made if need be, when the disk has room for so much in place of the old.
 Result<SimDisk::File*> SimDisk::make_room(std::string_view name, uint64_t old_bytes, uint64_t new_bytes) {
-  if (refuses(name)) return fail(EIO);
+  if (cannot_write(name)) return fail(EIO);
   if (new_bytes > old_bytes && used_bytes() - old_bytes + new_bytes > capacity_bytes_) return fail(ENOSPC);
   return &files_[std::string(name)];
 }
@@ -90,16 +90,16 @@ std::vector<std::string> SimDisk::list() const {
   return {names.begin(), names.end()};
 }
 
-void SimDisk::settle_after_crash() {
+void SimDisk::lose_unsynced() {
   for (auto& [name, file] : files_) {
     if (file.before || file.synced_bytes < file.bytes.size()) {
       const size_t front = file.before ? 0 : file.synced_bytes;
       const auto lose = network_->draw(SimFaultKind::kLoseUnsynced, {}, machine_, name);
       const auto tear = network_->draw(SimFaultKind::kTearUnsynced, {}, machine_, name);
-      if (network_->takes(lose)) {
+      if (network_->strikes(lose)) {
         file.bytes = file.before ? std::move(*file.before) : file.bytes.substr(0, front);
-      } else if (file.bytes.size() > front && network_->takes(tear)) {
-        file.bytes.resize(front + network_->more(SimFaultKind::kTearUnsynced, file.bytes.size() - front));
+      } else if (file.bytes.size() > front && network_->strikes(tear)) {
+        file.bytes.resize(front + network_->random_for(SimFaultKind::kTearUnsynced, file.bytes.size() - front));
       }
     }
     file.before.reset();

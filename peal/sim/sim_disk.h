@@ -64,11 +64,11 @@ class SimDisk {
   };
   using Files = std::map<std::string, File, std::less<>>;
 
-  bool fails(std::string_view name) const;
-  bool refuses(std::string_view name) const { return !powered_ || fails(name); }
+  bool draws_error(std::string_view name) const;
+  bool cannot_write(std::string_view name) const { return !powered_ || draws_error(name); }
   Result<Files::iterator> find(std::string_view name);
   Result<File*> make_room(std::string_view name, uint64_t old_bytes, uint64_t new_bytes);
-  void settle_after_crash();
+  void lose_unsynced();
 
   const std::shared_ptr<detail::SimNetwork> network_;
   const SocketAddress machine_;

@@ -55,7 +55,7 @@ void SimMachine::set_clock(const SimClock& clock) {
   host_->set_clock(world_.now(), clock.ahead, clock.rate);
 }
 
-void SimMachine::when_booted(std::move_only_function<void()> task) {
+void SimMachine::call_after_boot(std::move_only_function<void()> task) {
   world_.between_steps([this, alive = std::weak_ptr(alive_), task = std::move(task)]() mutable {
     if (alive.expired()) return;
     if (booting_) {
@@ -67,13 +67,13 @@ void SimMachine::when_booted(std::move_only_function<void()> task) {
 }
 
 void SimMachine::crash(Disk disk) {
-  when_booted([this, disk] {
+  call_after_boot([this, disk] {
     if (host_->on) power_off(disk);
   });
 }
 
 void SimMachine::restart() {
-  when_booted([this] {
+  call_after_boot([this] {
     if (!host_->on) power_on();
   });
 }
@@ -97,9 +97,9 @@ void SimMachine::power_on() {
 void SimMachine::power_off(Disk disk) {
   world_.network_->trace("crashes", name_);
   host_->on = false;
-  world_.network_->look_at_ways();
+  world_.network_->recheck_links();
   if (disk == Disk::kLost) disk_.files_.clear();
-  disk_.settle_after_crash();
+  disk_.lose_unsynced();
   disk_.powered_ = false;
   program_.reset();
 }

@@ -74,7 +74,7 @@ class SimMachine {
 
  private:
   // Outside of the world's steps, and not while `boot` is at work.
-  void when_booted(std::move_only_function<void()> task);
+  void call_after_boot(std::move_only_function<void()> task);
   void power_on();
   void power_off(Disk disk);
 

@@ -91,7 +91,7 @@ SimOptions& SimWorld::link(std::string_view from, std::string_view to) {
 void SimWorld::cut(std::string_view from, std::string_view to) {
   network_->hosts.path(detail::parse_ip(from), detail::parse_ip(to)).cut = true;
   network_->trace("cut", fmt::format("{} -> {}", from, to));
-  network_->look_at_ways();
+  network_->recheck_links();
 }
 
 void SimWorld::partition(const std::vector<std::string>& some, const std::vector<std::string>& others) {
@@ -158,7 +158,7 @@ bool SimWorld::step_all() {
   return done > 0;
 }
 
-TimePoint SimWorld::next() const {
+TimePoint SimWorld::next_due() const {
   TimePoint next = network_->next_due();
   for (const auto& driven : driven_) {
     if (auto living = driven.lock()) next = std::min(next, living->engine.asked_until());
@@ -167,13 +167,13 @@ TimePoint SimWorld::next() const {
 }
 
 // Steps everybody once and, when that did nothing, lets time pass, at most until `end`.
-SimWorld::Round SimWorld::round(TimePoint end) {
+SimWorld::Round SimWorld::run_round(TimePoint end) {
   if (!failure_.empty()) return Round::kOver;
   if (step_all()) {
     idle_rounds_ = 0;
     return Round::kBusy;
   }
-  const TimePoint due = next();
+  const TimePoint due = next_due();
   if (due > end || due == kNever) return Round::kOver;
   // A timer wheel may look at a deadline a few times before something fires.
   constexpr int kMostIdleRounds = 1000;
@@ -187,8 +187,8 @@ SimWorld::Round SimWorld::round(TimePoint end) {
 bool SimWorld::run_until(const std::function<bool()>& done, Duration limit) {
   const TimePoint end = later(now(), limit);
   while (!done()) {
-    if (round(end) != Round::kOver && now() <= end) continue;
-    if (failure_.empty() && next() != kNever) network_->advance_to(end);
+    if (run_round(end) != Round::kOver && now() <= end) continue;
+    if (failure_.empty() && next_due() != kNever) network_->advance_to(end);
     return done() && failure_.empty();
   }
   return failure_.empty();
@@ -196,7 +196,7 @@ bool SimWorld::run_until(const std::function<bool()>& done, Duration limit) {
 
 void SimWorld::run_for(Duration time) {
   const TimePoint end = later(now(), time);
-  while (round(end) != Round::kOver) {
+  while (run_round(end) != Round::kOver) {
   }
   if (!failure_.empty()) return;
   if (end != kNever) network_->advance_to(end);
@@ -207,7 +207,7 @@ void SimWorld::run_for(Duration time) {
 bool SimWorld::run_until_idle(Duration limit) {
   const TimePoint end = later(now(), limit);
   while (now() <= end) {
-    if (round(end) == Round::kOver) return failure_.empty() && next() == kNever;
+    if (run_round(end) == Round::kOver) return failure_.empty() && next_due() == kNever;
   }
   return false;
 }

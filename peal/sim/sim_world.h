@@ -107,10 +107,10 @@ class SimWorld {
   struct Driven;
 
   enum class Round : uint8_t { kBusy, kQuiet, kOver };
-  Round round(TimePoint end);
+  Round run_round(TimePoint end);
   bool step_all();
   bool call_between_steps();
-  TimePoint next() const;
+  TimePoint next_due() const;
 
   std::shared_ptr<detail::SimNetwork> network_;
   std::vector<std::weak_ptr<Driven>> driven_;

@@ -67,7 +67,7 @@ void SimEngine::serve_datagrams(uint32_t slot) {
     datagrams->events->on_datagram(from, bytes);
     flush_all();
   }
-  list(datagrams_, Kind::kDatagrams, slot);
+  mark_ready(datagrams_, Kind::kDatagrams, slot);
 }
 
 }  // namespace peal::detail

@@ -31,7 +31,7 @@ Result<void> SimEngine::open() {
 
 void SimEngine::shut() {
   if (!open_) return;
-  flush_for_good();
+  flush_before_shut();
   shutting_ = true;
   // A last completion may connect or adopt once more; what it made is closed in the next round.
   constexpr int kMostRounds = 1000;
@@ -80,7 +80,7 @@ void SimEngine::accept(ListenerId id, AcceptEvents& events) {
   listener->events = &events;
   listener->socket->owner = this;
   listener->socket->slot = id.slot;
-  list(listeners_, Kind::kListener, id.slot);
+  mark_ready(listeners_, Kind::kListener, id.slot);
 }
 
 // Clients whose handshake was done before the stop are still delivered.
@@ -126,7 +126,7 @@ void SimEngine::serve_listener(uint32_t slot) {
     listener->events->on_accepted(LooseStream(std::make_unique<SimLooseStream>(network_, std::move(end))));
     flush_all();
   }
-  list(listeners_, Kind::kListener, slot);
+  mark_ready(listeners_, Kind::kListener, slot);
 }
 
 // As listener_set.h has it.
@@ -148,7 +148,7 @@ void SimEngine::pause_accepting(uint32_t slot) {
   network_->after(listener.pause, [this, slot, generation = listener.generation, alive = std::weak_ptr(alive_)] {
     if (alive.expired() || listeners_.find(slot, generation) == nullptr) return;
     listeners_[slot].paused = false;
-    list(listeners_, Kind::kListener, slot);
+    mark_ready(listeners_, Kind::kListener, slot);
   });
 }
 
@@ -242,7 +242,7 @@ void SimEngine::unwatch(WatchId id) {
 }
 
 // Asleep it also hears of wake(). EINTR is a look that found nothing.
-void SimEngine::look_at_watches(bool sleep) {
+void SimEngine::poll_watches(bool sleep) {
   if (watched_ == 0 && !sleep) return;
   std::vector<pollfd> fds{{.fd = waker_->fd(), .events = POLLIN, .revents = 0}};
   std::vector<WatchId> ids{WatchId{}};
@@ -266,9 +266,9 @@ void SimEngine::look_at_watches(bool sleep) {
 
 void SimEngine::slot_ready(Kind kind, uint32_t slot) {
   switch (kind) {
-    case Kind::kStream: return list(streams_, kind, slot);
-    case Kind::kListener: return list(listeners_, kind, slot);
-    case Kind::kDatagrams: return list(datagrams_, kind, slot);
+    case Kind::kStream: return mark_ready(streams_, kind, slot);
+    case Kind::kListener: return mark_ready(listeners_, kind, slot);
+    case Kind::kDatagrams: return mark_ready(datagrams_, kind, slot);
   }
 }
 
@@ -299,9 +299,9 @@ void SimEngine::serve_ready() {
 }
 
 void SimEngine::deliver_last_completions() {
-  for (auto& farewell : std::exchange(last_completions_, {})) {
+  for (auto& completion : std::exchange(last_completions_, {})) {
     ++stats_.events;
-    farewell();
+    completion();
   }
 }
 
@@ -314,7 +314,7 @@ void SimEngine::turn() {
   run_before_wait();
   flush_all();
   network_->run_due();
-  look_at_watches(false);
+  poll_watches(false);
   if (waker_->woken()) {
     waker_->drain();
     ++stats_.wakeups;
@@ -331,7 +331,7 @@ bool SimEngine::pass_time(TimePoint deadline) {
   if (has_work() || waker_->woken()) return true;
   const TimePoint next = std::min(network_->next_due(), deadline);
   if (next == kNever) {
-    look_at_watches(true);
+    poll_watches(true);
   } else {
     network_->advance_to(next);
   }

@@ -100,8 +100,8 @@ class SimEngine final : public Engine, private SimOwner {
     bool reports = false;
     bool detaching = false;
     bool listed = false;
-    bool dirty = false;      // has output to flush
-    bool gone_told = false;  // since it is paused
+    bool dirty = false;          // has output to flush
+    bool gone_reported = false;  // since it is paused
 
     size_t queued() const { return memory_bytes + file_bytes; }
   };
@@ -139,7 +139,7 @@ class SimEngine final : public Engine, private SimOwner {
 
   void slot_ready(Kind kind, uint32_t slot) override;
   template <class Table>
-  void list(Table& table, Kind kind, uint32_t slot) {
+  void mark_ready(Table& table, Kind kind, uint32_t slot) {
     auto& object = table[slot];
     if (object.generation == 0 || std::exchange(object.listed, true)) return;
     ready_.push_back({kind, slot, object.generation});
@@ -160,7 +160,7 @@ class SimEngine final : public Engine, private SimOwner {
   }
   void run_before_wait();
   bool pass_time(TimePoint deadline);
-  void look_at_watches(bool sleep);
+  void poll_watches(bool sleep);
   void serve_ready();
   void serve_stream(uint32_t slot);
   void serve_listener(uint32_t slot);
@@ -171,17 +171,17 @@ class SimEngine final : public Engine, private SimOwner {
   bool finish_connect(Stream& stream);
   void read_turn(uint32_t slot);
   void end_input(Stream& stream);
-  void look_for_end(Stream& stream);
+  void report_gone(Stream& stream);
   void call_received(Stream& stream, Buffer& bytes);
   void make_dirty(Stream& stream, uint32_t slot);
   void flush_all();
-  void flush_for_good();
+  void flush_before_shut();
   void flush(uint32_t slot);
   int write_out(Stream& stream, bool& progress);
   std::string gather(Stream& stream, size_t most, int& error);
   void drop_output(Stream& stream);
   // What goes wrong before an operation is even tried. True: it is to be left for later.
-  bool put_off(Stream& stream);
+  bool meets_io_fault(Stream& stream);
 
   const std::shared_ptr<SimNetwork> network_;
   const std::shared_ptr<const SimHost> host_;

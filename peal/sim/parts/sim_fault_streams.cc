@@ -67,7 +67,7 @@ std::list<SimFault>::iterator SimFaultPlan::planned_for(const SimFault& chance) 
   return waiting.end();
 }
 
-void SimFaultPlan::take(const SimFault& fault) {
+void SimFaultPlan::record(const SimFault& fault) {
   if (decides_) waiting_.at(static_cast<size_t>(fault.kind)).erase(planned_for(fault));
   struck.push_back(fault);
 }
@@ -84,12 +84,12 @@ bool SimFaultStreams::draw(SimFault& chance, const SimOptions& options) {
   return static_cast<double>(stream.state % kResolution) < probability * kResolution;
 }
 
-void SimFaultStreams::take(SimStats& stats, const SimFault& fault) {
-  if (plan_ != nullptr) plan_->take(fault);
+void SimFaultStreams::record(SimStats& stats, const SimFault& fault) {
+  if (plan_ != nullptr) plan_->record(fault);
   ++(stats.*trait_of(fault.kind).count);
 }
 
-uint64_t SimFaultStreams::more(SimFaultKind kind, uint64_t bound) {
+uint64_t SimFaultStreams::random_for(SimFaultKind kind, uint64_t bound) {
   uint64_t& state = streams_.at(static_cast<size_t>(kind)).state;
   state += kSplitMixStep;
   return split_mix(state) % bound;

@@ -30,7 +30,7 @@ class SimFaultPlan {
   bool wants(const SimFault& chance) {
     return planned_for(chance) != waiting_.at(static_cast<size_t>(chance.kind)).end();
   }
-  void take(const SimFault& fault);
+  void record(const SimFault& fault);
 
   std::vector<SimFault> struck;
 
@@ -51,9 +51,9 @@ class SimFaultStreams {
   // chance at all, so that faults left off do not change the rest.
   bool draw(SimFault& chance, const SimOptions& options);
   // It happens: it is counted in `stats`, and noted.
-  void take(SimStats& stats, const SimFault& fault);
+  void record(SimStats& stats, const SimFault& fault);
   // More about the last chance of this kind: from 0 to `bound` - 1; `bound` > 0.
-  uint64_t more(SimFaultKind kind, uint64_t bound);
+  uint64_t random_for(SimFaultKind kind, uint64_t bound);
 
  private:
   struct Stream {

@@ -25,14 +25,14 @@ void SimEnd::set_receive_buffer(uint32_t bytes) {
   receive_bytes_ = bytes != 0 ? bytes : link_.network.options.receive_buffer_bytes;
 }
 
-void SimEnd::notify() {
+void SimEnd::notify_owner() {
   if (owner_ == nullptr) return;
   SimNetwork& network = link_.network;
   if (!network.strikes(SimFaultKind::kLate, peer, local)) return owner_->slot_ready(SimOwner::Kind::kStream, slot_);
-  notify_later(SimFaultKind::kLate);
+  notify_owner_later(SimFaultKind::kLate);
 }
 
-void SimEnd::notify_later(SimFaultKind because) {
+void SimEnd::notify_owner_later(SimFaultKind because) {
   link_.network.after(link_.network.lateness(because, link_.network.options.late_by), [end = self()] {
     if (end->owner_ != nullptr) end->owner_->slot_ready(SimOwner::Kind::kStream, end->slot_);
   });
@@ -48,98 +48,99 @@ size_t SimEnd::unacknowledged() const {
   return std::max(in_flight_, outstanding_ > taken_in ? outstanding_ - taken_in : 0);
 }
 
-bool SimEnd::way_is_open() const { return !link_.vanished && !link_.network.hosts.is_cut(local, peer); }
+bool SimEnd::path_is_open() const { return !link_.vanished && !link_.network.hosts.is_cut(local, peer); }
 
-void SimEnd::travel(size_t bytes, Act act) {
+void SimEnd::send_packet(size_t bytes, Act act) {
   if (!powered()) return;
   SimNetwork& network = link_.network;
   last_arrival_ = std::max(last_arrival_, later(network.now(), network.travel_time(local, peer)));
   network.at(last_arrival_, [from = self(), packet = Packet{bytes, std::move(act)}]() mutable {
     if (from->link_.broken || from->lost_) return;
-    if (from->held_.empty() && from->way_is_open()) return from->reach(packet);
+    if (from->held_.empty() && from->path_is_open()) return from->deliver(packet);
     from->held_.push_back(std::move(packet));
-    if (from->repeats()) {
-      from->await_acknowledgement();
+    if (from->may_retransmit()) {
+      from->start_retransmit();
     } else {
-      from->lose_held();
+      from->drop_held();
     }
   });
 }
 
-void SimEnd::reach(Packet& packet) {
-  unheard_ = true;
-  unheard_bytes_ += packet.bytes;
+void SimEnd::deliver(Packet& packet) {
+  unacked_ = true;
+  unacked_bytes_ += packet.bytes;
   if (other().powered()) packet.act(&other());
-  look_for_acknowledgement();
+  request_acknowledgement();
 }
 
 // A machine that was started anew knows nothing of the connection, and says so (RFC 9293 3.5.1).
-void SimEnd::look_for_acknowledgement() {
-  if (other().powered() && other().way_is_open()) return hear();
+void SimEnd::request_acknowledgement() {
+  if (other().powered() && other().path_is_open()) return take_acknowledgement();
   if (!other().powered()) {
     SimNetwork& network = link_.network;
     network.after(network.travel_time(peer, local), [end = self()] {
-      if (end->other().way_is_open()) end->reset_arrives();
+      if (end->other().path_is_open()) end->reset_arrives();
     });
   }
-  await_acknowledgement();
+  start_retransmit();
 }
 
-void SimEnd::hear() {
-  unheard_ = false;
-  in_flight_ -= std::exchange(unheard_bytes_, 0);
-  const size_t window = std::exchange(unheard_window_, 0);
+void SimEnd::take_acknowledgement() {
+  unacked_ = false;
+  in_flight_ -= std::exchange(unacked_bytes_, 0);
+  const size_t window = std::exchange(unacked_window_, 0);
   outstanding_ -= window;
   if (held_.empty()) {  // what waits from now on, waits anew
-    again_after_ = {};
-    ++timer_;
+    retransmit_in_ = {};
+    ++timer_number_;
   }
-  look_at_way();
-  if (window > 0) notify();
+  retransmit_if_waiting();
+  if (window > 0) notify_owner();
 }
 
-bool SimEnd::probes() const {
-  return outstanding_ > other().receive_bytes_ && !(way_is_open() && other().way_is_open() && other().powered());
+bool SimEnd::must_probe_window() const {
+  return outstanding_ > other().receive_bytes_ && !(path_is_open() && other().path_is_open() && other().powered());
 }
 
-void SimEnd::lose_held() {
+void SimEnd::drop_held() {
   lost_ = lost_ || !held_.empty();
   held_.clear();
 }
 
-void SimEnd::await_acknowledgement() {
+void SimEnd::start_retransmit() {
   constexpr Duration kFirst = std::chrono::milliseconds(200);  // TCP_RTO_MIN of Linux
-  if (again_after_ > Duration::zero()) return;
+  if (retransmit_in_ > Duration::zero()) return;
   SimNetwork& network = link_.network;
   give_up_ = later(network.now(), network.options_for(local, peer).give_up);
-  again_after_ = kFirst;
-  try_again_later();
+  retransmit_in_ = kFirst;
+  schedule_retransmit();
 }
 
-void SimEnd::try_again_later() {
-  link_.network.at(std::min(later(link_.network.now(), again_after_), give_up_), [end = self(), timer = timer_] {
-    if (timer == end->timer_) end->try_again();
-  });
+void SimEnd::schedule_retransmit() {
+  link_.network.at(std::min(later(link_.network.now(), retransmit_in_), give_up_),
+                   [end = self(), timer = timer_number_] {
+                     if (timer == end->timer_number_) end->retransmit();
+                   });
 }
 
-void SimEnd::try_again() {
+void SimEnd::retransmit() {
   constexpr Duration kLongest = std::chrono::seconds(120);  // TCP_RTO_MAX of Linux
   SimNetwork& network = link_.network;
-  if (!repeats()) lose_held();
-  if (repeats() && way_is_open()) {
-    for (Packet& packet : std::exchange(held_, {})) reach(packet);
-    look_for_acknowledgement();
+  if (!may_retransmit()) drop_held();
+  if (may_retransmit() && path_is_open()) {
+    for (Packet& packet : std::exchange(held_, {})) deliver(packet);
+    request_acknowledgement();
   }
-  if (!waits() || !repeats()) {
-    again_after_ = {};
+  if (!awaits_acknowledgement() || !may_retransmit()) {
+    retransmit_in_ = {};
     return;
   }
   if (network.now() >= give_up_) {
-    lose_held();
+    drop_held();
     return fail(ETIMEDOUT);
   }
-  again_after_ = std::min(again_after_ * 2, kLongest);
-  try_again_later();
+  retransmit_in_ = std::min(retransmit_in_ * 2, kLongest);
+  schedule_retransmit();
 }
 
 void SimEnd::write(std::string bytes) {
@@ -153,37 +154,37 @@ void SimEnd::write(std::string bytes) {
   ++network.stats.packets;
   const SimNetwork::Drawn reset = network.draw(SimFaultKind::kReset, local, peer);
   const SimNetwork::Drawn vanish = network.draw(SimFaultKind::kVanish, local, peer);
-  const bool heard = way_is_open() && other().way_is_open() && other().powered();
-  if (heard && network.takes(reset)) {
+  const bool heard = path_is_open() && other().path_is_open() && other().powered();
+  if (heard && network.strikes(reset)) {
     network.trace("meets a reset", id(), 0);
     link_.broken = true;
     network.after(network.travel_time(peer, local), [end = self()] { end->fail(ECONNRESET); });
     network.after(network.travel_time(local, peer), [end = other().self()] { end->fail(ECONNRESET); });
     return;
   }
-  if (!link_.vanished && network.takes(vanish)) {
+  if (!link_.vanished && network.strikes(vanish)) {
     network.trace("vanishes", id(), 0);
     link_.vanished = true;
-    other().look_at_way();
+    other().retransmit_if_waiting();
   }
   const size_t size = bytes.size();
-  travel(size, [bytes = std::move(bytes)](SimEnd* to) { to->arrive(bytes); });
+  send_packet(size, [bytes = std::move(bytes)](SimEnd* to) { to->arrive(bytes); });
 }
 
 void SimEnd::send_fin() {
   if (std::exchange(fin_sent_, true) || error_ != 0 || !powered()) return;
   link_.network.trace("sends fin", id(), 0);
-  travel(0, [](SimEnd* to) {
+  send_packet(0, [](SimEnd* to) {
     if (to->aborted_ || to->error_ != 0) return to->send_reset();
     to->fin_arrived_ = true;
-    to->notify();
+    to->notify_owner();
   });
 }
 
 void SimEnd::arrive(const std::string& bytes) {
   if (closed_ || error_ != 0) return send_reset();  // nobody reads it any more: RFC 9293 3.10.7.1
   arrived_.append(bytes);
-  notify();
+  notify_owner();
 }
 
 void SimEnd::send_reset() {
@@ -191,7 +192,7 @@ void SimEnd::send_reset() {
   SimNetwork& network = link_.network;
   last_arrival_ = std::max(last_arrival_, later(network.now(), network.travel_time(local, peer)));
   network.at(last_arrival_, [from = self()] {
-    if (!from->link_.broken && from->way_is_open()) from->other().reset_arrives();
+    if (!from->link_.broken && from->path_is_open()) from->other().reset_arrives();
   });
 }
 
@@ -212,9 +213,9 @@ void SimEnd::consume(size_t bytes) {
   SimNetwork& network = link_.network;
   network.after(network.travel_time(local, peer), [from = other().self(), bytes] {
     if (from->link_.broken || !from->other().powered()) return;
-    from->unheard_window_ += bytes;
-    if (from->other().way_is_open()) return from->hear();
-    if (from->room() == 0) from->await_acknowledgement();
+    from->unacked_window_ += bytes;
+    if (from->other().path_is_open()) return from->take_acknowledgement();
+    if (from->room() == 0) from->start_retransmit();
   });
 }
 
@@ -236,7 +237,7 @@ void SimEnd::fail(int error) {
   if (closed_ || error_ != 0) return;
   link_.network.trace("fails", id(), static_cast<uint64_t>(error));
   error_ = error;
-  notify();
+  notify_owner();
 }
 
 }  // namespace peal::detail

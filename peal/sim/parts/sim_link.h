@@ -56,9 +56,9 @@ class SimEnd {
   void set_send_buffer(uint32_t bytes);
   void set_receive_buffer(uint32_t bytes);
   // Tells the owner, now or, by chance, late.
-  void notify();
+  void notify_owner();
   // Tells it a little later: what an operation that was cut short waits for.
-  void notify_later(SimFaultKind because);
+  void notify_owner_later(SimFaultKind because);
 
   // How many bytes write() takes now.
   size_t room() const;
@@ -80,12 +80,12 @@ class SimEnd {
   // False: its machine was switched off, and nothing of it is sent any more.
   bool powered() const { return !host || host->on; }
   // What this end sends now, gets through.
-  bool way_is_open() const;
+  bool path_is_open() const;
   // The connection ends for this end with an errno.
   void fail(int error);
   // Something may wait for what does not come.
-  void look_at_way() {
-    if (waits() && repeats()) await_acknowledgement();
+  void retransmit_if_waiting() {
+    if (awaits_acknowledgement() && may_retransmit()) start_retransmit();
   }
 
  private:
@@ -99,20 +99,22 @@ class SimEnd {
   void reset_arrives();
   // Not repeated.
   void send_reset();
-  void travel(size_t bytes, Act act);
-  void reach(Packet& packet);
+  void send_packet(size_t bytes, Act act);
+  void deliver(Packet& packet);
   // The other end's acknowledgement, with its window.
-  void hear();
-  void look_for_acknowledgement();
-  bool repeats() const;
+  void take_acknowledgement();
+  void request_acknowledgement();
+  bool may_retransmit() const;
   // The other end has no room, and could not tell when it has: this one asks for it (RFC 9293 3.8.6.1).
-  bool probes() const;
-  bool waits() const { return !held_.empty() || unheard_ || (unheard_window_ > 0 && room() == 0) || probes(); }
-  void await_acknowledgement();
-  void try_again_later();
-  void try_again();
+  bool must_probe_window() const;
+  bool awaits_acknowledgement() const {
+    return !held_.empty() || unacked_ || (unacked_window_ > 0 && room() == 0) || must_probe_window();
+  }
+  void start_retransmit();
+  void schedule_retransmit();
+  void retransmit();
   // What is left will not be sent again; so nothing arrives that was sent after it.
-  void lose_held();
+  void drop_held();
 
   SimLink& link_;
   SimOwner* owner_ = nullptr;
@@ -131,12 +133,12 @@ class SimEnd {
   bool aborted_ = false;      // gone, with nothing more to say
   std::vector<Packet> held_;  // did not get through
   bool lost_ = false;         // something of what this end sent, for good
-  bool unheard_ = false;      // something got through, but not its acknowledgement
-  size_t unheard_bytes_ = 0;
-  size_t unheard_window_ = 0;
+  bool unacked_ = false;      // something got through, but not its acknowledgement
+  size_t unacked_bytes_ = 0;
+  size_t unacked_window_ = 0;
   TimePoint give_up_{};
-  Duration again_after_{};  // > 0: a timer runs
-  uint64_t timer_ = 0;      // which; those before it mean nothing any more
+  Duration retransmit_in_{};   // > 0: a timer runs
+  uint64_t timer_number_ = 0;  // which; those before it mean nothing any more
 };
 
 struct SimLink : std::enable_shared_from_this<SimLink> {
@@ -152,7 +154,7 @@ struct SimLink : std::enable_shared_from_this<SimLink> {
 
 inline SimEnd& SimEnd::other() const { return link_.ends[this == link_.ends.data() ? 1 : 0]; }
 inline std::shared_ptr<SimEnd> SimEnd::self() { return {link_.shared_from_this(), this}; }
-inline bool SimEnd::repeats() const { return !link_.broken && error_ == 0 && !aborted_ && powered(); }
+inline bool SimEnd::may_retransmit() const { return !link_.broken && error_ == 0 && !aborted_ && powered(); }
 inline uint64_t SimEnd::id() const { return link_.id * 2 + (this == link_.ends.data() ? 0 : 1); }
 
 }  // namespace peal::detail

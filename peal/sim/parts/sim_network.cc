@@ -27,7 +27,7 @@ uint32_t ipv4_of(const SocketAddress& address) {
 }
 
 // TEST-NET-1, RFC 5737.
-bool is_nobodys(const SocketAddress& address) { return ipv4_of(address) >> 8 == 0xC00002; }
+bool is_test_net(const SocketAddress& address) { return ipv4_of(address) >> 8 == 0xC00002; }
 // Broadcast and multicast (RFC 1112) addresses take no streams.
 bool takes_no_stream(const SocketAddress& address) { return ipv4_of(address) >= 0xE0000000; }
 
@@ -90,12 +90,12 @@ SimNetwork::Drawn SimNetwork::draw(SimFaultKind kind, const SocketAddress& from,
 
 Duration SimNetwork::lateness(SimFaultKind because, Duration most) {
   if (most <= Duration::zero()) return {};
-  return Duration(static_cast<int64_t>(faults_.more(because, static_cast<uint64_t>(most.count()) + 1)));
+  return Duration(static_cast<int64_t>(faults_.random_for(because, static_cast<uint64_t>(most.count()) + 1)));
 }
 
-void SimNetwork::look_at_ways() {
+void SimNetwork::recheck_links() {
   for (const auto& [id, link] : links) {
-    for (SimEnd& end : link->ends) end.look_at_way();
+    for (SimEnd& end : link->ends) end.retransmit_if_waiting();
   }
 }
 
@@ -128,7 +128,7 @@ uint16_t SimNetwork::free_port(const SocketAddress& address) {
 
 int SimNetwork::listen(const std::shared_ptr<SimListener>& listener) {
   if (!listener->address.is_set()) return EAFNOSUPPORT;
-  if (is_nobodys(listener->address) || takes_no_stream(listener->address)) return EADDRNOTAVAIL;
+  if (is_test_net(listener->address) || takes_no_stream(listener->address)) return EADDRNOTAVAIL;
   if (int error = check_host(listener->host.get(), listener->address); error != 0) return error;
   if (strikes(SimFaultKind::kNoFd, {}, listener->address)) return EMFILE;
   if (listener->address.is_ip() && listener->address.port() == 0) {
@@ -147,7 +147,7 @@ int SimNetwork::listen(const std::shared_ptr<SimListener>& listener) {
 
 // The most exact ones win, as in the kernel; several that share an address take turns by chance.
 std::shared_ptr<SimListener> SimNetwork::listener_for(const SocketAddress& to, const SimHost* sender) {
-  const SimHost* host = taker(to, sender);
+  const SimHost* host = receiving_host(to, sender);
   std::vector<std::shared_ptr<SimListener>> exact;
   std::vector<std::shared_ptr<SimListener>> wild;
   for (const auto& listener : listeners_) {
@@ -183,7 +183,7 @@ std::shared_ptr<SimEnd> SimNetwork::connect(const SocketAddress& to, const Conne
   auto fails = [&](int error, Duration in) {
     after(in, [client, error] {
       client->connected = error;
-      client->notify();
+      client->notify_owner();
     });
   };
   const SocketAddress& from = client->local;
@@ -192,11 +192,11 @@ std::shared_ptr<SimEnd> SimNetwork::connect(const SocketAddress& to, const Conne
   const Drawn unreachable = draw(SimFaultKind::kUnreachable, from, to);
   const Drawn swallow = draw(SimFaultKind::kSwallow, from, to);
   const bool heard = !hosts.is_cut(from, to) && !hosts.is_cut(to, from);
-  if (takes(no_fd)) {
+  if (strikes(no_fd)) {
     fails(EMFILE, {});
   } else if (!to.is_set()) {
     fails(EAFNOSUPPORT, {});
-  } else if (is_nobodys(from) && how.source.is_set()) {
+  } else if (is_test_net(from) && how.source.is_set()) {
     fails(EADDRNOTAVAIL, {});
   } else if (takes_no_stream(to) || from.family() != to.family() || !client->powered()) {
     fails(ENETUNREACH, {});
@@ -204,56 +204,56 @@ std::shared_ptr<SimEnd> SimNetwork::connect(const SocketAddress& to, const Conne
     fails(error, {});
   } else if (client->host && is_local(from) && !is_local(to)) {
     fails(EINVAL, {});
-  } else if (heard && takes(refuse)) {
+  } else if (heard && strikes(refuse)) {
     fails(ECONNREFUSED, sum_of(travel_time(from, to), travel_time(to, from)));
-  } else if (takes(unreachable)) {
+  } else if (strikes(unreachable)) {
     fails(EHOSTUNREACH, sum_of(travel_time(from, to), travel_time(to, from)));
-  } else if (is_nobodys(to) || takes(swallow)) {
+  } else if (is_test_net(to) || strikes(swallow)) {
     fails(ETIMEDOUT, options_for(from, to).connect_give_up);
   } else {
     constexpr Duration kFirst = std::chrono::seconds(1);  // RFC 6298 2.1
-    send_knock({client, later(now_, options_for(from, to).connect_give_up), kFirst}, travel_time(from, to));
+    send_attempt({client, later(now_, options_for(from, to).connect_give_up), kFirst}, travel_time(from, to));
   }
   return client;
 }
 
-void SimNetwork::send_knock(Knock knock, Duration in) {
-  after(in, [this, knock = std::move(knock)] {
-    if (!knock.client->powered()) return;
-    if (knock.answer == SimEnd::kConnecting) {
-      deliver_connect_request(knock);
+void SimNetwork::send_attempt(ConnectAttempt attempt, Duration in) {
+  after(in, [this, attempt = std::move(attempt)] {
+    if (!attempt.client->powered()) return;
+    if (attempt.answer == SimEnd::kConnecting) {
+      deliver_connect_request(attempt);
     } else {
-      deliver_connect_answer(knock);
+      deliver_connect_answer(attempt);
     }
   });
 }
 
-void SimNetwork::knock_again(Knock knock) {
-  if (now_ >= knock.give_up) {
-    knock.client->connected = ETIMEDOUT;
-    return knock.client->notify();
+void SimNetwork::retry_attempt(ConnectAttempt attempt) {
+  if (now_ >= attempt.give_up) {
+    attempt.client->connected = ETIMEDOUT;
+    return attempt.client->notify_owner();
   }
-  const Duration in = std::min(knock.again_after, knock.give_up - now_);
-  knock.again_after = sum_of(knock.again_after, knock.again_after);
-  knock.again = knock.answer == 0;
-  send_knock(std::move(knock), in);
+  const Duration in = std::min(attempt.retry_in, attempt.give_up - now_);
+  attempt.retry_in = sum_of(attempt.retry_in, attempt.retry_in);
+  attempt.is_repeated = attempt.answer == 0;
+  send_attempt(std::move(attempt), in);
 }
 
-void SimNetwork::deliver_connect_request(Knock knock) {
-  const std::shared_ptr<SimEnd> client = knock.client;
+void SimNetwork::deliver_connect_request(ConnectAttempt attempt) {
+  const std::shared_ptr<SimEnd> client = attempt.client;
   const SocketAddress& to = client->peer;
   if (client->closed()) return;
   auto answer = [&](int error) {
     trace("is answered", client->id(), static_cast<uint64_t>(error));
-    knock.answer = error;
-    send_knock(std::move(knock), travel_time(to, client->local));
+    attempt.answer = error;
+    send_attempt(std::move(attempt), travel_time(to, client->local));
   };
-  if (hosts.is_cut(client->local, to) || hosts.is_cut(to, client->local)) return knock_again(std::move(knock));
+  if (hosts.is_cut(client->local, to) || hosts.is_cut(to, client->local)) return retry_attempt(std::move(attempt));
   const std::shared_ptr<SimListener> listener = listener_for(to, client->host.get());
   if (listener == nullptr) return answer(to.unix_path().empty() ? ECONNREFUSED : ENOENT);
   if (listener->waiting.size() > static_cast<size_t>(std::max(listener->options.backlog, 0))) {
     if (to.is_unix()) return answer(EAGAIN);
-    return knock_again(std::move(knock));
+    return retry_attempt(std::move(attempt));
   }
   SimEnd& server = client->other();
   server.local = client->peer;
@@ -265,19 +265,19 @@ void SimNetwork::deliver_connect_request(Knock knock) {
   answer(0);
 }
 
-void SimNetwork::deliver_connect_answer(const Knock& knock) {
-  SimEnd& client = *knock.client;
+void SimNetwork::deliver_connect_answer(const ConnectAttempt& attempt) {
+  SimEnd& client = *attempt.client;
   // What was under way when the other machine lost its power still arrives, but is not sent again.
-  const bool dead = knock.again && knock.answer == 0 && !client.other().powered();
-  if (hosts.is_cut(client.peer, client.local) || (dead && !client.way_is_open())) return knock_again(knock);
-  client.connected = dead ? ECONNREFUSED : knock.answer;
-  if (knock.answer == 0 && client.closed()) return client.other().fail(ECONNRESET);
-  client.notify();
+  const bool dead = attempt.is_repeated && attempt.answer == 0 && !client.other().powered();
+  if (hosts.is_cut(client.peer, client.local) || (dead && !client.path_is_open())) return retry_attempt(attempt);
+  client.connected = dead ? ECONNREFUSED : attempt.answer;
+  if (attempt.answer == 0 && client.closed()) return client.other().fail(ECONNRESET);
+  client.notify_owner();
 }
 
 int SimNetwork::bind(const std::shared_ptr<SimDatagrams>& socket) {
   if (!socket->address.is_set()) return EAFNOSUPPORT;
-  if (is_nobodys(socket->address)) return EADDRNOTAVAIL;
+  if (is_test_net(socket->address)) return EADDRNOTAVAIL;
   if (int error = check_host(socket->host.get(), socket->address); error != 0) return error;
   if (strikes(SimFaultKind::kNoFd, {}, socket->address)) return EMFILE;
   if (socket->address.is_ip() && socket->address.port() == 0) socket->address.set_port(free_port(socket->address));
@@ -302,27 +302,27 @@ int SimNetwork::send_datagram(const SimDatagrams& from, const SocketAddress& to,
   if (from.host && is_local(source) && !is_local(to)) return EINVAL;
   trace("sends datagram", from.address.is_ip() ? from.address.port() : 0, bytes.size());
   ++stats.datagrams;
-  if (is_nobodys(to)) ++stats.datagrams_lost;
+  if (is_test_net(to)) ++stats.datagrams_lost;
   const Drawn lose = draw(SimFaultKind::kLoseDatagram, source, to);
   const Drawn twice = draw(SimFaultKind::kDoubleDatagram, source, to);
   const Drawn overtaken = draw(SimFaultKind::kOvertakenDatagram, source, to);
-  if (is_nobodys(to) || takes(lose)) return 0;
-  for (int copies = takes(twice) ? 2 : 1; copies > 0; --copies) {
+  if (is_test_net(to) || strikes(lose)) return 0;
+  for (int copies = strikes(twice) ? 2 : 1; copies > 0; --copies) {
     Duration on_its_way = travel_time(source, to);
-    if (copies == 1 && takes(overtaken)) {
+    if (copies == 1 && strikes(overtaken)) {
       on_its_way = sum_of(on_its_way, lateness(SimFaultKind::kOvertakenDatagram, options_for(source, to).late_by));
     }
     after(on_its_way, [this, host = from.host, source, to, copy = std::string(bytes)] {
-      deliver(taker(to, host.get()), source, to, copy);
+      deliver(receiving_host(to, host.get()), source, to, copy);
     });
   }
   return 0;
 }
 
-void SimNetwork::deliver(const SimHost* taker, const SocketAddress& from, const SocketAddress& to,
+void SimNetwork::deliver(const SimHost* host, const SocketAddress& from, const SocketAddress& to,
                          const std::string& bytes) {
   auto found = std::ranges::find_if(
-      datagrams_, [&](const auto& each) { return each->host.get() == taker && covers(each->address, to, false); });
+      datagrams_, [&](const auto& each) { return each->host.get() == host && covers(each->address, to, false); });
   if (found == datagrams_.end() || hosts.is_cut(from, to)) {
     ++stats.datagrams_lost;
     return;

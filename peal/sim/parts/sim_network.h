@@ -63,17 +63,17 @@ class SimNetwork {
   Duration random_up_to(Duration most);
   // By chance. What goes wrong is on its way `from`, `to`; or, `from` being unset, happens at `to`.
   bool strikes(SimFaultKind kind, const SocketAddress& from, const SocketAddress& to, std::string_view file = {}) {
-    return takes(draw(kind, from, to, file));
+    return strikes(draw(kind, from, to, file));
   }
   // The same in two steps, where several kinds ask of one occasion: all draw first, and whose answer is used, takes.
   using Drawn = std::optional<SimFault>;
   Drawn draw(SimFaultKind kind, const SocketAddress& from, const SocketAddress& to, std::string_view file = {});
-  bool takes(const Drawn& drawn) {
-    if (drawn) faults_.take(stats, *drawn);
+  bool strikes(const Drawn& drawn) {
+    if (drawn) faults_.record(stats, *drawn);
     return drawn.has_value();
   }
-  // As SimFaultStreams::more().
-  uint64_t more(SimFaultKind kind, uint64_t bound) { return faults_.more(kind, bound); }
+  // As SimFaultStreams::random_for().
+  uint64_t random_for(SimFaultKind kind, uint64_t bound) { return faults_.random_for(kind, bound); }
   // At most `most`, SimOptions::late_by, as the last chance of this kind has it.
   Duration lateness(SimFaultKind because, Duration most);
 
@@ -93,7 +93,7 @@ class SimNetwork {
   }
 
   // A way was cut, or a machine is off: who waits for room learns it by asking for it.
-  void look_at_ways();
+  void recheck_links();
 
   // An errno, or 0. The address gets its port.
   int listen(const std::shared_ptr<SimListener>& listener);
@@ -125,23 +125,23 @@ class SimNetwork {
   uint16_t free_port(const SocketAddress& address);
   std::shared_ptr<SimListener> listener_for(const SocketAddress& to, const SimHost* sender);
   // A client's request to connect, on its way; or back, answered with an errno or 0.
-  struct Knock {
+  struct ConnectAttempt {
     std::shared_ptr<SimEnd> client;
     TimePoint give_up;
-    Duration again_after;
+    Duration retry_in;
     int answer = SimEnd::kConnecting;
-    bool again = false;  // the answer is sent again
+    bool is_repeated = false;  // the answer is sent again
   };
-  void send_knock(Knock knock, Duration in);
+  void send_attempt(ConnectAttempt attempt, Duration in);
   // It got lost, and is repeated.
-  void knock_again(Knock knock);
-  void deliver_connect_request(Knock knock);
-  void deliver_connect_answer(const Knock& knock);
+  void retry_attempt(ConnectAttempt attempt);
+  void deliver_connect_request(ConnectAttempt attempt);
+  void deliver_connect_answer(const ConnectAttempt& attempt);
   // Whose machine takes what `sender` sends `to`.
-  const SimHost* taker(const SocketAddress& to, const SimHost* sender) const {
+  const SimHost* receiving_host(const SocketAddress& to, const SimHost* sender) const {
     return is_local(to) ? sender : hosts.at(to);
   }
-  void deliver(const SimHost* taker, const SocketAddress& from, const SocketAddress& to, const std::string& bytes);
+  void deliver(const SimHost* host, const SocketAddress& from, const SocketAddress& to, const std::string& bytes);
 
   const uint64_t seed_;
   uint64_t random_state_;

@@ -22,7 +22,7 @@ void SimEngine::serve_stream(uint32_t slot) {
   if (stream.receiving) {
     read_turn(slot);
   } else {
-    look_for_end(stream);
+    report_gone(stream);
   }
 }
 
@@ -45,14 +45,14 @@ bool SimEngine::finish_connect(Stream& stream) {
   return stream.generation == generation;
 }
 
-bool SimEngine::put_off(Stream& stream) {
+bool SimEngine::meets_io_fault(Stream& stream) {
   SimNetwork& network = *network_;
   const SocketAddress& local = stream.end->local;
   constexpr int kMostInterruptions = 100;
   for (int i = 0; i < kMostInterruptions && network.strikes(SimFaultKind::kInterrupted, {}, local); ++i) {
   }
   if (!network.strikes(SimFaultKind::kAgain, {}, local)) return false;
-  stream.end->notify_later(SimFaultKind::kAgain);
+  stream.end->notify_owner_later(SimFaultKind::kAgain);
   return true;
 }
 
@@ -71,11 +71,11 @@ void SimEngine::read_turn(uint32_t slot) {
       if (stream.end->input_ended()) end_input(stream);
       return;
     }
-    if (put_off(stream)) return;
-    if (taken >= kReceiveTurnBytes) return list(streams_, Kind::kStream, slot);
+    if (meets_io_fault(stream)) return;
+    if (taken >= kReceiveTurnBytes) return mark_ready(streams_, Kind::kStream, slot);
     size_t size = std::min(waiting.size(), taken < kLargeBlockBytes ? size_t{kLargeBlockBytes} : kMostReceiveBytes);
     const bool cut_short = size > 1 && network.strikes(SimFaultKind::kShortRead, stream.end->peer, stream.end->local);
-    if (cut_short) size = 1 + network.more(SimFaultKind::kShortRead, size - 1);
+    if (cut_short) size = 1 + network.random_for(SimFaultKind::kShortRead, size - 1);
     Buffer bytes;
     for (size_t done = 0; done < size; done += kLargeBlockBytes) {
       const std::string_view part = waiting.substr(done, std::min<size_t>(size - done, kLargeBlockBytes));
@@ -89,7 +89,7 @@ void SimEngine::read_turn(uint32_t slot) {
     ++stats_.receives;
     stats_.received_bytes += size;
     call_received(stream, bytes);
-    if (cut_short && stream.generation == generation) return list(streams_, Kind::kStream, slot);
+    if (cut_short && stream.generation == generation) return mark_ready(streams_, Kind::kStream, slot);
   }
 }
 
@@ -103,7 +103,7 @@ void SimEngine::end_input(Stream& stream) {
   stream.input_over = true;
   stream.receiving = false;
   const int error = stream.end->error();
-  stream.gone_told = error != 0;
+  stream.gone_reported = error != 0;
   network_->trace("ends", stream.end->id(), static_cast<uint64_t>(error));
   ++stats_.events;
   stream.events->on_receive_end(error == 0 ? std::error_code{} : errno_code(error));
@@ -111,9 +111,9 @@ void SimEngine::end_input(Stream& stream) {
 }
 
 // Of what nobody receives from.
-void SimEngine::look_for_end(Stream& stream) {
+void SimEngine::report_gone(Stream& stream) {
   const int error = stream.end->error();
-  if (error == 0 || stream.queued() > 0 || std::exchange(stream.gone_told, true)) return;
+  if (error == 0 || stream.queued() > 0 || std::exchange(stream.gone_reported, true)) return;
   const bool unread = !stream.early.empty() || !stream.end->readable().empty();
   ++stats_.events;
   stream.events->on_gone(unread ? std::error_code{} : errno_code(error));
@@ -124,9 +124,9 @@ void SimEngine::receive(StreamId id, bool on) {
   Stream* stream = find(id);
   if (stream == nullptr || stream->detaching) return;
   const bool was_on = std::exchange(stream->receiving, on && !stream->input_over);
-  if (was_on && !stream->receiving) stream->gone_told = false;
-  const bool gone = stream->end->error() != 0 && !stream->gone_told;
-  if (stream->receiving || gone) list(streams_, Kind::kStream, id.slot);
+  if (was_on && !stream->receiving) stream->gone_reported = false;
+  const bool gone = stream->end->error() != 0 && !stream->gone_reported;
+  if (stream->receiving || gone) mark_ready(streams_, Kind::kStream, id.slot);
 }
 
 size_t SimEngine::send(StreamId id, Buffer&& bytes) {
@@ -206,7 +206,7 @@ void SimEngine::flush_all() {
 }
 
 // What was sent before the end goes out, whatever a turn's budget is and however short the writes.
-void SimEngine::flush_for_good() {
+void SimEngine::flush_before_shut() {
   constexpr int kMostTurns = 1000;
   run_before_wait();
   flush_all();
@@ -252,16 +252,16 @@ int SimEngine::write_out(Stream& stream, bool& progress) {
   SimNetwork& network = *network_;
   if (stream.queued() == 0) return 0;
   if (stream.end->error() != 0) return stream.end->error();
-  if (stream.end->room() == 0 || put_off(stream)) return 0;
+  if (stream.end->room() == 0 || meets_io_fault(stream)) return 0;
   size_t most = std::min(stream.end->room(), stream.queued());
   if (stream.file_bytes > 0 && most > bulk_budget_) {
-    list(streams_, Kind::kStream, stream.slot);  // the rest, in the next turn
+    mark_ready(streams_, Kind::kStream, stream.slot);  // the rest, in the next turn
     most = bulk_budget_;
     if (most == 0) return 0;
   }
   if (most > 1 && network.strikes(SimFaultKind::kShortWrite, stream.end->local, stream.end->peer)) {
-    most = 1 + network.more(SimFaultKind::kShortWrite, most - 1);
-    stream.end->notify_later(SimFaultKind::kShortWrite);
+    most = 1 + network.random_for(SimFaultKind::kShortWrite, most - 1);
+    stream.end->notify_owner_later(SimFaultKind::kShortWrite);
   }
   int error = 0;
   const uint64_t file_bytes = stats_.file_bytes;
