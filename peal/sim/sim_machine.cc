@@ -48,7 +48,7 @@ TimePoint SimMachine::now() const { return host_->local(world_.now()); }
 
 void SimMachine::set_clock(const SimClock& clock) {
   if (!(clock.rate > 0 && clock.rate <= 1000) || clock.ahead > kMostAhead || clock.ahead < -kMostAhead) {
-    throw std::invalid_argument("a clock that does not go, or is too far from the world's");
+    throw std::invalid_argument("SimClock: `rate` must be > 0 and at most 1000, `ahead` within five years");
   }
   world_.network_->trace("sets its clock", name_);
   clock_ = clock;

@@ -57,7 +57,7 @@ std::unique_ptr<Engine> SimWorld::make_engine() { return std::make_unique<detail
 std::shared_ptr<void> SimWorld::drive(Engine& engine, Step step) {
   auto* own = dynamic_cast<detail::SimEngine*>(&engine);
   PEAL_ASSERT(own != nullptr && &own->network() == network_.get() && !network_->stepping,
-              "a world of seed {} drives what waits with no engine of its own, or is told to inside a step", seed());
+              "drive() of the world of seed {} got an engine of another world, or was called inside a step", seed());
   auto driven = std::make_shared<Driven>(Driven{*own, std::move(step)});
   driven_.push_back(driven);
   return driven;
@@ -178,7 +178,7 @@ SimWorld::Round SimWorld::run_round(TimePoint end) {
   // A timer wheel may look at a deadline a few times before something fires.
   constexpr int kMostIdleRounds = 1000;
   idle_rounds_ = due > now() ? 0 : idle_rounds_ + 1;
-  PEAL_ASSERT(idle_rounds_ < kMostIdleRounds, "{} rounds in which something was due and nobody did anything",
+  PEAL_ASSERT(idle_rounds_ < kMostIdleRounds, "{} rounds in which something was due and no loop did anything",
               idle_rounds_);
   network_->advance_to(due);
   return Round::kQuiet;
