@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SimDisk: the disk of a SimMachine: whole files by name, and what a crash leaves of them. The world's thread; owned by
-// its machine, whose crashes it survives.
+// SimDisk: the simulated disk of a SimMachine. It stores whole files by name, and a crash of the machine may damage
+// them. It is used on the world's thread and owned by its machine. It survives the crashes of the machine.
 //
-// Names are durable at once, and rename() is atomic; contents are durable once they are synced. What was not synced is
-// kept, lost or torn by a crash, each file for itself, as SimOptions and the seed have it. Everything is done in no
-// time. A program that is to run on real disks, too, reaches either through an interface of its own.
+// File names are durable at once and rename() is atomic. Contents are durable only after sync(). For each file, a crash
+// keeps, loses or tears the bytes that were not synced; SimOptions gives the probabilities and the seed decides. A call
+// takes no simulated time. A program that also runs on a real disk needs an interface of its own over both.
 #pragma once
 
 #include <cstdint>
@@ -25,33 +25,35 @@ namespace detail {
 class SimNetwork;
 }
 
-// Any of them may fail with EIO, by chance; then nothing was done. Without power there is only read() and list(), for
-// tests, and whatever changes something fails with EIO.
+// Each call that returns a Result may fail with EIO, with probability SimOptions::disk_error; then it has changed
+// nothing. While the machine has no power, every call that changes a file fails with EIO. A test may still call read()
+// and list() then.
 class SimDisk {
  public:
-  // Made by its machine.
+  // Makes the empty disk of a machine. Only SimMachine calls this.
   SimDisk(std::shared_ptr<detail::SimNetwork> network, const SocketAddress& machine);
   SimDisk(const SimDisk&) = delete;
   SimDisk& operator=(const SimDisk&) = delete;
 
-  // What was written last, synced or not. ENOENT.
+  // Returns the current contents of a file, synced or not. ENOENT: there is no such file.
   Result<std::string> read(std::string_view name) const;
-  // The whole file anew. ENOSPC: nothing was written.
+  // Replaces the whole contents of a file, or makes it. ENOSPC: the disk is full, and nothing was written.
   Result<void> write(std::string_view name, std::string_view bytes);
-  // Makes the file, if there is none. ENOSPC: nothing was written.
+  // Appends to a file, or makes it. ENOSPC: the disk is full, and nothing was written.
   Result<void> append(std::string_view name, std::string_view bytes);
-  // What the file has now outlives a crash. ENOENT.
+  // Makes the current contents of a file survive a crash. ENOENT: there is no such file.
   Result<void> sync(std::string_view name);
-  // Instead of what is called `to`, if there is such a file. Syncs nothing: a file that was not synced may be found
-  // empty under its new name. ENOENT.
+  // Renames a file, and replaces the file named `to` if there is one. Syncs nothing: after a crash, a file that was not
+  // synced may be empty under its new name. ENOENT: there is no file `from`.
   Result<void> rename(std::string_view from, std::string_view to);
-  // ENOENT.
+  // Removes a file. ENOENT: there is no such file.
   Result<void> remove(std::string_view name);
-  // In alphabetical order. Never fails.
+  // Returns the names of all files in alphabetical order. Never fails.
   std::vector<std::string> list() const;
 
-  // Of all files together; no limit at first.
+  // Limits the bytes of all files together. A new disk has no limit.
   void set_capacity(uint64_t bytes) { capacity_bytes_ = bytes; }
+  // Returns the bytes of all files together.
   uint64_t used_bytes() const;
 
  private:
@@ -59,8 +61,8 @@ class SimDisk {
 
   struct File {
     std::string bytes;
-    size_t synced_bytes = 0;            // of those, at the front
-    std::optional<std::string> before;  // was synced, and is overwritten by `bytes`
+    size_t synced_bytes = 0;            // how many bytes at the front of `bytes` are synced
+    std::optional<std::string> before;  // the synced contents, if write() has replaced them since
   };
   using Files = std::map<std::string, File, std::less<>>;
 
@@ -68,6 +70,7 @@ class SimDisk {
   bool cannot_write(std::string_view name) const { return !powered_ || draws_error(name); }
   Result<Files::iterator> find(std::string_view name);
   Result<File*> make_room(std::string_view name, uint64_t old_bytes, uint64_t new_bytes);
+  // Does to every file what the crash does: keeps, loses or tears the bytes that are not synced.
   void lose_unsynced();
 
   const std::shared_ptr<detail::SimNetwork> network_;

@@ -57,7 +57,7 @@ TEST(SimDisk, crash_keeps_what_was_synced_and_any_front_of_the_rest) {
     machine.crash();
     found.insert(machine.disk.read("log").value());
     machine.crash();
-    found.insert(machine.disk.read("log").value());  // what is there after a crash stays
+    found.insert(machine.disk.read("log").value());  // the contents after a crash are durable
   }
   EXPECT_EQ(found, (std::set<std::string>{"safe.", "safe.x", "safe.xy", "safe.xyz"}));
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SimFault: one thing that went wrong in a SimWorld. Each kind has a stream of chances of its own, and all kinds that
-// one occasion may meet are drawn before any is looked at: so whether one strikes renumbers none of the other kinds',
-// unless the program then does something else.
+// SimFault: one fault that struck in a SimWorld, such as a reset or a lost datagram.
+//
+// A chance is a moment at which a fault of one kind may strike, for example each packet for kReset. The chances of each
+// kind are numbered on their own. If one operation is a chance for several kinds, the world draws for all of them
+// before it looks at a result. So leaving one fault out does not renumber the chances of other kinds, unless the
+// program reacts to it differently.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +17,7 @@
 
 namespace peal {
 
-// As SimOptions has them.
+// The kinds of faults. SimOptions has one probability for each kind, with an explanation.
 enum class SimFaultKind : uint8_t {
   kShortRead,
   kShortWrite,
@@ -36,18 +39,22 @@ enum class SimFaultKind : uint8_t {
 };
 inline constexpr size_t kSimFaultKinds = 17;
 
-// "reset", "short read", ...
+// Returns the name of a kind for people: "reset", "short read", ...
 std::string_view sim_fault_name(SimFaultKind kind);
 
 struct SimFault {
   SimFaultKind kind;
-  uint64_t nth;        // of its kind's chances, from 0; most chances do not strike
-  Duration at;         // since the world began
-  SocketAddress from;  // what it struck travelled so, or was to; unset: it happened at `to`
-  SocketAddress to;
-  std::string file = {};  // of the disk of the machine `to`
+  uint64_t nth;  // the number of the chance at which it struck, counted per kind from 0
+  Duration at;   // the world's time when it struck, since the world began
 
-  // "reset of 10.0.0.2:32768 -> 10.0.0.1:7 at 00:01.204000"
+  // The packet, datagram or connect that it struck was on its way from `from` to `to`. If `from` is unset, the fault
+  // happened at the host `to`.
+  SocketAddress from;
+  SocketAddress to;
+
+  std::string file = {};  // the file that a disk fault struck, on the machine `to`
+
+  // Returns a line for people: "reset of 10.0.0.2:32768 -> 10.0.0.1:7 at 00:01.204000".
   std::string text() const;
 };
 

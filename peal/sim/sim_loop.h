@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SimLoop: a Loop that a SimWorld turns, of a machine or of none. The world's thread; made and destroyed outside of its
-// steps.
+// SimLoop: a Loop whose turns a SimWorld runs. It belongs to a SimMachine, or to no machine. It is used on the world's
+// thread, and made and destroyed outside of the world's steps.
 //
-// Between two steps whoever has the loop may touch it and everything on it, as before run(): servers are made,
-// connections looked at, and posts and handles wait for the next step.
+// Between two steps, the test may use the loop and all objects on it, as it may before Loop::run(). For example it
+// makes servers and inspects connections. Posted tasks wait for the next step.
 #pragma once
 
 #include <memory>
@@ -18,9 +18,10 @@ namespace peal {
 
 class SimLoop {
  public:
+  // Makes a loop of no machine, or of `machine`, and begins it.
   explicit SimLoop(SimWorld& world) : SimLoop(world, world.make_engine()) {}
   explicit SimLoop(SimMachine& machine) : SimLoop(machine.world(), machine.make_engine()) {}
-  // As after stop(): see Loop.
+  // Ends the loop as Loop::run() does after stop().
   ~SimLoop() {
     driven_.reset();
     loop_.end();

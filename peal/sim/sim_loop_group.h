@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SimLoopGroup: several loops that a SimWorld turns, for servers on several loops: what takes a LoopGroup takes this
-// one's. The world's thread; made and destroyed outside of its steps.
+// SimLoopGroup: several loops whose turns a SimWorld runs, for tests of servers on several loops. *group is a
+// LoopGroup, which such a server takes. The group is used on the world's thread, and made and destroyed outside of the
+// world's steps.
 //
-// In the step of one of them the others are as another thread's: they are posted to, reached by handles and never
-// touched, and nothing waits for them. Which steps before which is chance. Between steps whoever has the group may
-// touch all of it.
+// Inside a step of one loop, the other loops count as loops of another thread. Code may post tasks to them and use
+// handles to their objects, but must not touch them or wait for them. Chance decides the order in which the loops step.
+// Between steps, the test may use all of the loops.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,7 @@ namespace peal {
 
 class SimLoopGroup {
  public:
-  // `count` > 0.
+  // Makes `count` loops of no machine, or of `machine`, and begins them. Asserts that `count` is > 0.
   SimLoopGroup(SimWorld& world, size_t count) { make(world, world, count); }
   SimLoopGroup(SimMachine& machine, size_t count) { make(machine.world(), machine, count); }
   SimLoopGroup(const SimLoopGroup&) = delete;
@@ -45,7 +46,8 @@ class SimLoopGroup {
   }
 
   std::unique_ptr<LoopGroup> group_;
-  std::vector<std::shared_ptr<void>> driven_;  // ends before the loops
+  std::vector<std::shared_ptr<void>>
+      driven_;  // declared last, so that the world stops stepping before the loops are destroyed
 };
 
 }  // namespace peal

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SimMachine: a machine in a SimWorld: an address, a clock and a disk of its own, and programs that a power cut ends.
+// SimMachine: a machine in a SimWorld. It has an IP address, a clock and a disk of its own, and runs a program that a
+// power cut ends.
 //
 //   SimMachine server(world, "10.0.0.1", [](SimMachine& machine) {
 //     return std::make_shared<KeyValueService>(machine);   // makes its SimLoop, its servers; reads machine.disk()
@@ -7,10 +8,12 @@
 //   client_loop->after(seconds(2), [&] { server.crash(); });
 //   client_loop->after(seconds(5), [&] { server.restart(); });
 //
-// What a machine's loops connect from is its address, they bind to it, to any or to loopback, and loopback and unix
-// addresses are its own. A loop of no machine has the address of whoever it talks to: where there are machines, whoever
-// is to reach them, or to be cut off from them, is on one. The world's thread; dies before its world, outside of its
-// steps.
+// The loops of a machine connect from its address. They may bind to its address, to the wildcard address or to
+// loopback. Every machine has its own loopback and unix addresses. A loop of no machine has the same address as the
+// peer it talks to. So a client that shall reach a machine over the network, or be cut off from it, has to run on a
+// machine too.
+//
+// A machine is used on the world's thread. It must be destroyed before its world, and outside of the world's steps.
 #pragma once
 
 #include <cstdint>
@@ -32,54 +35,63 @@ namespace detail {
 struct SimHost;
 }
 
-// Of a machine, against the world's. It goes on, however it is set: one that is set back stands still meanwhile.
+// How a machine's clock differs from the world's clock. A machine's clock never goes back: if it is set back, it stands
+// still until the new setting has caught up.
 struct SimClock {
-  Duration ahead = {};  // when it is set; may be negative; at most five years either way
-  double rate = 1;      // > 0, <= 1000: seconds of the machine in one of the world
+  Duration ahead = {};  // how far it is ahead of the world's clock when it is set; from -5 years to 5 years
+  double rate = 1;      // seconds of the machine per second of the world; > 0 and at most 1000
 };
 
 class SimMachine {
  public:
-  // What runs on a machine: destroyed with it and in a crash.
+  // The object that runs on a machine. The machine destroys it in a crash and in its own destructor.
   using Program = std::shared_ptr<void>;
+  // A function that starts the machine's program and returns it.
   using Boot = std::function<Program(SimMachine&)>;
 
-  // `boot` is called now and in each restart(), outside of the world's steps; none: what runs here is made by others.
-  // In a restart() while the world is run it cannot run the world itself. std::invalid_argument: `ip` is no IP address.
+  // Makes a machine that has power, and calls `boot`. Each restart() calls `boot` again, outside of the world's steps.
+  // In a restart() while the world runs, `boot` must not run the world; that asserts. With an empty `boot`, the test
+  // makes the machine's loops itself. Throws std::invalid_argument if `ip` is not an IP address.
   SimMachine(SimWorld& world, std::string_view ip, Boot boot = {});
-  // Its program ends as it does in life: its connections are closed. Without power, its address stays silent.
+  // Destroys the program. Its connections are closed and the peers notice that, as if the program had exited. If the
+  // machine has no power, its address stays silent for ever: packets to it get lost without an answer.
   ~SimMachine();
   SimMachine(const SimMachine&) = delete;
   SimMachine& operator=(const SimMachine&) = delete;
 
   SimWorld& world() const { return world_; }
   SocketAddress address(uint16_t port) const;
-  // As SimWorld::make_engine(), for a loop of this machine. SimLoop and SimLoopGroup do this.
+  // Makes an engine for one loop of this machine, like SimWorld::make_engine(). SimLoop and SimLoopGroup call this.
   std::unique_ptr<Engine> make_engine();
   SimDisk& disk() { return disk_; }
-  // What its loops see as now().
+  // Returns the time of the machine's clock, which its loops return as now().
   TimePoint now() const;
-  // At any time. std::invalid_argument: it is not within the limits above.
+  // Sets the machine's clock. May be called at any time. Throws std::invalid_argument if `clock` is not within the
+  // limits of SimClock.
   void set_clock(const SimClock& clock);
 
-  // The power fails: nothing of this machine is sent any more, no FIN and no RST, and what is sent to it gets lost.
-  // Then its program is destroyed, which reaches nobody; loops that others made here are not stepped any more. Inside a
-  // step or in `boot`, all of this happens after it.
-  enum class Disk : uint8_t { kKept, kLost };  // kKept: as SimDisk has it; kLost: it comes back empty
+  // The effect of a crash on the disk. kKept: files stay, but bytes that were not synced may be lost, see SimDisk.
+  // kLost: the disk is empty after the crash.
+  enum class Disk : uint8_t { kKept, kLost };
+  // Cuts the power. From then on the machine sends nothing, not even a FIN or RST, and packets to it get lost. Then its
+  // program is destroyed, and the peers do not notice. Loops that the test made on this machine take no further steps.
+  // If crash() is called inside a step or in `boot`, it takes effect after the step or `boot`. Does nothing if the
+  // machine has no power.
   void crash(Disk disk = Disk::kKept);
-  // The power comes back, and `boot` is called. Who still believes in a connection of before meets a reset. Inside a
-  // step or in `boot`, after it.
+  // Restores the power and calls `boot`. A peer that still uses a connection from before the crash gets a reset. If
+  // restart() is called inside a step or in `boot`, it takes effect after that. Does nothing if the machine has power.
   void restart();
+  // True if the machine has power.
   bool is_on() const;
 
  private:
-  // Outside of the world's steps, and not while `boot` is at work.
+  // Calls `task` outside of the world's steps and not during `boot`: now, or as soon as both are over.
   void call_after_boot(std::move_only_function<void()> task);
   void power_on();
   void power_off(Disk disk);
 
   SimWorld& world_;
-  const std::string name_;  // its address
+  const std::string name_;  // the machine's address, as the constructor got it
   const SocketAddress ip_;
   const Boot boot_;
   SimClock clock_;
@@ -88,7 +100,7 @@ class SimMachine {
   Program program_;
   bool booting_ = false;
   std::vector<std::move_only_function<void()>> after_boot_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // asked by what is left for after a step
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // postponed tasks hold a weak_ptr to see if this lives
 };
 
 }  // namespace peal

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SimOptions: how a SimWorld's network is, and what goes wrong in it how often; SimStats: how often it did.
+// SimOptions: the properties of a SimWorld's network and the probabilities of its faults. SimStats: counts of the
+// traffic and of the faults that struck.
 #pragma once
 
 #include <chrono>
@@ -9,44 +10,56 @@
 
 namespace peal {
 
-// Probabilities are from 0 to 1.
+// Every double is the probability of a fault, from 0 to 1.
 struct SimOptions {
-  Duration latency = std::chrono::microseconds(20);  // of everything that is sent; > 0, or time would stand still
-  Duration jitter = {};                              // up to this much more; never against a stream's order
-  uint32_t send_buffer_bytes = 64 * 1024;            // unless SocketOptions tell; with the peer's receive buffer it
-  uint32_t receive_buffer_bytes = 64 * 1024;         // bounds what is sent and not yet read
-  Duration give_up = std::chrono::seconds(924);  // ETIMEDOUT for who hears no acknowledgement (tcp(7), tcp_retries2)
-  Duration connect_give_up = std::chrono::seconds(127);  // the same for connecting (tcp(7), tcp_syn_retries)
+  // The travel time of everything that is sent; must be > 0, or time would stand still.
+  Duration latency = std::chrono::microseconds(20);
+  // The most random delay that is added to the latency. It never changes the order of the bytes of a stream.
+  Duration jitter = {};
 
-  double short_read = 0;   // of each: less is read than is there
-  double short_write = 0;  // of each: less is taken than there is room for
-  double interrupted = 0;  // of each read and write: EINTR, tried again
-  double again = 0;        // of each read and write: EAGAIN although it could go on; it can a little later
-  double late = 0;         // of each completion: told up to late_by later, others overtake it
-  Duration late_by = std::chrono::milliseconds(1);
-  double reset = 0;               // of each packet: both ends are told RST instead
-  double vanish = 0;              // of each packet: from now on nothing arrives, and neither end is told
-  double refuse = 0;              // of each connect: ECONNREFUSED
-  double unreachable = 0;         // of each connect: EHOSTUNREACH
-  double swallow = 0;             // of each connect: no answer until connect_give_up
-  double no_fd = 0;               // of each bind, connect, accept and datagram socket: EMFILE
-  double lose_datagram = 0;       // of each
-  double double_datagram = 0;     // of each
-  double overtaken_datagram = 0;  // of each: up to late_by later
-  double disk_error = 0;          // of each call of a SimDisk: EIO
+  // The buffers of a stream whose SocketOptions set none. The sender's send buffer plus the receiver's receive buffer
+  // limit how many bytes are sent and not yet read.
+  uint32_t send_buffer_bytes = 64 * 1024;
+  uint32_t receive_buffer_bytes = 64 * 1024;
 
-  // Asked only when a SimMachine crashes, of each file that was not synced.
-  double lose_unsynced = 1.0 / 3;  // what was not synced is gone
-  double tear_unsynced = 1.0 / 2;  // of the others: only a front part of it is kept
+  // After so long without an acknowledgement a stream fails with ETIMEDOUT (tcp(7), tcp_retries2).
+  Duration give_up = std::chrono::seconds(924);
+  // After so long without an answer a connect fails with ETIMEDOUT (tcp(7), tcp_syn_retries).
+  Duration connect_give_up = std::chrono::seconds(127);
 
-  // All of them, so that a run of some hundred packets meets several and most connections still live.
+  double short_read = 0;   // per read: it returns fewer bytes than have arrived
+  double short_write = 0;  // per write: it takes fewer bytes than there is room for
+  double interrupted = 0;  // per read and write: EINTR, after which the engine tries again
+  double again = 0;        // per read and write: EAGAIN without a reason; the engine tries again at most late_by later
+  double late = 0;         // per event of a stream: the engine learns of it up to late_by later, after other events
+  Duration late_by = std::chrono::milliseconds(1);  // the longest delay by again, late and overtaken_datagram
+
+  double reset = 0;   // per packet: it is lost and both ends get an RST
+  double vanish = 0;  // per packet: from then on nothing that either end sends arrives, and neither end gets an error
+  double refuse = 0;  // per connect: it fails with ECONNREFUSED
+  double unreachable = 0;  // per connect: it fails with EHOSTUNREACH
+  double swallow = 0;      // per connect: it gets no answer and fails after connect_give_up
+  double no_fd = 0;        // per bind, connect, accept and datagram socket: EMFILE
+
+  double lose_datagram = 0;       // per datagram: it does not arrive
+  double double_datagram = 0;     // per datagram: it arrives twice
+  double overtaken_datagram = 0;  // per datagram: it arrives up to late_by later, so that others may overtake it
+
+  double disk_error = 0;  // per call of a SimDisk: EIO
+
+  // These two apply when a SimMachine crashes, to each file with bytes that are not synced.
+  double lose_unsynced = 1.0 / 3;  // all bytes that are not synced are lost
+  double tear_unsynced = 1.0 / 2;  // if they are not all lost: only the first part of them is kept
+
+  // Returns options with a probability for every fault. A run of some hundred packets meets several faults, but most
+  // connections survive.
   static SimOptions hostile();
 };
 
-// How often the world did so.
+// Counters since the world was made. They count operations, and faults that struck.
 struct SimStats {
-  uint64_t connects = 0;  // asked for
-  uint64_t packets = 0;   // of streams, with bytes
+  uint64_t connects = 0;  // connects that were started
+  uint64_t packets = 0;   // packets of streams that carry bytes
   uint64_t short_reads = 0;
   uint64_t short_writes = 0;
   uint64_t interrupted = 0;
@@ -54,10 +67,10 @@ struct SimStats {
   uint64_t late = 0;
   uint64_t resets = 0;
   uint64_t vanished = 0;
-  uint64_t connects_failed = 0;  // by a fault
+  uint64_t connects_failed = 0;  // connects that a fault made fail
   uint64_t no_fd = 0;
   uint64_t datagrams = 0;
-  uint64_t datagrams_lost = 0;  // a full receive buffer included
+  uint64_t datagrams_lost = 0;  // by a fault, a cut, a full receive buffer, or because no socket has that address
   uint64_t datagrams_doubled = 0;
   uint64_t datagrams_overtaken = 0;
   uint64_t disk_errors = 0;

@@ -137,14 +137,14 @@ bool SimWorld::call_between_steps() {
   return true;
 }
 
-// Beginning with any of them: what one does before another is chance. True if any did something.
+// Runs one step of each loop, in an order that chance decides. Returns true if any of them did something.
 bool SimWorld::step_all() {
   PEAL_ASSERT(!running_, "a world of seed {} is run from inside itself", seed());
   const FlagGuard running(running_);
   size_t done = call_between_steps() ? 1 : 0;
   std::erase_if(driven_, [](const auto& driven) { return driven.expired(); });
   if (driven_.empty()) return done > 0;
-  const size_t count = driven_.size();  // others may come
+  const size_t count = driven_.size();  // a step may add loops; they wait for the next round
   const size_t first = network_->random(count);
   for (size_t i = 0; i < count; ++i) {
     auto driven = driven_[(first + i) % count].lock();
@@ -166,7 +166,7 @@ TimePoint SimWorld::next_due() const {
   return next;
 }
 
-// Steps everybody once and, when that did nothing, lets time pass, at most until `end`.
+// Runs one step of each loop. If no step did anything, moves the clock to the next event or timer, at most to `end`.
 SimWorld::Round SimWorld::run_round(TimePoint end) {
   if (!failure_.empty()) return Round::kOver;
   if (step_all()) {
@@ -175,7 +175,7 @@ SimWorld::Round SimWorld::run_round(TimePoint end) {
   }
   const TimePoint due = next_due();
   if (due > end || due == kNever) return Round::kOver;
-  // A timer wheel may look at a deadline a few times before something fires.
+  // A few rounds without effect are normal: a timer wheel may need several cascades before a timer fires.
   constexpr int kMostIdleRounds = 1000;
   idle_rounds_ = due > now() ? 0 : idle_rounds_ + 1;
   PEAL_ASSERT(idle_rounds_ < kMostIdleRounds, "{} rounds in which something was due and no loop did anything",

@@ -6,16 +6,20 @@
 //   ... a Server on one, a Client on the other, as in life ...
 //   EXPECT_TRUE(world.run_until([&] { return answered; }));
 //
-// Everything in a world happens on one thread: the one that makes it, makes its engines and runs it. Its loops are
-// stepped in turn; time passes only when none of them has anything to do, and then leaps to what comes next. What goes
-// wrong, and when, follows from the seed: the same program with the same seed does the same, which trace_hash() shows.
+// Thread: a world, its engines and its loops are made, run and destroyed on one thread.
 //
-// Every address is there: each IP is this machine's own, but 192.0.2.0/24 (RFC 5737), which cannot be bound and
-// swallows what is sent there. Unix paths are names of this world and leave no file.
+// Time: the world steps its loops one after the other. If no loop has anything to do, the clock jumps to the next event
+// or timer. No real time passes.
 //
-// An engine of a world also serves a plain Loop::run(): its wait() then moves the clock by itself, and sleeps for real
-// only when nothing at all is due. Fds that are watched are looked at in every wait, in real time: what depends on them
-// is outside of what the seed decides.
+// Chance: the seed decides which faults strike and when. The same program with the same seed does the same again;
+// trace_hash() shows that.
+//
+// Addresses: every IP address can be bound without configuration, except 192.0.2.0/24 (RFC 5737), which swallows
+// everything that is sent there. A unix path is only a name inside the world and makes no file.
+//
+// An engine of a world also works with a plain Loop::run(). Then its wait() moves the clock itself, and sleeps in real
+// time only if nothing is due. Real fds that are watched are polled in every wait. When they become ready does not
+// depend on the seed, so a program that watches fds may run differently each time.
 #pragma once
 
 #include <cstdint>
@@ -38,67 +42,77 @@ class SimFaultPlan;
 
 class SimWorld {
  public:
+  // Makes a world. Asserts that options.latency is > 0.
   explicit SimWorld(uint64_t seed, const SimOptions& options = {});
   SimWorld(const SimWorld&) = delete;
   SimWorld& operator=(const SimWorld&) = delete;
 
-  // For one loop. It may outlive the world.
+  // Makes an engine for one loop of no machine. The engine may outlive the world.
   std::unique_ptr<Engine> make_engine();
-  // One turn of something, usually a loop, as long as `driven` lives; `step` returns how much it did, and waits with
-  // `engine`, made here. Not from inside a step. SimLoop does this.
+  // A function that runs one turn of a loop and returns how much it did; 0 if there was nothing to do.
   using Step = std::move_only_function<size_t()>;
+  // Makes the world call `step` in each round, until the returned object is destroyed. `step` must wait with `engine`,
+  // which make_engine() of this world has made. Must not be called inside a step. SimLoop calls this.
   std::shared_ptr<void> drive(Engine& engine, Step step);
 
   TimePoint now() const;
   uint64_t seed() const;
-  // May be changed at any time, for what happens from then on.
+
+  // The options of the whole network. They may be changed at any time and apply from then on.
   SimOptions& options();
   const SimStats& stats() const;
-  // What names resolve to; any change at any time.
+  // The addresses that host names resolve to in this world. The table may be changed at any time.
   NameTable& names();
 
-  // What was found wrong: the first of these stays, and ends every run_until(), run_for() and run_until_idle(). At any
-  // time, from callbacks too. simulate() asks for it.
+  // Marks the world as failed, for the reason `why`. The first reason stays. Every run_until(), run_for() and
+  // run_until_idle() ends at once from then on. May be called at any time, also from callbacks. simulate() reports the
+  // reason.
   void fail(std::string why);
-  // fail(`what`) unless it is `good`, which is also the answer.
+  // Calls fail(`what`) if `good` is false. Returns `good`.
   bool expect(bool good, std::string_view what);
-  // Empty: nothing was.
+  // The first reason that fail() got; empty if the world has not failed.
   const std::string& failure() const { return failure_; }
 
-  // What is sent `from` one host `to` another, each an IP address: a copy of options() when first asked for, which
-  // later changes of options() do not touch; may be changed at any time, the reference stays good. What concerns one
-  // machine alone is the world's nevertheless: buffers, short reads and writes, interruptions, late completions, fds
-  // and disks. std::invalid_argument: no IP address.
+  // Returns the options for everything that host `from` sends to host `to`; each is an IP address. They start as a copy
+  // of options() at the first call, and do not follow later changes of options(). They may be changed at any time, and
+  // the reference stays valid. Options that concern one host alone are always taken from options(): buffers, short
+  // reads and writes, EINTR, EAGAIN, late events, fds and disks. Throws std::invalid_argument for a text that is not an
+  // IP address.
   SimOptions& link(std::string_view from, std::string_view to);
-  // From now on nothing sent so arrives. TCP sends it again: after heal() a connection goes on without loss, unless
-  // somebody gave up meanwhile. Datagrams are lost.
+  // Cuts one direction: nothing that host `from` sends to host `to` arrives, until heal(). Streams retransmit as TCP
+  // does, so a connection continues without loss after heal(), unless an end has given up. Datagrams are lost.
   void cut(std::string_view from, std::string_view to);
-  // Both ways between each of `some` and each of `others`.
+  // Cuts both directions between each host of `some` and each host of `others`.
   void partition(const std::vector<std::string>& some, const std::vector<std::string>& others);
+  // Ends the cut of one direction.
   void heal(std::string_view from, std::string_view to);
-  // All that was cut.
+  // Ends all cuts.
   void heal();
 
-  // Calls `task` outside of the steps of this world's loops: now, or after the step that this is called in, or after so
-  // much time, while the world is run. It cannot run the world itself, which asserts.
+  // Calls `task` outside of all steps of this world's loops: at once, or after the current step if it is called inside
+  // a step. `task` must not run the world; that asserts.
   void between_steps(std::move_only_function<void()> task);
+  // Calls `task` as between_steps() does, after `delay` of the world's time. The call happens only while the world
+  // runs.
   void after(Duration delay, std::move_only_function<void()> task);
 
-  // Steps until `done`, which is asked after each round of steps. False: `limit` of this world's time has passed,
-  // nothing was left to happen, or the world has failed; in the last two no time need have passed.
+  // Runs the world until `done` returns true. `done` is called first and after each round of steps. Returns false if
+  // `limit` of the world's time has passed, if nothing is left to happen, or if the world has failed. In the last two
+  // cases the world's clock may stand before the limit.
   bool run_until(const std::function<bool()>& done, Duration limit = std::chrono::hours(1));
-  // Lets so much time pass; Duration::max(): until nothing is left to happen.
+  // Runs the world for `time` of its clock. With Duration::max() it runs until nothing is left to happen. Ends early if
+  // the world fails.
   void run_for(Duration time);
-  // Steps until nothing is left to happen: nothing on its way and no timer. False: `limit` has passed, or the
-  // world has failed.
+  // Runs the world until nothing is left to happen: nothing is on its way and no timer is pending. Returns false if
+  // `limit` has passed or the world has failed.
   bool run_until_idle(Duration limit = std::chrono::hours(1));
 
-  // Stands for all that happened so far.
+  // Returns a hash of everything that has happened so far. Two runs with the same hash did the same.
   uint64_t trace_hash() const;
-  // The last of what happened (4096 lines are kept), a line each with its seconds.
+  // Returns the last events, one line each with its time in seconds. The world keeps 4096 lines.
   std::string trace_tail(size_t lines = 40) const;
 
-  // For simulate().
+  // Makes a world whose faults follow `plan`. Only simulate() calls this.
   SimWorld(uint64_t seed, const SimOptions& options, std::shared_ptr<detail::SimFaultPlan> plan);
 
  private:
@@ -106,6 +120,8 @@ class SimWorld {
 
   struct Driven;
 
+  // How a round ended. kBusy: a step did something. kQuiet: no step did, and the clock was moved. kOver: the world has
+  // failed, or nothing is due until the end.
   enum class Round : uint8_t { kBusy, kQuiet, kOver };
   Round run_round(TimePoint end);
   bool step_all();
@@ -114,8 +130,8 @@ class SimWorld {
 
   std::shared_ptr<detail::SimNetwork> network_;
   std::vector<std::weak_ptr<Driven>> driven_;
-  int idle_rounds_ = 0;
-  bool running_ = false;  // also between two steps
+  int idle_rounds_ = 0;   // rounds in a row that did nothing and did not move the clock
+  bool running_ = false;  // true inside the steps of a round and between them
   std::string failure_;
 };
 

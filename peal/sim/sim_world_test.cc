@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The simulator itself: its clock, its chances, its seed. That it is an engine like the others, the suite shows.
+// Tests the clock, the faults and the seed of the simulator. The engine suite tests SimEngine like all other engines.
 #include <peal/sim/sim_world.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ struct Stream final : StreamEvents {
   std::string received;
 };
 
-// A host: an engine the world drives, which adopts and receives what it accepts.
+// A host of the test: an engine that the world drives, which adopts its accepted streams and receives from them.
 struct Host final : AcceptEvents, DatagramEvents {
   explicit Host(SimWorld& world) : engine(world.make_engine()) {
     EXPECT_TRUE(engine->open().has_value());
@@ -86,7 +86,7 @@ std::string numbers(size_t count) {
   return text;
 }
 
-// One client sends `text` and FIN to one server, in a world of its own.
+// A world in which one client sends `text` and a FIN to one server.
 struct Transfer {
   Transfer(uint64_t seed, const SimOptions& options, const std::string& text)
       : world(seed, options), server(world), client(world), stream((serve(), client.connect())) {
@@ -131,7 +131,7 @@ TEST(SimWorld, time_passes_only_when_nothing_is_to_be_done) {
   Transfer transfer(1, {.latency = milliseconds(3)}, "x");
   const TimePoint sent = transfer.world.now();
   ASSERT_TRUE(transfer.finish());
-  // The request, its answer, then the byte with its FIN: three ways.
+  // Three travel times: the connect request, its answer, then the byte with its FIN.
   EXPECT_EQ(transfer.world.now() - sent, milliseconds(9));
 }
 
@@ -235,7 +235,7 @@ TEST(SimWorld, accepting_without_an_fd_sheds_pauses_and_recovers) {
   server.engine->accept(server.listen(), server);
   Stream& shed = client.connect();
   world.options().no_fd = 1;
-  // What the client itself needed was there before.
+  // The client took its fd before no_fd was set, so only the accept of the server fails.
   ASSERT_TRUE(world.run_until([&] { return shed.ended; }));
   EXPECT_TRUE(server.streams.empty());
   EXPECT_EQ(server.engine->stats().accepts_shed, 1U);

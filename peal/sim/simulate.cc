@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The search: none of the faults; then one kind after the other left out; then delta debugging (Zeller and Hildebrandt,
-// "Simplifying and Isolating Failure-Inducing Input", 2002) over single ones. What is left out changes what the others
-// meet: so a fault whose chance comes later than it did strikes at the next one like it. What did not strike in a
-// failing run is not needed, so each success may shed more than it tried to.
+// The search for the faults has three steps:
+//   1. run the body without faults;
+//   2. leave out one kind of fault after the other;
+//   3. leave out single faults by delta debugging (Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing
+//      Input", 2002).
+// Leaving a fault out changes the rest of the run. So a remaining fault whose chance comes later than in the first run
+// strikes at the next chance between the same hosts. A planned fault that did not strike in a failing run is not needed
+// and is dropped too.
 #include <peal/sim/simulate.h>
 
 #include <algorithm>
@@ -24,7 +28,8 @@ class Search {
   Search(SimReport& report, const SimOptions& options, const SimBody& body, uint64_t most_runs)
       : report_(report), options_(options), body_(body), most_runs_(most_runs) {}
 
-  // True if it fails: then the report tells of this run.
+  // Runs the body with all faults, or with the faults `only`. Returns true if it fails; the report describes this run
+  // then.
   bool fails(const Faults* only) {
     const auto plan =
         only == nullptr ? std::make_shared<detail::SimFaultPlan>() : std::make_shared<detail::SimFaultPlan>(*only);
@@ -64,7 +69,8 @@ class Search {
     }
   }
 
-  // Leaves out one part of `parts` after the other, in ever smaller parts, until each is one fault that is needed.
+  // Splits the faults into parts and leaves out one part after the other. The parts become smaller until each is a
+  // single fault that is needed.
   void drop_single_ones() {
     size_t parts = 2;
     while (report_.faults.size() > 1 && may_go_on()) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// simulate(): plays a test's body in a SimWorld and, when it fails, finds the few faults that make it fail.
+// simulate() runs the body of a test in a SimWorld. If the body fails, simulate() searches for the few faults that make
+// it fail, by running it again with fewer faults.
 //
 //   const SimReport report = simulate(7, [](SimWorld& world) {
 //     ... make loops, servers and clients, run the world ...
@@ -7,10 +8,14 @@
 //   });
 //   EXPECT_TRUE(report) << report.text();
 //
-// A body fails by world.fail() or world.expect(), by answering false, or by throwing itself: what a callback throws,
-// its loop catches and logs as ever. It does not fail by EXPECT_ and ASSERT_ of GoogleTest, which cannot be taken back,
-// for a failing body is played again and again. It makes everything anew each time and takes chance and time from the
-// world alone; then one seed always does the same. PEAL_ASSERT ends the process as ever.
+// A body fails if it calls world.fail() or world.expect(false, ...), returns false, or throws. An exception of a
+// callback does not reach the body, because the callback's loop catches and logs it.
+//
+// A body must not use EXPECT_ and ASSERT_ of GoogleTest: a failing body runs many times, and each run would report a
+// failure. PEAL_ASSERT ends the process, as always.
+//
+// A body makes all its objects anew in each run, and takes chance and time only from the world. Then a seed always
+// gives the same run.
 #pragma once
 
 #include <concepts>
@@ -27,23 +32,26 @@
 namespace peal {
 
 struct SimReport {
-  uint64_t seed = 0;  // the failing one, or the last
-  bool ok = true;
-  std::string why;      // of the run with the faults below
-  uint64_t struck = 0;  // faults of the failing seed's first run
-  // Without any one of these it does not fail, if the search was not ended by its limit; none: it fails without faults.
+  uint64_t seed = 0;    // the seed that failed, or else the last seed that ran
+  bool ok = true;       // true if no seed failed
+  std::string why;      // why the run with `faults` failed
+  uint64_t struck = 0;  // how many faults struck in the first run of the failing seed
+
+  // The faults that make the body fail. If `fewest` is true, the body does not fail when any one of them is left out.
+  // If empty, the body fails without any fault.
   std::vector<SimFault> faults;
-  bool fewest = true;  // the search came to its end
-  uint64_t seeds = 0;  // that were played
-  uint64_t runs = 0;   // of the body: one a seed, the rest in search of the faults
-  std::string trace;   // the end of what happened in the run with the faults below
+  bool fewest = true;  // true if the search ended before the limit of its runs
+
+  uint64_t seeds = 0;  // how many seeds ran
+  uint64_t runs = 0;   // how often the body ran: once per seed, and in the search
+  std::string trace;   // the last events of the run with `faults`
 
   explicit operator bool() const { return ok; }
-  // Some lines for people: what failed, by which faults, what happened last, and how to see it again.
+  // Returns some lines for people: what failed, the faults, the last events, and how to repeat the run.
   std::string text() const;
 };
 
-// True: it went well.
+// The body of a test as simulate() runs it; returns false if the test fails.
 using SimBody = std::function<bool(SimWorld&)>;
 
 namespace detail {
@@ -65,21 +73,23 @@ SimReport simulate_seeds(uint64_t first, uint64_t count, const SimOptions& optio
 
 }  // namespace detail
 
-// Runs of the body that the search may take.
+// The default limit for the runs of the body in the search for the faults.
 inline constexpr uint64_t kMostSearchRuns = 200;
 
-// One seed.
+// Runs `body` with one seed, in a world with `options`. The body takes a SimWorld& and returns nothing, or a bool
+// that is false if the test fails. If it fails, the search for the faults runs it at most `most_runs` times more.
 template <std::invocable<SimWorld&> Body>
 SimReport simulate(uint64_t seed, const SimOptions& options, Body&& body, uint64_t most_runs = kMostSearchRuns) {
   return detail::simulate_seeds(seed, 1, options, detail::sim_body(std::forward<Body>(body)), most_runs);
 }
-// In a hostile world.
+// Runs `body` with one seed, in a world with SimOptions::hostile().
 template <std::invocable<SimWorld&> Body>
 SimReport simulate(uint64_t seed, Body&& body) {
   return simulate(seed, SimOptions::hostile(), std::forward<Body>(body));
 }
 
-// `count` seeds from `first` on, until one fails.
+// Runs `body` with up to `count` seeds, from `first` on, and stops at the first one that fails. Without options, the
+// worlds have SimOptions::hostile().
 template <std::invocable<SimWorld&> Body>
 SimReport simulate_seeds(uint64_t first, uint64_t count, const SimOptions& options, Body&& body,
                          uint64_t most_runs = kMostSearchRuns) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// That it finds the right faults: tests/integration/sim_shrink_test.cc.
+// Tests the runs and the report of simulate(). tests/integration/sim_shrink_test.cc tests the search for the faults.
 #include <peal/sim/simulate.h>
 
 #include <stdexcept>

@@ -14,7 +14,7 @@ namespace peal::detail {
 SimEngine::SimEngine(std::shared_ptr<SimNetwork> network, std::shared_ptr<const SimHost> host)
     : network_(std::move(network)), host_(std::move(host)) {}
 
-// Listeners that were bound and never opened are the network's still.
+// shut() does nothing if the engine was never opened. Listeners that were bound before are stopped here then.
 SimEngine::~SimEngine() {
   shut();
   for (uint32_t slot = 0; slot < listeners_.capacity(); ++slot) {
@@ -33,7 +33,7 @@ void SimEngine::shut() {
   if (!open_) return;
   flush_before_shut();
   shutting_ = true;
-  // A last completion may connect or adopt once more; what it made is closed in the next round.
+  // The loop repeats because a last completion may connect or adopt a new stream. The next round closes that stream.
   constexpr int kMostRounds = 1000;
   for (int round = 0;; ++round) {
     PEAL_ASSERT(round < kMostRounds, "streams are still being made after {} rounds of closing", round);
@@ -83,7 +83,7 @@ void SimEngine::accept(ListenerId id, AcceptEvents& events) {
   mark_ready(listeners_, Kind::kListener, id.slot);
 }
 
-// Clients whose handshake was done before the stop are still delivered.
+// Connections that wait in the listener were established before stop(), so on_accepted() still gets them.
 void SimEngine::stop(ListenerId id) {
   Listener* listener = find(listeners_, id);
   if (listener == nullptr) return;
@@ -129,7 +129,7 @@ void SimEngine::serve_listener(uint32_t slot) {
   mark_ready(listeners_, Kind::kListener, slot);
 }
 
-// As listener_set.h has it.
+// Acts as a real engine that has no fds left, see listener_set.h: sheds some waiting clients, then pauses accepting.
 void SimEngine::pause_accepting(uint32_t slot) {
   constexpr size_t kShedAtOnce = 16;
   constexpr Duration kFirst = std::chrono::milliseconds(10);
@@ -241,7 +241,8 @@ void SimEngine::unwatch(WatchId id) {
   --watched_;
 }
 
-// Asleep it also hears of wake(). EINTR is a look that found nothing.
+// Polls the watched fds. If `sleep` is true, it sleeps in real time until one is ready or wake() is called. A poll that
+// fails with EINTR counts as a poll that found nothing.
 void SimEngine::poll_watches(bool sleep) {
   if (watched_ == 0 && !sleep) return;
   std::vector<pollfd> fds{{.fd = waker_->fd(), .events = POLLIN, .revents = 0}};
@@ -272,7 +273,7 @@ void SimEngine::slot_ready(Kind kind, uint32_t slot) {
   }
 }
 
-// In any order: no engine promises one among different streams.
+// Serves the ready list in random order, because no engine promises an order among different streams.
 void SimEngine::serve_ready() {
   std::vector<Ready> now_ready = std::exchange(ready_, {});
   for (size_t left = now_ready.size(); left > 1; --left) {
@@ -325,7 +326,8 @@ void SimEngine::turn() {
   deliver_last_completions();
 }
 
-// False: the wait is over.
+// Moves the clock to the next event, at most to `deadline`, or sleeps in real time if nothing is due. Does neither if
+// the engine has work to do. Returns false if the deadline is reached, so that the wait is over.
 bool SimEngine::pass_time(TimePoint deadline) {
   if (deadline <= network_->now()) return false;
   if (has_work() || waker_->woken()) return true;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SimEngine: the Engine over a SimNetwork. What has something to tell stands on a list; wait() takes the list, in an
-// order the seed decides, and lets time pass only when it is empty.
+// SimEngine: the Engine over a SimNetwork. Streams, listeners and sockets that have an event are on the list ready_.
+// wait() handles the list in an order that the seed decides. It moves the clock only if the list is empty.
 //
-// sim_engine.cc decides who exists and how it waits, sim_transfer.cc moves bytes, sim_datagrams.cc datagrams.
+// sim_engine.cc opens, closes and waits; sim_transfer.cc moves the bytes of streams; sim_datagrams.cc has the datagram
+// sockets. An engine is used on the world's thread and owned by its loop.
 #pragma once
 
 #include <poll.h>
@@ -22,7 +23,7 @@ namespace peal::detail {
 
 class SimEngine final : public Engine, private SimOwner {
  public:
-  // `host`: null: no machine's.
+  // Makes an engine of a machine, or of no machine if `host` is null.
   SimEngine(std::shared_ptr<SimNetwork> network, std::shared_ptr<const SimHost> host);
   ~SimEngine() override;
 
@@ -43,7 +44,7 @@ class SimEngine final : public Engine, private SimOwner {
   size_t send_copy(StreamId id, std::string_view bytes) override;
   void report_sent(StreamId id) override;
   void send_file(StreamId id, FileRange range) override;
-  // There is no kernel to move bytes in.
+  // Always refuses, because there is no kernel that could move the bytes.
   bool forward(StreamId, StreamId) override { return false; }
   uint64_t forwarded_bytes(StreamId) const override { return 0; }
   size_t queued_bytes(StreamId id) const override;
@@ -72,15 +73,16 @@ class SimEngine final : public Engine, private SimOwner {
 
   const SimNetwork& network() const { return *network_; }
   bool powered() const { return !host_ || host_->on; }
-  // Until when, in the world's time, the last wait() might have lasted; something to do at once counts as now. Once it
-  // has shut: kNever.
+  // Returns the deadline of the last wait() in the world's time, or the current time if the engine has work to do at
+  // once. Returns kNever if the engine is not open or its machine has no power. The world moves its clock at most to
+  // this time.
   TimePoint asked_until() const {
     if (!open_ || !powered()) return kNever;
     return has_work() ? network_->now() : asked_until_;
   }
 
  private:
-  // Output in memory, or of a file.
+  // A part of the queued output: bytes in memory, or a range of a file.
   struct Piece {
     Buffer bytes;
     FileRange file;
@@ -88,27 +90,27 @@ class SimEngine final : public Engine, private SimOwner {
   struct Stream : SlotLinks {
     StreamEvents* events = nullptr;
     std::shared_ptr<SimEnd> end;
-    Buffer early;  // comes before what the end has
+    Buffer early;  // bytes that adopt() got; they are delivered before the bytes of `end`
     std::vector<Piece> out;
     size_t memory_bytes = 0;
     uint64_t file_bytes = 0;
     bool connecting = false;
     bool receiving = false;
     bool input_over = false;
-    bool output_over = false;  // failed, or FIN was asked for
+    bool output_over = false;  // true after a send has failed or shutdown_send() was called
     bool wants_fin = false;
-    bool reports = false;
+    bool reports = false;  // true from report_sent() until on_sent(0)
     bool detaching = false;
-    bool listed = false;
-    bool dirty = false;          // has output to flush
-    bool gone_reported = false;  // since it is paused
+    bool listed = false;         // true if the stream is in ready_
+    bool dirty = false;          // true if the stream is in dirty_, so that flush_all() writes its output
+    bool gone_reported = false;  // true if the end of the connection was reported since the last pause
 
     size_t queued() const { return memory_bytes + file_bytes; }
   };
   struct Listener : SlotLinks {
     std::shared_ptr<SimListener> socket;
     AcceptEvents* events = nullptr;
-    Duration pause = {};  // the last one, without a success since
+    Duration pause = {};  // the length of the last pause; 0 after a successful accept
     bool paused = false;
     bool listed = false;
   };
@@ -116,14 +118,14 @@ class SimEngine final : public Engine, private SimOwner {
     Result<SocketAddress> local_address() const override { return socket->address; }
     Result<DatagramBuffers> buffers() const override;
     Result<void> send(const SocketAddress& to, std::string_view bytes) override;
-    // The simulated network has no groups.
+    // Always fail, because the simulated network has no multicast groups.
     Result<void> join(const SocketAddress&, const std::string&) override { return refuse_groups(); }
     Result<void> leave(const SocketAddress&, const std::string&) override { return refuse_groups(); }
     Result<void> refuse_groups() const { return fail(socket->owner == nullptr ? EBADF : EOPNOTSUPP); }
     void close() override;
 
     SimEngine* engine = nullptr;
-    std::shared_ptr<SimDatagrams> socket;  // without an owner once it is closed
+    std::shared_ptr<SimDatagrams> socket;  // its owner is null after close()
     DatagramEvents* events = nullptr;
     bool listed = false;
   };
@@ -138,12 +140,14 @@ class SimEngine final : public Engine, private SimOwner {
   };
 
   void slot_ready(Kind kind, uint32_t slot) override;
+  // Adds a stream, listener or datagram socket to ready_, unless it is listed there.
   template <class Table>
   void mark_ready(Table& table, Kind kind, uint32_t slot) {
     auto& object = table[slot];
     if (object.generation == 0 || std::exchange(object.listed, true)) return;
     ready_.push_back({kind, slot, object.generation});
   }
+  // Finds the object of an id. Counts a stale call and returns null if the id is dead.
   template <class Table, class Id>
   auto* find(Table& table, Id id) {
     auto* found = table.find(id.slot, id.generation);
@@ -180,7 +184,8 @@ class SimEngine final : public Engine, private SimOwner {
   int write_out(Stream& stream, bool& progress);
   std::string gather(Stream& stream, size_t most, int& error);
   void drop_output(Stream& stream);
-  // What goes wrong before an operation is even tried. True: it is to be left for later.
+  // Draws the faults that hit a read or write before it starts: EINTR and EAGAIN. Returns true for EAGAIN: then the
+  // stream is notified later, and the caller must not do the operation now.
   bool meets_io_fault(Stream& stream);
 
   const std::shared_ptr<SimNetwork> network_;
@@ -189,7 +194,7 @@ class SimEngine final : public Engine, private SimOwner {
   EngineStats stats_;
   bool open_ = false;
   bool shutting_ = false;
-  size_t bulk_budget_ = kBulkTurnBytes;  // what this turn has left
+  size_t bulk_budget_ = kBulkTurnBytes;  // how many bytes of files may still be sent in this turn
   TimePoint asked_until_ = kNever;
   SlotTable<Stream> streams_;
   SlotTable<Listener> listeners_;
@@ -200,7 +205,8 @@ class SimEngine final : public Engine, private SimOwner {
   std::vector<Callback<void()>> last_completions_;
   std::vector<std::move_only_function<bool()>> before_wait_;
   size_t watched_ = 0;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // asked by what is due later
+  std::shared_ptr<bool> alive_ =
+      std::make_shared<bool>(true);  // timed actions hold a weak_ptr to see if the engine lives
 };
 
 }  // namespace peal::detail

@@ -62,7 +62,7 @@ std::list<SimFault>::iterator SimFaultPlan::planned_for(const SimFault& chance) 
   auto& waiting = waiting_.at(static_cast<size_t>(chance.kind));
   for (auto planned = waiting.begin(); planned != waiting.end(); ++planned) {
     if (planned->nth == chance.nth || (planned->at < chance.at && same_place(*planned, chance))) return planned;
-    if (planned->nth > chance.nth && planned->at >= chance.at) break;  // as do all that follow
+    if (planned->nth > chance.nth && planned->at >= chance.at) break;  // the following faults are later too
   }
   return waiting.end();
 }

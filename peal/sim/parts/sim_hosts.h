@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SimHost: a machine of a SimNetwork from one power-on to the next power-off; engines, ends and listeners share it.
-// SimHosts: which there are, and what lies between two of them. An address that is no machine's is always there.
+// SimHost: a machine of a SimNetwork, from one power-on to the next power-off. The engines, stream ends and listeners
+// of the machine share it. SimHosts: all machines with power or without, and the options and cuts between two hosts. An
+// address that belongs to no machine is always reachable.
 #pragma once
 
 #include <map>
@@ -16,27 +17,29 @@
 
 namespace peal::detail {
 
-// Of an IP address without a port, as in "10.0.0.1" and "::1"; of any other text std::invalid_argument.
+// Parses an IP address without a port, such as "10.0.0.1" or "::1"; the result has port 0. Throws std::invalid_argument
+// for any other text.
 SocketAddress parse_ip(std::string_view text);
-// Its address in network byte order; empty for what is no IP address.
+// Returns the bytes of an IP address in network byte order, as a view into `address`. Empty if it is not an IP address.
 std::string_view ip_bytes(const SocketAddress& address);
-// What never leaves the machine: loopback and unix addresses.
+// True for addresses whose traffic never leaves the machine: loopback and unix addresses.
 bool is_local(const SocketAddress& address);
 
 struct SimHost {
-  SocketAddress ip;  // port 0
-  bool on = true;    // off for good: power comes back to a new one
+  SocketAddress ip;  // with port 0
+  bool on = true;    // false after a power-off, for ever: the next power-on makes a new SimHost
 
-  // Its clock at that time of the world; it never goes back.
+  // Returns what the machine's clock shows at time `world` of the world. The result never goes back.
   TimePoint local(TimePoint world) const;
-  // When it shows `local_time`: never earlier.
+  // Returns the time of the world at which the machine's clock shows `local_time` or more. kNever stays kNever.
   TimePoint world(TimePoint local_time) const;
+  // Sets the clock at time `world` of the world: it shows world + ahead and runs at `its_rate`.
   void set_clock(TimePoint world, Duration ahead, double its_rate);
 
  private:
   TimePoint at(TimePoint world) const;
 
-  TimePoint since_{};  // of the world's time; at it, the clock showed base_
+  TimePoint since_{};  // the world's time at which the clock was set to base_
   TimePoint base_{};
   double rate_ = 1;
   mutable TimePoint last_ = TimePoint::min();
@@ -44,21 +47,24 @@ struct SimHost {
 
 class SimHosts {
  public:
-  // Instead of the one with the same address, if there is one.
+  // Adds a machine, and removes the one with the same address if there is one.
   void add(std::shared_ptr<SimHost> host);
   void remove(const SimHost& host);
-  // Null: the address is no machine's.
+  // Returns the machine with this IP address, on or off; null if there is none.
   SimHost* at(const SocketAddress& address) const;
 
-  // What is sent so; stays where it is.
+  // One direction between two hosts.
   struct Path {
-    std::unique_ptr<SimOptions> options;  // null: the world's
+    std::unique_ptr<SimOptions> options;  // null if the options of the world apply
     bool cut = false;
   };
+  // Returns the path from one host to another, and makes it if necessary. The reference stays valid.
   Path& path(const SocketAddress& from, const SocketAddress& to);
+  // Returns the options of the path, or `otherwise` if it has none of its own.
   const SimOptions& options(const SocketAddress& from, const SocketAddress& to, const SimOptions& otherwise) const;
+  // Ends the cuts of all paths.
   void heal();
-  // What is sent so gets lost.
+  // True if packets from one host to the other get lost: the path is cut, or the machine `to` has no power.
   bool is_cut(const SocketAddress& from, const SocketAddress& to) const;
 
  private:

@@ -73,7 +73,7 @@ void SimEnd::deliver(Packet& packet) {
   request_acknowledgement();
 }
 
-// A machine that was started anew knows nothing of the connection, and says so (RFC 9293 3.5.1).
+// If the other end's machine was restarted, it does not know the connection and answers with a reset (RFC 9293 3.5.1).
 void SimEnd::request_acknowledgement() {
   if (other().powered() && other().path_is_open()) return take_acknowledgement();
   if (!other().powered()) {
@@ -90,7 +90,8 @@ void SimEnd::take_acknowledgement() {
   in_flight_ -= std::exchange(unacked_bytes_, 0);
   const size_t window = std::exchange(unacked_window_, 0);
   outstanding_ -= window;
-  if (held_.empty()) {  // what waits from now on, waits anew
+  // An acknowledgement ends the retransmission. The next wait starts with a new timer and a new give_up_.
+  if (held_.empty()) {
     retransmit_in_ = {};
     ++timer_number_;
   }
@@ -182,7 +183,7 @@ void SimEnd::send_fin() {
 }
 
 void SimEnd::arrive(const std::string& bytes) {
-  if (closed_ || error_ != 0) return send_reset();  // nobody reads it any more: RFC 9293 3.10.7.1
+  if (closed_ || error_ != 0) return send_reset();  // no reader is left (RFC 9293 3.10.7.1)
   arrived_.append(bytes);
   notify_owner();
 }
@@ -196,7 +197,7 @@ void SimEnd::send_reset() {
   });
 }
 
-// What this end's buffer had no room for never left the other's.
+// Bytes beyond the size of this end's receive buffer are dropped: a real sender would not have sent them yet.
 void SimEnd::reset_arrives() {
   if (closed_) aborted_ = true;
   arrived_.resize(std::min(arrived_.size(), taken_ + receive_bytes_));

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SimLink: one connection of a SimNetwork, with its two ends; SimEnd is what an engine holds for a socket.
+// SimLink: one connection of a SimNetwork, with its two ends. SimEnd: one end, which an engine holds in place of a
+// socket.
 //
-// A direction is a pipe in order: what is written arrives after the network's travel time, never before what was
-// written earlier, waits until it is read, and only then makes room again, as TCP's window does. Whatever is on its way
-// keeps the link alive; the ends' owners share it. What does not arrive, or is not acknowledged, since the way is cut,
-// is sent again, as RFC 6298 has it, until the way is open or the sender gives up.
+// Each direction keeps the order of the bytes. Written bytes arrive after the network's travel time, never before
+// earlier bytes. They occupy the window until the other end has read them, as in TCP. If the path is cut, packets that
+// do not arrive and packets without an acknowledgement are retransmitted with increasing delays (RFC 6298). This ends
+// when the path is open again, or when the sender gives up.
+//
+// The owners of both ends share the link, and every packet on its way holds a reference to it.
 #pragma once
 
 #include <array>
@@ -24,10 +27,11 @@ namespace peal::detail {
 class SimNetwork;
 struct SimLink;
 
-// An engine, told that one of its slots has something to look at.
+// The interface through which the network notifies an engine.
 class SimOwner {
  public:
   enum class Kind : uint8_t { kStream, kListener, kDatagrams };
+  // Called when the stream, listener or datagram socket in this slot of the engine has an event to handle.
   virtual void slot_ready(Kind kind, uint32_t slot) = 0;
 
  protected:
@@ -44,68 +48,85 @@ class SimEnd {
 
   SocketAddress local;
   SocketAddress peer;
-  // Of connecting: kConnecting until it is known, then 0 or an errno.
+  // The result of the connect: kConnecting until it is known, then 0 or an errno.
   int connected = 0;
-  std::shared_ptr<const SimHost> host;  // null: no machine's
+  std::shared_ptr<const SimHost> host;  // null if the end belongs to no machine
 
   SimEnd& other() const;
+  // Returns a pointer to this end that shares the ownership of the link.
   std::shared_ptr<SimEnd> self();
+  // A number for the trace, unique among all ends of the network.
   uint64_t id() const;
+  // Sets the engine and its slot that are notified of events of this end; null for none.
   void set_owner(SimOwner* owner, uint32_t slot);
-  // 0: the network's default.
+
+  // Set the size of a buffer; 0 for the network's default.
   void set_send_buffer(uint32_t bytes);
   void set_receive_buffer(uint32_t bytes);
-  // Tells the owner, now or, by chance, late.
+
+  // Notifies the owner now, or later if the fault kLate strikes.
   void notify_owner();
-  // Tells it a little later: what an operation that was cut short waits for.
+  // Notifies the owner up to SimOptions::late_by later. `because` is the fault that delayed or shortened an operation.
   void notify_owner_later(SimFaultKind because);
 
-  // How many bytes write() takes now.
+  // Returns how many bytes write() takes now.
   size_t room() const;
-  // Written, not yet arrived, or waiting here since the other's buffer is full.
+  // Returns how many written bytes have not arrived, or wait at this end because the other end's buffer is full.
   size_t unacknowledged() const;
-  // At most room(); not after a FIN or an error.
+  // Sends bytes, at most room(). Must not be called after send_fin() or an error; asserts both.
   void write(std::string bytes);
   void send_fin();
-  // What can be read.
+  // Returns the bytes that have arrived and are not consumed.
   std::string_view readable() const { return std::string_view(arrived_).substr(taken_); }
+  // Removes bytes from the front of readable(). The other end gets as much room after the travel time.
   void consume(size_t bytes);
-  // Nothing will follow what is readable.
+  // True if no more bytes will follow those that are readable.
   bool input_ended() const { return fin_arrived_ || error_ != 0; }
-  // What the connection was ended by; 0: nothing yet.
+  // The errno that has ended the connection, or 0.
   int error() const { return error_; }
-  // The owner leaves. RST when asked for, or when something was left unread (RFC 1122 4.2.2.13), else FIN.
+  // Closes this end for its owner. Sends an RST if `reset` is true or if bytes were left unread (RFC 1122 4.2.2.13),
+  // otherwise a FIN.
   void close(bool reset);
   bool closed() const { return closed_; }
-  // False: its machine was switched off, and nothing of it is sent any more.
+  // False after the end's machine has lost its power: then nothing of this end is sent any more.
   bool powered() const { return !host || host->on; }
-  // What this end sends now, gets through.
+  // True if packets that this end sends now arrive at the other end.
   bool path_is_open() const;
-  // The connection ends for this end with an errno.
+  // Ends the connection for this end with an errno, and notifies the owner. Does nothing if the end is closed or has
+  // failed.
   void fail(int error);
-  // Something may wait for what does not come.
+  // Starts the retransmission timer if this end waits for an acknowledgement. The network calls this when a path was
+  // cut or a machine has lost its power.
   void retransmit_if_waiting() {
     if (awaits_acknowledgement() && may_retransmit()) start_retransmit();
   }
 
  private:
-  using Act = Callback<void(SimEnd*)>;  // a reference would need the class whole
+  // The effect of a packet on the end that it reaches. The parameter is a pointer, because a reference would need the
+  // complete class here.
+  using Act = Callback<void(SimEnd*)>;
   struct Packet {
     size_t bytes;
-    Act act;  // on the end that it reaches
+    Act act;
   };
 
+  // Stores bytes that have arrived, or answers with an RST if this end is closed or has failed.
   void arrive(const std::string& bytes);
+  // Ends the connection with ECONNRESET.
   void reset_arrives();
-  // Not repeated.
+  // Sends an RST, which is never retransmitted.
   void send_reset();
+  // Lets `act` happen at the other end after the travel time, or keeps the packet for retransmission if the path is cut
+  // then.
   void send_packet(size_t bytes, Act act);
   void deliver(Packet& packet);
-  // The other end's acknowledgement, with its window.
+  // Handles the other end's acknowledgement of all delivered packets, and its window update.
   void take_acknowledgement();
+  // Gets the acknowledgement from the other end at once if the path back is open. Otherwise starts retransmission.
   void request_acknowledgement();
   bool may_retransmit() const;
-  // The other end has no room, and could not tell when it has: this one asks for it (RFC 9293 3.8.6.1).
+  // True if the other end's buffer is full and its window update could not arrive now. This end then has to probe the
+  // window (RFC 9293 3.8.6.1).
   bool must_probe_window() const;
   bool awaits_acknowledgement() const {
     return !held_.empty() || unacked_ || (unacked_window_ > 0 && room() == 0) || must_probe_window();
@@ -113,32 +134,32 @@ class SimEnd {
   void start_retransmit();
   void schedule_retransmit();
   void retransmit();
-  // What is left will not be sent again; so nothing arrives that was sent after it.
+  // Loses the packets that wait for retransmission. After that, no later packet of this end arrives either.
   void drop_held();
 
   SimLink& link_;
   SimOwner* owner_ = nullptr;
   uint32_t slot_ = 0;
   std::string arrived_;
-  size_t taken_ = 0;         // of those
-  size_t in_flight_ = 0;     // written, not yet arrived
-  size_t outstanding_ = 0;   // written, not yet read by the other end
-  uint32_t send_bytes_ = 0;  // buffers
-  uint32_t receive_bytes_ = 0;
-  TimePoint last_arrival_{};  // of what this end sent
+  size_t taken_ = 0;            // how many bytes at the front of arrived_ are consumed
+  size_t in_flight_ = 0;        // written bytes whose arrival is not acknowledged
+  size_t outstanding_ = 0;      // written bytes that the other end has not read, as far as this end knows
+  uint32_t send_bytes_ = 0;     // the size of the send buffer
+  uint32_t receive_bytes_ = 0;  // the size of the receive buffer
+  TimePoint last_arrival_{};    // when the last packet that this end sent arrives
   int error_ = 0;
   bool fin_sent_ = false;
   bool fin_arrived_ = false;
   bool closed_ = false;
-  bool aborted_ = false;      // gone, with nothing more to say
-  std::vector<Packet> held_;  // did not get through
-  bool lost_ = false;         // something of what this end sent, for good
-  bool unacked_ = false;      // something got through, but not its acknowledgement
-  size_t unacked_bytes_ = 0;
-  size_t unacked_window_ = 0;
-  TimePoint give_up_{};
-  Duration retransmit_in_{};   // > 0: a timer runs
-  uint64_t timer_number_ = 0;  // which; those before it mean nothing any more
+  bool aborted_ = false;       // true after an RST was sent by close(), or arrived after it
+  std::vector<Packet> held_;   // packets that met a cut path and wait for retransmission
+  bool lost_ = false;          // true if a packet of this end was lost for good
+  bool unacked_ = false;       // true if a delivered packet is not acknowledged yet
+  size_t unacked_bytes_ = 0;   // bytes in delivered packets that are not acknowledged yet
+  size_t unacked_window_ = 0;  // bytes that the other end has read, but whose window update has not arrived
+  TimePoint give_up_{};        // when the connection fails with ETIMEDOUT
+  Duration retransmit_in_{};   // the current delay of the retransmission timer; 0 if no timer runs
+  uint64_t timer_number_ = 0;  // the number of the current timer; older timers do nothing when they fire
 };
 
 struct SimLink : std::enable_shared_from_this<SimLink> {
@@ -147,9 +168,11 @@ struct SimLink : std::enable_shared_from_this<SimLink> {
 
   SimNetwork& network;
   const uint64_t id;
-  bool vanished = false;                                     // what is sent gets lost
-  bool broken = false;                                       // the same, and both ends will hear of it
-  std::array<SimEnd, 2> ends{SimEnd(*this), SimEnd(*this)};  // the one that connected first
+  bool vanished = false;  // true if everything that either end sends is lost
+  bool broken = false;    // true after the fault kReset: everything is lost, and both ends will fail with ECONNRESET
+
+  // The end that connected is first.
+  std::array<SimEnd, 2> ends{SimEnd(*this), SimEnd(*this)};
 };
 
 inline SimEnd& SimEnd::other() const { return link_.ends[this == link_.ends.data() ? 1 : 0]; }

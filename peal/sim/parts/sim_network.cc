@@ -20,15 +20,15 @@ bool is_wildcard(const SocketAddress& address) {
   return address.family() == AF_INET && reinterpret_cast<const sockaddr_in*>(address.data())->sin_addr.s_addr == 0;
 }
 
-// Of an IPv4 address, in host byte order; 0 for others.
+// Returns an IPv4 address in host byte order; 0 for other families.
 uint32_t ipv4_of(const SocketAddress& address) {
   if (address.family() != AF_INET) return 0;
   return ntohl(reinterpret_cast<const sockaddr_in*>(address.data())->sin_addr.s_addr);
 }
 
-// TEST-NET-1, RFC 5737.
+// True for 192.0.2.0/24, TEST-NET-1 of RFC 5737, which belongs to no host.
 bool is_test_net(const SocketAddress& address) { return ipv4_of(address) >> 8 == 0xC00002; }
-// Broadcast and multicast (RFC 1112) addresses take no streams.
+// True for addresses that cannot have streams: broadcast and multicast (RFC 1112), 224.0.0.0 and above.
 bool takes_no_stream(const SocketAddress& address) { return ipv4_of(address) >= 0xE0000000; }
 
 bool takes_family(const SocketAddress& bound, const SocketAddress& to, bool v6_only) {
@@ -46,14 +46,15 @@ void set_buffers(SimEnd& end, const SocketOptions& options) {
   end.set_receive_buffer(static_cast<uint32_t>(options.receive_buffer_bytes));
 }
 
-// What a machine can bind to. An errno, or 0.
+// Checks whether a machine may bind to an address. Returns 0 or an errno.
 int check_host(const SimHost* host, const SocketAddress& address) {
   if (host == nullptr || is_local(address)) return 0;
   if (!host->on) return ENETDOWN;
   return is_wildcard(address) || ip_bytes(address) == ip_bytes(host->ip) ? 0 : EADDRNOTAVAIL;
 }
 
-// The address that who is bound to none sends from: its machine's, or, having none, that of the other.
+// Returns the source address for a sender that is bound to no address: the address of its machine. A sender without a
+// machine, or with a local target, has the same address as its target.
 SocketAddress source_for(const SimHost* host, const SocketAddress& to) {
   return host == nullptr || is_local(to) ? to : host->ip;
 }
@@ -78,7 +79,7 @@ Duration SimNetwork::random_up_to(Duration most) {
   return Duration(static_cast<int64_t>(random(static_cast<uint64_t>(most.count()) + 1)));
 }
 
-// What concerns one machine alone is the world's.
+// Faults on the way between two hosts use the options of that path; faults of one host use the options of the world.
 SimNetwork::Drawn SimNetwork::draw(SimFaultKind kind, const SocketAddress& from, const SocketAddress& to,
                                    std::string_view file) {
   const bool on_the_way = (kind >= SimFaultKind::kReset && kind <= SimFaultKind::kSwallow) ||
@@ -145,7 +146,8 @@ int SimNetwork::listen(const std::shared_ptr<SimListener>& listener) {
   return 0;
 }
 
-// The most exact ones win, as in the kernel; several that share an address take turns by chance.
+// Returns the listener that gets a connect to `to`, or null. As in the kernel, a listener on this exact address wins
+// over one on the wildcard address. Chance decides among several on the same address (SO_REUSEPORT).
 std::shared_ptr<SimListener> SimNetwork::listener_for(const SocketAddress& to, const SimHost* sender) {
   const SimHost* host = receiving_host(to, sender);
   std::vector<std::shared_ptr<SimListener>> exact;
@@ -267,7 +269,8 @@ void SimNetwork::deliver_connect_request(ConnectAttempt attempt) {
 
 void SimNetwork::deliver_connect_answer(const ConnectAttempt& attempt) {
   SimEnd& client = *attempt.client;
-  // What was under way when the other machine lost its power still arrives, but is not sent again.
+  // An answer that was on its way when the server's machine lost its power still arrives. If it is lost, the machine
+  // cannot repeat it, and a restarted machine does not know the connection.
   const bool dead = attempt.is_repeated && attempt.answer == 0 && !client.other().powered();
   if (hosts.is_cut(client.peer, client.local) || (dead && !client.path_is_open())) return retry_attempt(attempt);
   client.connected = dead ? ECONNREFUSED : attempt.answer;
@@ -328,7 +331,7 @@ void SimNetwork::deliver(const SimHost* host, const SocketAddress& from, const S
     return;
   }
   SimDatagrams& socket = **found;
-  // As in the kernel, an empty buffer has room for one datagram of any size.
+  // An empty receive buffer has room for one datagram of any size, as in the kernel.
   const bool fits = socket.arrived_bytes + bytes.size() <= static_cast<size_t>(socket.buffers.receive_bytes);
   if (!fits && !socket.arrived.empty()) {
     ++stats.datagrams_lost;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SimNetwork: what the engines of a SimWorld share: the clock, what is due when, the chances, the trace, and who
-// listens where. One thread. Its engines and loose streams own it together.
+// SimNetwork: the state that the engines of a SimWorld share: the clock, the queue of timed actions, the random numbers
+// and faults, the trace, and the listeners and datagram sockets. It is used on one thread. The world, its engines and
+// its loose streams own it together.
 #pragma once
 
 #include <array>
@@ -20,69 +21,76 @@
 
 namespace peal::detail {
 
-// Where connections wait to be accepted.
+// A listening socket, with the connections that wait to be accepted.
 struct SimListener {
   SocketAddress address;
   ListenOptions options;
   std::deque<std::shared_ptr<SimEnd>> waiting;
-  std::shared_ptr<const SimHost> host;  // null: no machine's
-  SimOwner* owner = nullptr;
+  std::shared_ptr<const SimHost> host;  // null if it belongs to no machine
+  SimOwner* owner = nullptr;            // the engine to notify; null before accept() and after stop()
   uint32_t slot = 0;
 };
 
+// A datagram socket, with the datagrams that have arrived.
 struct SimDatagrams {
   SocketAddress address;
   std::deque<std::pair<SocketAddress, std::string>> arrived;
   size_t arrived_bytes = 0;
   DatagramBuffers buffers{.receive_bytes = 212'992, .send_bytes = 212'992};  // net.core.rmem_default, wmem_default
-  uint64_t dropped = 0;  // for want of room in the first, and not told yet
-  std::shared_ptr<const SimHost> host;
+  uint64_t dropped = 0;                 // datagrams that found the receive buffer full and are not reported yet
+  std::shared_ptr<const SimHost> host;  // null if it belongs to no machine
   SimOwner* owner = nullptr;
   uint32_t slot = 0;
 };
 
 class SimNetwork {
  public:
-  // `plan` as SimFaultStreams takes it.
+  // Makes a network whose faults follow `plan`, which may be null, see SimFaultStreams. Asserts that options.latency is
+  // > 0.
   SimNetwork(uint64_t seed, const SimOptions& options, std::shared_ptr<SimFaultPlan> plan);
 
-  // Public state of a part that engines and links work on.
+  // These members are public because engines, links and the world change them.
   SimOptions options;
   SimStats stats;
   NameTable names;
   SimHosts hosts;
-  std::map<uint64_t, SimLink*> links;  // that live, by number
-  bool stepping = false;               // a SimWorld moves the clock; otherwise whoever waits does
-  std::deque<std::move_only_function<void()>> between_steps;  // to be called by the world
+  std::map<uint64_t, SimLink*> links;  // all links that exist, by number
+  bool stepping = false;               // true inside a step of a SimWorld: then wait() must not move the clock
+  std::deque<std::move_only_function<void()>> between_steps;  // the world calls these after the step
 
   TimePoint now() const { return now_; }
   uint64_t seed() const { return seed_; }
 
-  // From 0 to `bound` - 1; `bound` > 0.
+  // Returns a random number from 0 to `bound` - 1. `bound` must be > 0.
   uint64_t random(uint64_t bound);
   Duration random_up_to(Duration most);
-  // By chance. What goes wrong is on its way `from`, `to`; or, `from` being unset, happens at `to`.
+  // Draws one chance for a fault. Returns true if it strikes; then it is counted and noted. The fault concerns a packet
+  // on its way from `from` to `to`; if `from` is unset, it happens at the host `to`.
   bool strikes(SimFaultKind kind, const SocketAddress& from, const SocketAddress& to, std::string_view file = {}) {
     return strikes(draw(kind, from, to, file));
   }
-  // The same in two steps, where several kinds ask of one occasion: all draw first, and whose answer is used, takes.
+  // draw() and strikes(drawn) do the same in two steps. If one operation is a chance for several kinds, the caller
+  // draws for all of them first. It calls strikes(drawn) only for a fault that it would really let happen.
   using Drawn = std::optional<SimFault>;
   Drawn draw(SimFaultKind kind, const SocketAddress& from, const SocketAddress& to, std::string_view file = {});
   bool strikes(const Drawn& drawn) {
     if (drawn) faults_.record(stats, *drawn);
     return drawn.has_value();
   }
-  // As SimFaultStreams::random_for().
+  // Returns what SimFaultStreams::random_for() returns.
   uint64_t random_for(SimFaultKind kind, uint64_t bound) { return faults_.random_for(kind, bound); }
-  // At most `most`, SimOptions::late_by, as the last chance of this kind has it.
+  // Returns a random delay of at most `most` for the last chance of this kind. `most` is SimOptions::late_by.
   Duration lateness(SimFaultKind because, Duration most);
 
+  // after() and at() call `action` when the clock reaches that time. Actions of one time are called in the order added.
   using Action = Callback<void()>;
   void after(Duration delay, Action action) { at(later(now_, delay), std::move(action)); }
   void at(TimePoint when, Action action) { due_.emplace(when, std::move(action)); }
-  // kNever: nothing.
+  // Returns the time of the earliest action, or kNever if there is none.
   TimePoint next_due() const { return due_.empty() ? kNever : due_.begin()->first; }
+  // Moves the clock to `when`, never back, and calls the actions that are due.
   void advance_to(TimePoint when);
+  // Calls the actions that are due.
   void run_due();
   const SimOptions& options_for(const SocketAddress& from, const SocketAddress& to) const {
     return hosts.options(from, to, options);
@@ -92,21 +100,25 @@ class SimNetwork {
     return sum_of(way.latency, random_up_to(way.jitter));
   }
 
-  // A way was cut, or a machine is off: who waits for room learns it by asking for it.
+  // Starts retransmission at every end that waits for an acknowledgement or for room. Must be called after a path was
+  // cut or a machine has lost its power, because the acknowledgement may never arrive now.
   void recheck_links();
 
-  // An errno, or 0. The address gets its port.
+  // Binds a listener. Returns 0 or an errno. If the port of its address is 0, sets a free port.
   int listen(const std::shared_ptr<SimListener>& listener);
   void stop(const std::shared_ptr<SimListener>& listener) { std::erase(listeners_, listener); }
-  // An end of a new connection, whose result its owner will be told.
+  // Starts a connect and returns the client's end. Its owner is notified when `connected` has the result.
   std::shared_ptr<SimEnd> connect(const SocketAddress& to, const ConnectOptions& how,
                                   std::shared_ptr<const SimHost> host);
+  // Binds a datagram socket. Returns 0 or an errno. If the port of its address is 0, sets a free port.
   int bind(const std::shared_ptr<SimDatagrams>& socket);
   void unbind(const std::shared_ptr<SimDatagrams>& socket) { std::erase(datagrams_, socket); }
+  // Sends a datagram. Returns 0 or an errno; 0 does not mean that it will arrive.
   int send_datagram(const SimDatagrams& from, const SocketAddress& to, std::string_view bytes);
 
+  // Adds a line to the trace, for the stream end, port or slot number `id`.
   void trace(const char* what, uint64_t id, uint64_t value) { trace({now_, what, {}, id, value}); }
-  // Of a machine, or of what lies between two.
+  // Adds a line to the trace, for a machine or for the path between two machines.
   void trace(const char* what, std::string where) { trace({now_, what, std::move(where), 0, 0}); }
   uint64_t trace_hash() const { return trace_hash_; }
   std::string trace_tail(size_t lines) const;
@@ -115,7 +127,7 @@ class SimNetwork {
   struct Line {
     TimePoint when;
     const char* what;
-    std::string where;  // instead of the numbers
+    std::string where;  // if set, it is printed in place of `value`
     uint64_t id;
     uint64_t value;
   };
@@ -124,20 +136,20 @@ class SimNetwork {
 
   uint16_t free_port(const SocketAddress& address);
   std::shared_ptr<SimListener> listener_for(const SocketAddress& to, const SimHost* sender);
-  // A client's request to connect, on its way; or back, answered with an errno or 0.
+  // A client's request to connect on its way to the listener, or the answer on its way back.
   struct ConnectAttempt {
     std::shared_ptr<SimEnd> client;
     TimePoint give_up;
     Duration retry_in;
-    int answer = SimEnd::kConnecting;
-    bool is_repeated = false;  // the answer is sent again
+    int answer = SimEnd::kConnecting;  // kConnecting for a request; for an answer 0 or an errno
+    bool is_repeated = false;          // true if the answer "connected" was lost and is sent again
   };
   void send_attempt(ConnectAttempt attempt, Duration in);
-  // It got lost, and is repeated.
+  // Sends a lost request or answer again, with doubled delays, or fails the connect with ETIMEDOUT.
   void retry_attempt(ConnectAttempt attempt);
   void deliver_connect_request(ConnectAttempt attempt);
   void deliver_connect_answer(const ConnectAttempt& attempt);
-  // Whose machine takes what `sender` sends `to`.
+  // Returns the machine that receives what the machine `sender` sends to address `to`; null for no machine.
   const SimHost* receiving_host(const SocketAddress& to, const SimHost* sender) const {
     return is_local(to) ? sender : hosts.at(to);
   }
@@ -145,7 +157,9 @@ class SimNetwork {
 
   const uint64_t seed_;
   uint64_t random_state_;
-  static constexpr TimePoint kBegin{std::chrono::years(10)};  // a clock may look back, or be behind
+  // The world's first time. It is not zero, so that machines' clocks may be behind and programs may subtract from
+  // now().
+  static constexpr TimePoint kBegin{std::chrono::years(10)};
   TimePoint now_ = kBegin;
   SimFaultStreams faults_;
   std::multimap<TimePoint, Action> due_;
@@ -157,7 +171,7 @@ class SimNetwork {
   uint64_t trace_hash_ = 14'695'981'039'346'656'037U;  // FNV-1a
 };
 
-// A stream that no engine has: an end of a link that closes with it.
+// A simulated stream that belongs to no engine. Its end of the link is closed with it, unless take_end() moved it away.
 class SimLooseStream final : public LooseStream::Foreign {
  public:
   SimLooseStream(std::shared_ptr<SimNetwork> network, std::shared_ptr<SimEnd> end)

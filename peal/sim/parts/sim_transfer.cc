@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a SimEngine connects, reads, writes and reports.
+// The streams of a SimEngine: connecting, reading, writing, and the reports of these to StreamEvents.
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ void SimEngine::serve_stream(uint32_t slot) {
   }
 }
 
-// True when the stream can be served on.
+// Reports the result of a connect if it is known. Returns true if the stream still exists and can be read and written.
 bool SimEngine::finish_connect(Stream& stream) {
   const int error = stream.end->connected;
   if (error == SimEnd::kConnecting) return false;
@@ -110,7 +110,7 @@ void SimEngine::end_input(Stream& stream) {
   flush_all();
 }
 
-// Of what nobody receives from.
+// Reports by on_gone() that the connection has ended with an error, for a stream that does not receive.
 void SimEngine::report_gone(Stream& stream) {
   const int error = stream.end->error();
   if (error == 0 || stream.queued() > 0 || std::exchange(stream.gone_reported, true)) return;
@@ -196,8 +196,8 @@ void SimEngine::make_dirty(Stream& stream, uint32_t slot) {
   if (!std::exchange(stream.dirty, true)) dirty_.push_back({slot, stream.generation});
 }
 
-// What is dirty when called: what reports queue meanwhile waits for the next call, so that a stream that is refilled as
-// fast as it drains cannot hold the loop.
+// Writes the output of the streams that are dirty at the call. Output that their callbacks queue waits for the next
+// call. Otherwise a stream that is refilled as fast as it drains would occupy the loop for ever.
 void SimEngine::flush_all() {
   const std::vector<StreamId> now_dirty = std::exchange(dirty_, {});
   for (StreamId id : now_dirty) {
@@ -205,7 +205,7 @@ void SimEngine::flush_all() {
   }
 }
 
-// What was sent before the end goes out, whatever a turn's budget is and however short the writes.
+// Writes all queued output for which the network has room, regardless of the budget of a turn and of short writes.
 void SimEngine::flush_before_shut() {
   constexpr int kMostTurns = 1000;
   run_before_wait();
@@ -247,7 +247,8 @@ void SimEngine::flush(uint32_t slot) {
   if (stream.detaching && stream.queued() == 0) release_stream(slot, CloseHow::kNormal, true);
 }
 
-// One write, unless there is nothing to write or no room. Answers with what ends all sending, or 0.
+// Does one write if there is output and room; `progress` is set to true if bytes were written. Returns the errno that
+// ends all sending of the stream, or 0.
 int SimEngine::write_out(Stream& stream, bool& progress) {
   SimNetwork& network = *network_;
   if (stream.queued() == 0) return 0;
@@ -255,7 +256,7 @@ int SimEngine::write_out(Stream& stream, bool& progress) {
   if (stream.end->room() == 0 || meets_io_fault(stream)) return 0;
   size_t most = std::min(stream.end->room(), stream.queued());
   if (stream.file_bytes > 0 && most > bulk_budget_) {
-    mark_ready(streams_, Kind::kStream, stream.slot);  // the rest, in the next turn
+    mark_ready(streams_, Kind::kStream, stream.slot);  // the rest is written in the next turn
     most = bulk_budget_;
     if (most == 0) return 0;
   }
@@ -275,7 +276,8 @@ int SimEngine::write_out(Stream& stream, bool& progress) {
   return error;
 }
 
-// At most `most` bytes off the front of the queue.
+// Removes at most `most` bytes from the front of the queue and returns them. Sets `error` if a file cannot be read; EIO
+// if it is shorter than its range.
 std::string SimEngine::gather(Stream& stream, size_t most, int& error) {
   std::string bytes;
   bytes.reserve(most);
