@@ -1,28 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// StaticFiles: the files of one folder as answers to GET and HEAD.
+// StaticFiles: answers GET and HEAD with the files of one folder.
 //
 //   auto files = peal::StaticFiles::open("/srv/www");
 //   if (files) router.get("/{path*}", *files);
 //
-// Regular files beneath the folder, and nothing else: no path and no symbolic link leads out (openat2(2),
-// RESOLVE_BENEATH), names that begin with a dot are not there, and nothing is listed. Each answer carries ETag,
-// Last-Modified, Accept-Ranges and `X-Content-Type-Options: nosniff`; conditions and ranges (RFC 9110 13 and 14) are
-// honoured, several ranges as multipart/byteranges. A folder is its index.html; without the slash at its end it
-// redirects there. Where `style.css.zst` or `style.css.gz` stands beside `style.css`, is not older, and the client
-// takes that coding, it is sent instead; where there is none, a small file whose type is worth it is packed at the
-// first such request, and kept so. A file is recognised by its inode, its size and when it was last changed (st_ctim of
-// stat(2), which no program can set), so one that is overwritten in place, its time put back, gets a new ETag. Two
-// cases are left. For some 10 ms after a change a further write might not change st_ctim: during that time the ETag is
-// weak and nothing is kept. A program that writes through a shared mapping (mmap(2)) may change st_ctim only with its
-// first write, and later ones are not seen: write a new file and rename(2) it instead.
+// Which files: regular files beneath the folder. No path and no symbolic link leads out of it (openat2(2),
+// RESOLVE_BENEATH). Names that begin with a dot are answered 404. Folders are not listed. A request for a folder gets
+// its index.html; if the path does not end with a slash, the client is redirected to the path that does.
 //
-// A file's bytes go by sendfile(2) and are not held in memory, those of small files excepted. Opening a file, and
-// sendfile itself, wait for the disk where the page cache has not what they need, and the loop with them, as nginx
-// waits: for what is served often the cache has it, and threads would cost each request more than the disk saves.
-// Where files lie on a slow or distant disk, run more loops.
+// Which fields: each answer has ETag, Last-Modified, Accept-Ranges and `X-Content-Type-Options: nosniff`. Conditional
+// requests and ranges (RFC 9110 13 and 14) are honoured; several ranges are sent as multipart/byteranges.
 //
-// A file that is to change is written beside and renamed into place: who is being sent the old one gets all of it. One
-// that is cut short while it is sent ends the connection, since its announced length cannot be kept.
+// Compression: if the client accepts the coding, `style.css.zst` or `style.css.gz` is sent instead of `style.css`. Such
+// a file must lie beside the original and not be older. Without such a file, a small file of a compressible type is
+// compressed at the first request that accepts it, and the result is kept in memory.
+//
+// Changes: a file is recognised by its inode, its size and st_ctim of stat(2), the time of its last change, which no
+// program can set. So a file that is overwritten in place gets a new ETag, even if its modification time is put back.
+// Two cases remain:
+//   - For some 10 ms after a change, a further write might not change st_ctim. During that time the ETag is weak and
+//     nothing is kept.
+//   - A program that writes through a shared mapping (mmap(2)) may change st_ctim only with its first write. Its later
+//     writes are not noticed. Write a new file and rename(2) it instead.
+//
+// Waiting: the bytes of a file go to the socket by sendfile(2) and are not held in memory, except those of small files.
+// open(2) and sendfile(2) wait for the disk if the page cache does not have the data, and the loop waits with them, as
+// in nginx. Files that are asked for often are in the page cache; handing each request to another thread would cost
+// more than such waits. If the files lie on a slow or remote disk, run more loops.
+//
+// To replace a file, write the new one beside it and rename(2) it into place: answers that have begun still send the
+// old file whole. If a file is truncated while it is sent, its connection is closed, because the Content-Length that
+// was sent cannot be kept.
 #pragma once
 
 #include <cstddef>
@@ -42,43 +50,48 @@ class FileService;
 }  // namespace detail
 
 struct StaticFilesOptions {
-  // The parameter of the route that names the file: of "/assets/{path*}" it is `path`.
+  // The parameter of the route that holds the path of the file. For the route "/assets/{path*}" it is `path`.
   std::string parameter = "path";
-  // What a folder shows; empty: folders are not found.
+  // The file that is sent for a folder. If empty, folders are answered 404.
   std::string index = "index.html";
-  // Serve also names that begin with a dot: .git and .env are seldom meant to be read. /.well-known/ (RFC 8615) is
-  // always there.
+  // True if files and folders whose names begin with a dot are served too. The default protects .git, .env and their
+  // like. /.well-known/ (RFC 8615) is always served.
   bool hidden = false;
-  // Look for siblings with .zst and .gz, of files whose type is worth it.
+  // True if a compressible file is looked for with the suffixes .zst and .gz first.
   bool precompressed = true;
-  // A file of at most this size without such a sibling is packed here; 0: none is. To pack 128 KiB takes 4 ms of the
-  // loop's time in gzip and 1 ms in zstd. It is done once for as long as the file is in use and does not change.
+  // The largest file that is compressed here if no compressed file lies beside it; 0 turns that off. To compress 128
+  // KiB takes 4 ms of the loop's time with gzip and 1 ms with zstd. The result is kept as long as the file is cached
+  // and does not change.
   uint32_t compressed_bytes = 128 * 1024;
-  // How many bytes of files each loop packs in a second. The default takes an eighth of the loop's time. A byte that
-  // zstd packs counts as a quarter. A loop that has packed so many in this second sends further files as they are: a
-  // site of more files than cached_files, asked for in turn, would occupy it with packing.
+  // How many bytes each loop compresses in a second; beyond that it sends files uncompressed. The limit matters if a
+  // site has more files than `cached_files` and clients ask for them in turn: the loop would do little else than
+  // compress. The default takes an eighth of a loop's time. A byte that zstd compresses counts as a quarter.
   uint64_t compressed_bytes_per_second = 4 * 1024 * 1024;
-  // The value of Cache-Control; empty, the default: none, so that clients ask again as they see fit.
+  // The value of Cache-Control. If empty, the field is not sent, and clients decide themselves when to ask again.
   std::string cache_control = {};
-  // Of unknown extensions.
+  // The media type of files whose extension is unknown.
   std::string default_media_type = "application/octet-stream";
-  // Kept open by each loop, up to three descriptors a file; 0: every request opens its own.
+  // How many files each loop keeps open, with up to three descriptors each. 0 opens the file for each request.
   size_t cached_files = 128;
-  // For how long an open file may stand for its name, unless it shows that it has changed itself.
+  // How long a loop may use an open file before it opens the path again. Until then it does not notice a renamed folder
+  // or a new compressed file. Changes of the file itself are noticed at once.
   Duration cache_validity = std::chrono::seconds(1);
-  // Files up to this size are kept in memory while they are open: one system call sends head and body.
+  // Files up to this size are kept in memory while they are open, so that one system call sends head and body.
   uint32_t content_bytes = 16 * 1024;
 };
 
-// A handle: copies serve the same files and share what they keep. Used on any number of loops.
+// A handle. Its copies serve the same files and share the open files and the compressed ones. Any number of loops may
+// use it at the same time.
 class StaticFiles {
  public:
-  // ENOENT, ENOTDIR, EACCES: `root` is no folder one can enter. It stays the same folder when it is renamed.
+  // Opens the folder `root`. Fails with the errno value of open(2), such as ENOENT, ENOTDIR or EACCES. If the folder is
+  // renamed later, its files are still served.
   static Result<StaticFiles> open(const std::string& root, const StaticFilesOptions& options = {});
 
-  // Answers a request for the file its route names.
+  // Answers a request with the file that the route's parameter names. This makes the object a handler of a router.
   void operator()(HttpExchange& exchange) const;
-  // Answers with the file at `path` beneath the root, decoded and without a slash in front: for handlers that choose.
+  // Answers with the file at `path`, for handlers that choose the file themselves. `path` is relative to the root, not
+  // percent-encoded and without a leading slash.
   void serve(HttpExchange& exchange, std::string_view path) const;
 
  private:

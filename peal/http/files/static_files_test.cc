@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an answer with a file says and holds.
+// The fields and the body of an answer with a file.
 #include <peal/http/files/static_files.h>
 
 #include <random>

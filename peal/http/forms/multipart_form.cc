@@ -14,7 +14,7 @@ int status_of_disk(std::error_code error) {
   return error == errno_code(ENOSPC) || error == errno_code(EDQUOT) ? 507 : 500;
 }
 
-// What waits for the disk, as tasks that another loop can run.
+// The calls that wait for the disk, as tasks: on_disk() runs them on another loop if there is one.
 Task<Result<SavedFile>> create_file(std::string folder) { co_return SavedFile::create(folder); }
 Task<Result<void>> append_to(SavedFile& file, std::string_view bytes) { co_return file.append(bytes); }
 Task<Result<void>> sync_file(SavedFile& file) { co_return file.sync(); }
@@ -39,7 +39,7 @@ std::unexpected<std::error_code> MultipartForm::refuse(int status, std::error_co
   return std::unexpected(trouble_);
 }
 
-// To the next event; kNone at the end of the body.
+// Reads up to the next event and returns it; kNone at the end of the body.
 Task<Result<MultipartEvent>> MultipartForm::advance() {
   if (trouble_) co_return std::unexpected(trouble_);
   if (!reader_) co_return refuse(415, errno_code(EMEDIUMTYPE));

@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MultipartForm: a form with files (multipart/form-data, RFC 7578), part by part as it comes.
+// MultipartForm: reads a form with files (multipart/form-data, RFC 7578) part by part, while the request arrives.
 //
 //   peal::MultipartForm form(exchange);
 //   for (;;) {
 //     const peal::Result<peal::FormPart*> part = co_await form.next();
-//     if (!part) co_return;           // it has been answered
-//     if (*part == nullptr) break;    // that was all of it
+//     if (!part) co_return;           // the form has answered the request with an error
+//     if (*part == nullptr) break;    // the form has no more parts
 //     ... co_await (*part)->save("/srv/uploads") ... co_await (*part)->read_all(4096) ...
 //   }
 //
-// However large a file is, no more of it is held than what came while nobody read: 128 KiB at most; the client waits.
-// How long the form may be in all is the route's (RouteOptions::body_limit_bytes, 1 MiB unless it says so): 413.
+// However large a file is, at most 128 KiB of it are held in memory: if the handler reads too slowly, the client has to
+// wait. The route limits the length of the whole form: RouteOptions::body_limit_bytes, 1 MiB by default. A longer form
+// is answered 413.
 //
-// What cannot go on has been answered, unless an answer had begun: 415, EMEDIUMTYPE, where the request is no such form
-// or its content has a coding; 400, EBADMSG, where it is malformed or cut short; 413, E2BIG, for more parts or a larger
-// head of one than MultipartLimits says. Other errors are HttpExchange::read()'s. The first one is what every later
-// call answers.
+// After an error the form cannot be read further, and every later call fails with the same error. Unless the handler
+// has begun an answer, the form has answered the request:
+//   - 415, EMEDIUMTYPE: the request is not a multipart form, or has a Content-Encoding.
+//   - 400, EBADMSG: the form is malformed, or ends too soon.
+//   - 413, E2BIG: the form has more parts, or a part has a larger head, than MultipartLimits allows.
+//   - Other errors are those of HttpExchange::read().
 //
-// For the coroutine that answers the exchange, and good as long as that is.
+// Only the coroutine that answers the exchange may use the form, and only as long as the exchange exists.
 #pragma once
 
 #include <cstddef>
@@ -38,26 +41,31 @@ namespace peal {
 class MultipartForm;
 
 struct SaveOptions {
-  // Of the file: EMSGSIZE, and 413, for a longer one.
+  // The longest file that is saved. A longer one fails with EMSGSIZE and is answered 413.
   uint64_t limit_bytes = UINT64_MAX;
-  // It is on the disk before it is told of, not in the kernel's memory alone.
+  // True if save() returns only when the file is on the disk, and not just in the kernel's memory (fsync(2)).
   bool sync = false;
-  // A loop of another thread, on which the disk is waited for: its slowness then holds up this client and nobody else.
-  // Without one the form's own loop waits, mostly for the page cache: some 20 us for 20 KiB.
+  // A loop that runs on another thread and does the waiting for the disk. Then a slow disk delays only this client. If
+  // null, the form's own loop waits, and all its connections with it. Usually it waits only for the page cache: some 20
+  // us for 20 KiB.
   Loop* disk = nullptr;
 };
 
-// The part under way: what it is called, and its bytes. What is not read of it is passed over by next().
+// The current part of a form: its name, its file name and media type, and its bytes. MultipartForm::next() skips the
+// bytes that were not read.
 class FormPart : public MultipartPart {
  public:
+  // True if the client sent a file name with this part.
   bool is_file() const { return file_name.has_value(); }
-  // The next piece as it came, empty at the end of the part; good until the next call of anything here.
+  // Returns the next bytes as they arrived; empty at the end of the part. The view is valid until the next call on this
+  // part or its form.
   Task<Result<std::string_view>> read();
-  // The rest of it. EMSGSIZE, and 413, where that is longer than `limit_bytes`; ENOMEM, and 503, where the process is
-  // above its hard mark.
+  // Returns the rest of the part. Fails with EMSGSIZE and answers 413 if the rest is longer than `limit_bytes`. Fails
+  // with ENOMEM and answers 503 if the process is above its hard mark of memory (memory_budget.h).
   Task<Result<std::string>> read_all(size_t limit_bytes);
-  // The rest of it into a file in `folder`, which is the caller's choice and exists. Nothing that the client says
-  // becomes part of a path. What the disk answers is the error, 507 for ENOSPC and EDQUOT and else 500.
+  // Writes the rest of the part into a new file in `folder`, which must exist. Nothing that the client sent becomes
+  // part of the path. If the disk fails, the error is the disk's errno value; the request is answered 507 for ENOSPC
+  // and EDQUOT, otherwise 500.
   Task<Result<SavedFile>> save(std::string folder, SaveOptions options = {});
 
  private:
@@ -73,7 +81,8 @@ class MultipartForm {
   MultipartForm(const MultipartForm&) = delete;
   MultipartForm& operator=(const MultipartForm&) = delete;
 
-  // The next part, good until the next one; null when the form has been read to its end.
+  // Skips what is left of the current part and returns the next one; null at the end of the form. The part is valid
+  // until the next call of next().
   Task<Result<FormPart*>> next();
 
  private:
@@ -87,9 +96,9 @@ class MultipartForm {
   std::optional<MultipartReader> reader_;
   std::optional<FormPart> part_;
   Buffer input_;
-  size_t taken_ = 0;  // of input_, by what was shown last
+  size_t taken_ = 0;  // bytes of input_ that the last event covers: consumed by the next advance()
   std::error_code trouble_;
-  bool in_part_ = false;  // its end has not come
+  bool in_part_ = false;  // true until the end of the current part has been read
 };
 
 }  // namespace peal

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include <peal/wire/content/content_type.h>
@@ -36,7 +37,10 @@ Task<Result<HttpForm>> read_form(HttpExchange& exchange, FormLimits limits) {
 }
 
 void read_form(HttpExchange& exchange, FormLimits limits, Callback<void(HttpExchange&, HttpForm&& form)> on_form) {
-  if (!is_form(exchange.request())) return void(refuse(exchange, 415, EMEDIUMTYPE));
+  if (!is_form(exchange.request())) {
+    std::ignore = refuse(exchange, 415, EMEDIUMTYPE);
+    return;
+  }
   exchange.read_body([limits, on_form = std::move(on_form)](HttpExchange& read, std::string&& body) mutable {
     Result<HttpForm> form = form_of(read, std::move(body), limits);
     if (form) on_form(read, std::move(*form));

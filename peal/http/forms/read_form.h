@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// read_form(): the body of a request as the form that a browser makes of `<form method="post">`.
+// read_form(): reads the body of a request as a form (application/x-www-form-urlencoded), which is what a browser sends
+// for `<form method="post">`.
 //
 //   router.post("/login", [](peal::HttpExchange& exchange) -> peal::Task<> {
 //     const auto form = co_await peal::read_form(exchange);
-//     if (!form) co_return;  // it has been answered
+//     if (!form) co_return;  // read_form() has answered the request with an error
 //     ... form->find("name") ... form->find<bool>("remember") ...
 //   });
 //
-// It is read as a whole, as long as the route allows (RouteOptions::body_limit_bytes; 413). A form with files is
-// another type: multipart_form.h.
+// The body is read as a whole. A body longer than RouteOptions::body_limit_bytes of the route is answered 413. Forms
+// with files have another media type: use multipart_form.h.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +23,18 @@
 namespace peal {
 
 struct FormLimits {
-  // 413 for more. A form has a few; each costs time in every find().
+  // A form with more fields is answered 413. The limit is there because HttpForm::find() searches all fields one by
+  // one.
   size_t fields = 1000;
 };
 
-// Without a form it has been answered, unless an answer had begun: EMEDIUMTYPE, 415, where the content is not
-// application/x-www-form-urlencoded or has a coding; E2BIG, 413, for more fields than allowed; else as
-// HttpExchange::read_all().
+// Returns the form. If that fails, the request has been answered, unless the handler had begun an answer:
+//   - EMEDIUMTYPE, 415: the content is not application/x-www-form-urlencoded, or has a Content-Encoding.
+//   - E2BIG, 413: the form has more fields than `limits` allow.
+//   - Other errors and their answers are those of HttpExchange::read_all().
 Task<Result<HttpForm>> read_form(HttpExchange& exchange, FormLimits limits = {});
-// Calls back with the form, or answers instead.
+// For handlers that are callbacks: calls `on_form` with the form on the exchange's loop. If there is an error,
+// answers as above and never calls `on_form`.
 void read_form(HttpExchange& exchange, FormLimits limits, Callback<void(HttpExchange&, HttpForm&& form)> on_form);
 
 }  // namespace peal

@@ -23,7 +23,8 @@ constexpr mode_t kOwnerOnly = 0600;
 
 std::string random_name() {
   std::array<uint64_t, 2> random{};
-  const ssize_t got = ::getrandom(random.data(), sizeof random, 0);  // never short for so few
+  const ssize_t got =
+      ::getrandom(random.data(), sizeof random, 0);  // never fewer: it is at most 256 bytes (getrandom(2))
   PEAL_ASSERT(got == static_cast<ssize_t>(sizeof random), "getrandom: {} bytes", got);
   return fmt::format("{:016x}{:016x}", random[0], random[1]);
 }
@@ -39,7 +40,7 @@ Result<SavedFile> SavedFile::create(const std::string& folder, bool unnamed) {
   if (unnamed) {
     file.reset(::openat(directory.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, kOwnerOnly));
     if (!file && errno != EOPNOTSUPP && errno != EISDIR) return fail(errno);
-    // Without /proc it could never be given a name.
+    // Without /proc an unnamed file could never be given a name: linkat(2) needs its path there.
     if (file && ::access(path_of(file).c_str(), F_OK) != 0) file.reset();
   }
   std::string name;
@@ -96,9 +97,11 @@ Result<void> SavedFile::sync() {
 Result<std::string> SavedFile::keep_as(std::string_view name) {
   if (name.empty() || name == "." || name == ".." || name.find('/') != std::string_view::npos ||
       name.find('\0') != std::string_view::npos)
-    throw_bad_value("a name of {} bytes is none for a file", name.size());
+    throw_bad_value("a file cannot have this name of {} bytes: it is empty, '.', '..', or holds a slash or a zero byte",
+                    name.size());
   const std::string plain(name);
-  // A link, where a rename would do too: not every file system can rename without replacing.
+  // linkat(2) and not rename(2): a link never replaces a file that has the name already, and not every file system has
+  // RENAME_NOREPLACE.
   const bool unnamed = temporary_name_.empty();
   const int from = unnamed ? AT_FDCWD : directory_.get();
   const std::string name_now = unnamed ? path_of(file_) : temporary_name_;

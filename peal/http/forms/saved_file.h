@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SavedFile: a file that came with a form and is on the disk, without a name until somebody keeps it. One that nobody
-// keeps is gone with this object, and where the file system has O_TMPFILE (all usual ones; not NFS) also when the
-// process is killed; elsewhere it lies in its folder as ".upload-" and 32 digits meanwhile.
+// SavedFile: an uploaded file on the disk that has no name until keep() or keep_as(). A file that is not kept is
+// deleted when this object is destroyed.
 //
-// Only its owner may read and write it (0600). Two descriptors; moved, never copied; calls wait for the disk. Any
-// thread, one at a time.
+// Most file systems (not NFS) have O_TMPFILE, see open(2): there a file that is not kept also vanishes when the process
+// is killed. On the others the file has a temporary name in its folder, ".upload-" and 32 hexadecimal digits; it stays
+// there if the process is killed.
+//
+// The file's mode is 0600: only the user of this process may read and write it. The object holds two descriptors, can
+// be moved and not copied. Its calls block until the disk has answered. Any thread may use it, one at a time.
 #pragma once
 
 #include <cstdint>
@@ -18,26 +21,28 @@ namespace peal {
 
 class SavedFile {
  public:
-  // An empty one in `folder`, which exists; the world's error where it cannot be. Not `unnamed`: as on a file system
-  // without O_TMPFILE.
+  // Creates an empty file in `folder`, which must exist. Fails with the errno value of open(2). `unnamed = false` gives
+  // the file a temporary name from the start, as on a file system without O_TMPFILE; tests use it.
   static Result<SavedFile> create(const std::string& folder, bool unnamed = true);
   SavedFile(SavedFile&& other) noexcept;
   SavedFile& operator=(SavedFile&& other) noexcept;
   ~SavedFile() { discard(); }
 
-  // Behind what is there.
+  // Writes at the end of the file. Fails with the errno value of write(2); a part may have been written then.
   Result<void> append(std::string_view bytes);
-  // All of it is on the disk, not in the kernel's memory alone; so is the name when it is kept.
+  // Waits until all bytes are on the disk and not only in the kernel's memory (fsync(2)). keep() and keep_as() then
+  // wait until the name is on the disk too.
   Result<void> sync();
+  // Bytes appended so far.
   uint64_t bytes() const { return bytes_; }
-  // Open for reading and writing, at its end; this object's.
+  // Open for reading and writing, positioned at the end. The object owns the descriptor: do not close it.
   int fd() const { return file_.get(); }
 
-  // Gives it a name in its folder; from then on it stays. Answers the path. EEXIST where the name is taken, and nothing
-  // has changed. std::invalid_argument for a name with a slash in it, "." and "..", and an empty one: safe_file_name()
-  // makes one of a client's.
+  // Gives the file this name in its folder, and returns its path. From then on the file stays. EEXIST if the name is
+  // taken: nothing has changed then. A name that is empty, "." or "..", or that holds a slash or a zero byte, throws
+  // std::invalid_argument. safe_file_name() makes a safe name of one that a client sent.
   Result<std::string> keep_as(std::string_view name);
-  // The same by a name that nobody has or can guess: 32 hexadecimal digits.
+  // Like keep_as(), with a random name of 32 hexadecimal digits that cannot be guessed.
   Result<std::string> keep();
 
  private:
@@ -51,7 +56,7 @@ class SavedFile {
   std::string folder_;
   Fd directory_;
   Fd file_;
-  std::string temporary_name_;  // empty where it has none, and once it is kept
+  std::string temporary_name_;  // empty if the file is unnamed or kept
   uint64_t bytes_ = 0;
   bool synced_ = false;
 };

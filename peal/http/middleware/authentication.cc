@@ -11,9 +11,9 @@
 namespace peal {
 namespace {
 
-// A quoted-string (RFC 9110 5.6.4).
+// Returns `text` as a quoted-string (RFC 9110 5.6.4). Throws std::invalid_argument if no field may hold the text.
 std::string quoted(std::string_view text) {
-  if (!is_sendable({"x", text})) throw_bad_value("the realm '{}' is no value of a field", text);
+  if (!is_sendable({"x", text})) throw_bad_value("the realm '{}' has characters that no field may hold", text);
   std::string quoted = "\"";
   for (const char byte : text) {
     if (byte == '"' || byte == '\\') quoted += '\\';
@@ -22,8 +22,9 @@ std::string quoted(std::string_view text) {
   return quoted += '"';
 }
 
-// What stands behind `scheme` in Authorization; nothing where there is no such field, or several, which two readers
-// might take for two different users.
+// The credentials that follow `scheme` in the Authorization field; std::nullopt if the field is missing or names
+// another scheme. Also std::nullopt if there are several such fields: a proxy and this server might take different ones
+// and see two different users.
 std::optional<std::string_view> credentials(const HttpRequestHead& head, std::string_view scheme) {
   std::optional<std::string_view> found;
   for (const HttpField field : head.fields()) {
@@ -76,7 +77,7 @@ bool same_secret(std::string_view a, std::string_view b) {
   for (size_t i = 0; i < a.size(); ++i) {
     differs =
         static_cast<unsigned char>(differs | (static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i])));
-    asm volatile("" : "+r"(differs));  // or a compiler may leave the loop at the first difference
+    asm volatile("" : "+r"(differs));  // otherwise the compiler may leave the loop at the first difference
   }
   return differs == 0;
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Middleware that knows who asks, or answers 401: with a name and a password (RFC 7617), or with a token (RFC 6750).
+// Middleware that lets only known users pass and answers 401 to others. basic_auth() checks a name and a password
+// (RFC 7617), bearer_auth() a token (RFC 6750).
 //
 //   admin.use(peal::basic_auth("the back office", [](std::string_view name, std::string_view password) {
 //     return name == "root" && peal::same_secret(password, the_password);
 //   }));
 //   admin.get("/", [](peal::HttpExchange& exchange) { greet(exchange.attached<peal::HttpUser>()->name); });
 //
-// Both send secrets in every request: over TLS alone. What is asked may be called on several loops at once, and must
-// not wait; who has to ask a database writes a coroutine of his own (http_handler.h).
+// With both schemes a client sends its secret in every request, so use them over TLS only. The check that you pass may
+// be called on several loops at the same time, and must not block: it runs on the loop's thread. If the check has to
+// ask a database, write a coroutine as middleware instead (http_handler.h).
 #pragma once
 
 #include <functional>
@@ -19,21 +21,26 @@
 
 namespace peal {
 
-// Who asks: attached to the exchange.
+// The user whom the middleware has recognised. Attached to the exchange: exchange.attached<HttpUser>().
 struct HttpUser {
   std::string name;
 };
 
-// Whether the password is this user's. Both are UTF-8, or whatever the client sent.
+// Returns true if `password` is the password of the user `name`. Browsers send both as UTF-8; other clients may send
+// any bytes.
 using PasswordCheck = std::function<bool(std::string_view name, std::string_view password)>;
-// `realm`: what a browser's dialogue names; std::invalid_argument where it has controls.
+// `realm` is the name that a browser shows when it asks for the password. A realm with control characters throws
+// std::invalid_argument.
 HttpMiddleware basic_auth(std::string_view realm, PasswordCheck check);
 
-// Whose token it is, or nobody's.
+// Returns the name of the user to whom the token belongs; std::nullopt if the token is not valid.
 using TokenCheck = std::function<std::optional<std::string>(std::string_view token)>;
+// A request without a token is answered 401. One with an invalid token is answered 401 with error="invalid_token". A
+// realm with control characters throws std::invalid_argument.
 HttpMiddleware bearer_auth(std::string_view realm, TokenCheck check);
 
-// Whether two texts are equal, in a time that depends on their lengths alone: whoever guesses learns nothing from it.
+// Returns true if both texts are equal. The time it takes depends only on their lengths. So an attacker who measures it
+// does not learn how many characters of a guess are right.
 bool same_secret(std::string_view a, std::string_view b);
 
 }  // namespace peal

@@ -16,7 +16,7 @@ namespace {
 
 std::string list_of(const std::vector<std::string>& names) {
   std::string list = fmt::format("{}", fmt::join(names, ", "));
-  if (!is_sendable({"x", list})) throw_bad_value("'{}' is no value of a field", list);
+  if (!is_sendable({"x", list})) throw_bad_value("'{}' has characters that no field may hold", list);
   return list;
 }
 
@@ -31,7 +31,7 @@ class Cors {
         credentials_(options.credentials) {
     const std::string all = list_of(origins_);
     any_ = std::ranges::find(origins_, "*") != origins_.end();
-    // With credentials browsers take every * literally (the Fetch standard, 3.3.5).
+    // If a request has credentials, browsers read "*" as a name and not as "all" (the Fetch standard, 3.3.5).
     const bool stars = any_ || headers_ == "*" || exposed_ == "*";
     if (origins_.empty() || (any_ && origins_.size() > 1) || (credentials_ && stars)) {
       throw_bad_value("cors for the origins '{}'{}", all, credentials_ ? " with credentials" : "");
@@ -42,7 +42,9 @@ class Cors {
   void operator()(HttpExchange& exchange, HttpNext next) const {
     const HttpRequestHead& head = exchange.request();
     const std::optional<std::string_view> origin = head.find("Origin");
-    if (!any_) exchange.set_field("Vary", "Origin");  // also where there is none: caches keep one answer for both
+    if (!any_)
+      exchange.set_field("Vary",
+                         "Origin");  // also if the request has no Origin: a cache may serve this answer to one that has
     const bool allowed = origin && (any_ || std::ranges::find(origins_, *origin) != origins_.end());
     if (allowed) allow(exchange, *origin);
     const bool preflight =

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cross-origin resource sharing (the Fetch standard, 3.3): pages of other origins may call this server's routes, from
-// a browser.
+// cors(): middleware for cross-origin resource sharing (the Fetch standard, 3.3). It lets scripts of other origins call
+// this server's routes from a browser and read the answers.
 //
 //   api.use(peal::cors({.origins = {"https://app.example"}, .headers = {"Content-Type"}, .credentials = true}));
 //
-// A preflight (OPTIONS with Origin and Access-Control-Request-Method) is answered here, 204, and goes no further; so
-// this stands before authentication, which a preflight never has. Its origin not being one of these, it is 403. Other
-// requests are passed on whatever their origin: what a browser does not show a page it has sent all the same, so this
-// guards readers, not routes.
+// The middleware answers a preflight (OPTIONS with Origin and Access-Control-Request-Method) itself, without calling
+// what follows: 204 if the origin is allowed, 403 otherwise. Add it before authentication, because a browser sends a
+// preflight without credentials.
+//
+// All other requests are passed on, whatever their origin. A browser sends such a request in any case; without
+// permission it only hides the answer from the script. So cors() decides who may read answers. It does not protect
+// routes from being called.
 #pragma once
 
 #include <chrono>
@@ -19,20 +22,24 @@
 namespace peal {
 
 struct CorsOptions {
-  // As a browser sends them, compared byte for byte: "https://app.example", "http://localhost:3000"; or one "*".
+  // Origins whose scripts may read answers, as a browser sends them in Origin: "https://app.example",
+  // "http://localhost:3000". They are compared byte for byte. A single "*" allows every origin.
   std::vector<std::string> origins;
+  // Methods that such a script may use.
   std::vector<std::string> methods = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"};
-  // Fields that a page may send besides what any form can; "*": all but Authorization.
+  // Request fields that a script may set, besides those that the Fetch standard always allows. "*" allows all except
+  // Authorization.
   std::vector<std::string> headers = {};
-  // Fields of answers that a page may read besides the usual ones.
+  // Fields of an answer that a script may read, besides those that the Fetch standard always allows.
   std::vector<std::string> exposed = {};
-  // With cookies and Authorization. Not for "*", which browsers refuse.
+  // True if requests may carry cookies and Authorization. Cannot be combined with "*": browsers refuse that.
   bool credentials = false;
   // How long a browser remembers a preflight's answer.
   std::chrono::seconds max_age = std::chrono::minutes(10);
 };
 
-// std::invalid_argument: no origin; "*" beside other origins, or anywhere with credentials; what no field may hold.
+// Throws std::invalid_argument if `origins` is empty, has "*" beside others, or a list has "*" although `credentials`
+// is set. Also if a text has characters that no field may hold, or if `max_age` is negative.
 HttpMiddleware cors(const CorsOptions& options);
 
 }  // namespace peal

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a request comes from this machine: what may be shown to whoever has the machine, and to nobody else.
+// is_from_here(): tells whether a request comes from this machine. For pages that only a user of the machine may see.
 #pragma once
 
 #include <peal/base/socket_address.h>
@@ -7,14 +7,14 @@
 
 namespace peal {
 
-// 127.0.0.0/8, ::1, the former written as IPv6, and unix sockets.
+// True for addresses in 127.0.0.0/8, also as IPv4-mapped IPv6 addresses, for ::1 and for unix sockets.
 bool is_local(const SocketAddress& address);
 
-// A proxy passed it on, and says so (RFC 7239; RFC 9110 7.6.3): then the peer is not who asks. A proxy that was told to
-// keep that to itself is not known of.
+// True if a field of the request says that a proxy has forwarded it (RFC 7239, RFC 9110 7.6.3, X-Forwarded-*). Then the
+// peer's address is the proxy's and not the client's. A proxy that is configured to add no such field is not detected.
 bool was_forwarded(const HttpExchange& exchange);
 
-// From this machine, and through no proxy that says it is one.
+// True if is_local() of the peer's address, and not was_forwarded(). False if the address is not known.
 bool is_from_here(const HttpExchange& exchange);
 
 }  // namespace peal

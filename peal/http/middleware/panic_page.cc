@@ -66,7 +66,8 @@ void show(HttpExchange& exchange, int status) {
 SharedCallback<void(HttpExchange&, int status)> panic_page(const PanicPageOptions& options) {
   return [options](HttpExchange& exchange, int status) {
     const bool shows = exchange.thrown() != nullptr && (!options.loopback_only || is_from_here(exchange));
-    shows ? show(exchange, status) : exchange.respond(status);
+    if (!shows) return exchange.respond(status);
+    show(exchange, status);
   };
 }
 

@@ -17,7 +17,8 @@
 
 namespace peal {
 
-// Keys are places in sets of eight, by their hash, which is a secret of this table: nobody can choose keys that meet.
+// A hash table of sets with eight places each: the hash of a key chooses its set. The hash function has secrets that
+// are random for each table, so an attacker cannot choose keys that fall into one set.
 class RateLimiter::Table {
  public:
   explicit Table(const RateLimiterOptions& options) {
@@ -62,14 +63,15 @@ class RateLimiter::Table {
 
  private:
   static constexpr size_t kWays = 8;
-  static constexpr int64_t kMost = INT64_MAX / 4;  // some 70 years
+  static constexpr int64_t kMost = INT64_MAX / 4;  // about 73 years in nanoseconds
   struct Place {
     uint64_t hash = 0;
-    int64_t full_until = INT64_MIN;  // when all that was admitted would have come, evenly spread
+    int64_t full_until = INT64_MIN;  // the time at which the next request is due if requests come evenly spread
   };
   using Set = std::array<Place, kWays>;
 
-  // All 128 bits of the product count, so that no difference passes through in a place that the next word could undo.
+  // Mixes two words into one. Both halves of the 128-bit product go into the result, so that every bit of the input
+  // changes many bits of it.
   static uint64_t mix(uint64_t a, uint64_t b) {
     __extension__ using Product = unsigned __int128;
     const Product product = static_cast<Product>(a) * b;
@@ -85,13 +87,13 @@ class RateLimiter::Table {
       hash = mix(hash ^ word ^ secrets_[1], hash + secrets_[2]);
       key.remove_prefix(bytes);
     }
-    return mix(hash ^ secrets_[3], length + secrets_[4]) | 1;  // 0 is nobody's
+    return mix(hash ^ secrets_[3], length + secrets_[4]) | 1;  // never 0, which marks an empty place
   }
 
-  int64_t interval_;   // nanoseconds from one to the next
-  int64_t tolerance_;  // how far ahead of that one may be
+  int64_t interval_;   // nanoseconds between two requests that come evenly spread
+  int64_t tolerance_;  // nanoseconds that a request may come before it is due: the burst
   std::vector<Set> sets_;
-  std::array<std::mutex, 64> locks_;  // of sets
+  std::array<std::mutex, 64> locks_;  // each guards every 64th set
   std::array<uint64_t, 5> secrets_{};
 };
 

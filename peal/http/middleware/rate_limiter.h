@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RateLimiter: so many requests of each key in so much time, and no more; any number of loops share one. RateLimiter
-// knows nothing of HTTP; rate_limit() is middleware over it, which answers 429 (RFC 6585 4) with Retry-After.
+// RateLimiter: admits at most so many requests of each key in a given time. Any number of loops may share one. The
+// class knows nothing of HTTP. The middleware rate_limit() asks it for each request, and answers 429 (RFC 6585 4) with
+// Retry-After to what it refuses.
 //
 //   const auto limiter = std::make_shared<peal::RateLimiter>(peal::RateLimiterOptions{.requests = 100});
 //   api.use(peal::rate_limit(limiter));
 //
-// It is the generic cell rate algorithm: a key has one time stamp, a request is 8 bytes read and written, and there is
-// no moment at which a counter jumps back to zero. Requests refused do not count. Memory is bounded: of keys that share
-// a place in the table the one that has been quiet for longest makes way, whose limit begins anew.
+// The method is the generic cell rate algorithm: it keeps one time stamp of 8 bytes for each key. So there is no
+// counter that returns to zero at the end of each period. Refused requests do not count. Memory is bounded by `keys`:
+// if a set of the table is full, a new key replaces the one whose limit would be free soonest. The replaced key starts
+// with a full allowance when it comes again.
 #pragma once
 
 #include <cstddef>
@@ -23,26 +25,27 @@
 namespace peal {
 
 struct RateLimiterOptions {
-  // So many in `per`, evenly spread...
+  // The rate of each key: so many requests in `per`, evenly spread.
   uint32_t requests = 100;
   Duration per = std::chrono::seconds(1);
-  // ...and so many at once, after a rest; 0: `requests`.
+  // So many requests may come at once after a pause. 0 means as many as `requests`.
   uint32_t burst = 0;
-  // 16 bytes each.
+  // Keys that are remembered, rounded up to a power of two times eight. Each takes 16 bytes.
   size_t keys = 65'536;
 };
 
 class RateLimiter {
  public:
-  // std::invalid_argument: 0 requests or keys, a time that is not positive.
+  // Throws std::invalid_argument if `requests` or `keys` is 0, or if `per` is not positive.
   explicit RateLimiter(const RateLimiterOptions& options);
   ~RateLimiter();
   RateLimiter(const RateLimiter&) = delete;
   RateLimiter& operator=(const RateLimiter&) = delete;
 
-  // Zero: it may go ahead, and counts. Else how long to wait. Any thread: loops that share it each give their own
-  // now().
+  // Returns zero if a request of `key` may go ahead now, and counts it. Otherwise returns how long the client should
+  // wait, and counts nothing. Any thread; each loop that shares the limiter passes its own now().
   Duration admit(std::string_view key, TimePoint now);
+  // Requests admitted and refused so far. Any thread.
   uint64_t admitted() const;
   uint64_t refused() const;
 
@@ -51,12 +54,16 @@ class RateLimiter {
   const std::unique_ptr<Table> table_;
 };
 
-// Whose limit a request counts for; an empty key has none. Called on the exchange's loop.
+// Returns the key for whose limit a request counts. A request with an empty key is not limited. Called on the
+// exchange's loop, on several loops at the same time.
 using RateLimitKey = std::function<std::string(const HttpExchange&)>;
 
-// The key is by default the client's address, of IPv6 its network (/64), since a client has all of that; clients of a
-// unix socket are one. HttpServerOptions::remember_peer saves the system call that finds it out. Behind a proxy
-// everybody has the proxy's address: give a key that reads what the proxy says, if clients cannot say it too.
+// Without `key` a request counts for the client's address. For IPv6 that is the /64 network, because one client usually
+// has all of it. All clients of a unix socket count as one. HttpServerOptions::remember_peer saves the system call that
+// asks for the address.
+//
+// Behind a proxy all requests come from the proxy's address. Then pass a `key` that reads the field in which the proxy
+// names the client. The proxy must overwrite that field, or clients could choose their own key.
 HttpMiddleware rate_limit(std::shared_ptr<RateLimiter> limiter, RateLimitKey key = {});
 
 }  // namespace peal

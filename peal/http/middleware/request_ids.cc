@@ -22,7 +22,8 @@ bool is_id(std::string_view text) {
   });
 }
 
-// Leaves zeros in front as they are.
+// Writes the number in hexadecimal digits so that the last one ends before `end`. The text must hold zeros already:
+// leading zeros are not written.
 void write_hex(uint64_t number, char* end) {
   for (; number != 0; number >>= 4) *--end = "0123456789abcdef"[number & 15];
 }
@@ -32,7 +33,7 @@ class RequestIds {
   explicit RequestIds(const RequestIdOptions& options) : options_(options), first_half_(options.seed) {
     const auto is_servers = [&](std::string_view own) { return same_field_name(options.field, own); };
     if (!is_sendable({options.field, ""}) || std::ranges::any_of(kServerFields, is_servers))
-      throw_bad_value("'{}' is no name of a field", options.field);
+      throw_bad_value("'{}' cannot carry a request id: it is no field name, or the server sets it", options.field);
     if (options.seed != 0) return;
     std::random_device random;
     first_half_ = uint64_t{random()} << 32 | random();

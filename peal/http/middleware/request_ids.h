@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Request ids: each request has a name of its own, which its answer says too, so that what was logged of it in several
-// places can be found again.
+// request_ids(): middleware that gives each request an id and sends it in a field of the answer. Log the id in every
+// program that works on the request, and the lines of one request can be found again.
 //
 //   router.use(peal::request_ids());
 //   ... exchange.attached<peal::RequestId>()->text ...
@@ -13,21 +13,24 @@
 
 namespace peal {
 
-// Attached to the exchange.
+// The id of a request. Attached to the exchange: exchange.attached<RequestId>().
 struct RequestId {
   std::string text;
 };
 
 struct RequestIdOptions {
+  // The field of the answer that carries the id.
   std::string field = "X-Request-Id";
-  // What the request says in that field is its id, if it is made of up to 128 letters, digits, '-', '_', '.' and ':'.
-  // For servers behind a proxy of one's own: anybody else could have two requests have one id.
+  // True if a request may bring its own id in that field: up to 128 letters, digits, '-', '_', '.' and ':'. Set it only
+  // if all requests come through a proxy of yours. Other clients could give two requests the same id.
   bool takes_clients = false;
-  // 0: ids are unlike those of any other server. Else they are the same in each run: for tests.
+  // 0 draws a random start, so that two servers never use the same ids. Any other value makes the same ids in each run,
+  // for tests.
   uint64_t seed = 0;
 };
 
-// Ids are 32 hexadecimal digits. std::invalid_argument for a field that set_field() does not take.
+// Ids that the middleware makes have 32 hexadecimal digits. Throws std::invalid_argument if `field` is not the name of
+// a field, or one that the server sets itself (kServerFields).
 HttpMiddleware request_ids(const RequestIdOptions& options = {});
 
 }  // namespace peal

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a request says in its Accept-Encoding fields.
+// accepted_codings(): the content codings that a request's Accept-Encoding fields accept (RFC 9110 12.5.3).
 #pragma once
 
 #include <peal/wire/content/content_coding.h>
@@ -7,6 +7,7 @@
 
 namespace peal::detail {
 
+// A request may have several Accept-Encoding fields: they count as one list.
 inline AcceptedCodings accepted_codings(const HttpRequestHead& request) {
   AcceptedCodings accepted;
   for (const HttpField field : request.fields()) {

@@ -7,7 +7,7 @@
 namespace peal::detail {
 namespace {
 
-// The thread is ending and its pool is gone; what comes back even later is let go of.
+// True once the pool of this ending thread is destroyed. An encoder that is given back after that is destroyed.
 constinit thread_local bool pool_is_gone = false;
 
 }  // namespace

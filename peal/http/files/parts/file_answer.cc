@@ -10,7 +10,7 @@
 namespace peal::detail {
 namespace {
 
-// What separates the parts must not stand in any of them: nobody can have foreseen it.
+// The boundary between parts must not occur in the file. It is random, so nobody can write a file that contains it.
 std::string make_boundary() {
   std::random_device random;
   return fmt::format("{:08x}{:08x}{:08x}", random(), random(), random());
@@ -29,7 +29,7 @@ void send_one_range(HttpExchange& exchange, std::string_view media_type, const F
 
 void send_whole(HttpExchange& exchange, std::string_view media_type, const FileVariant& variant) {
   if (variant.content != nullptr) {
-    // The bytes are referred to, not copied.
+    // The body shares the bytes with the cache and does not copy them.
     Buffer body;
     body.append(variant.content);
     return exchange.respond(200, media_type, std::move(body));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bodies of answers with a file: all of it, or the parts of it that were asked for.
+// Sends a file as the body of an answer: the whole file, or the ranges that the client asked for.
 #pragma once
 
 #include <span>
@@ -11,9 +11,9 @@
 
 namespace peal::detail {
 
-// 200.
+// Answers 200 with the whole file.
 void send_whole(HttpExchange& exchange, std::string_view media_type, const FileVariant& variant);
-// 206: of one range its bytes, of several multipart/byteranges (RFC 9110 14.6).
+// Answers 206. One range is sent as it is, several as multipart/byteranges (RFC 9110 14.6).
 void send_ranges(HttpExchange& exchange, std::string_view media_type, const FileVariant& variant,
                  std::span<const HttpByteRange> ranges);
 

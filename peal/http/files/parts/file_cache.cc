@@ -22,21 +22,22 @@ namespace peal::detail {
 namespace {
 
 constexpr Duration kUnusedFileAge = std::chrono::seconds(10);
-constexpr uint64_t kSmallestPacked = 1024;  // less fits a packet anyway
+constexpr uint64_t kSmallestPacked = 1024;  // a smaller file fits into one packet anyway
 
 constexpr int64_t kNsPerSecond = 1'000'000'000;
 int64_t ns_of(const timespec& time) { return int64_t{time.tv_sec} * kNsPerSecond + time.tv_nsec; }
 
-// Whether a further write to a file would change its st_ctim, which is `changed_ns`. Before Linux 6.13 the kernel reads
-// st_ctim from this clock, which ticks each few milliseconds: only after the next tick does a write show. If st_ctim
-// lies far ahead, the clock was set back, and every write shows.
+// Returns true if a further write to a file would change its st_ctim, which is `changed_ns` now. Before Linux 6.13 the
+// kernel takes st_ctim from CLOCK_REALTIME_COARSE, which advances every few milliseconds. A write before its next tick
+// leaves st_ctim as it is. If st_ctim lies far ahead, the clock was set back, and every write changes it.
 bool shows_further_writes(int64_t changed_ns) {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
   return ns_of(now) > changed_ns || changed_ns > ns_of(now) + kNsPerSecond;
 }
 
-// The open file is still what its name stands for, as far as the file itself tells.
+// Returns true if the open file has not been changed, truncated or deleted. Does not look whether its path now leads to
+// another file.
 bool is_unchanged(const FileVariant& variant) {
   struct stat status{};
   return ::fstat(variant.file->get(), &status) == 0 && status.st_nlink > 0 &&
@@ -50,7 +51,7 @@ bool is_unchanged(const ServedFile& file) {
   return true;
 }
 
-// In whole seconds; a date ahead of ours is shown as ours (RFC 9110 8.8.2.1).
+// The date for Last-Modified in Unix seconds. A modification time in the future is replaced by now (RFC 9110 8.8.2.1).
 int64_t shown_date_of(const FileVariant& variant) {
   namespace ch = std::chrono;
   const auto now = ch::floor<ch::seconds>(ch::system_clock::now().time_since_epoch());
@@ -61,14 +62,14 @@ bool is_out_of_fds(std::error_code error) {
   return error == std::errc::too_many_files_open || error == std::errc::too_many_files_open_in_system;
 }
 
-// Null where it cannot be read as a whole now.
+// The whole file; null if a read fails or returns fewer bytes.
 SharedBytes read_whole(int fd, size_t bytes) {
   std::string content(bytes, '\0');
   if (::pread(fd, content.data(), bytes, 0) != static_cast<ssize_t>(bytes)) return nullptr;
   return std::make_shared<const std::string>(std::move(content));
 }
 
-// What was made of the same file before is not made again.
+// Reuses the variants that were compressed here if the file has not changed since `before` was opened.
 void keep_packed(ServedFile& file, std::array<FileVariant, kContentCodings>& before) {
   const FileVariant& plain = file.plain();
   const FileVariant& was = before[static_cast<size_t>(ContentCoding::kIdentity)];
@@ -146,7 +147,8 @@ Result<FileVariant> FileCache::load(const std::string& path) const {
   variant.changed_ns = ns_of(status.st_ctim);
   variant.modified_ns = ns_of(status.st_mtim);
   variant.is_settled = shows_further_writes(variant.changed_ns);
-  // Two contents may have the tag of a file that is not settled: it is weak, and not the one of afterwards.
+  // While a file is not settled, two contents may get the same tag. So that tag is weak, and differs from the tag that
+  // the file gets later.
   variant.entity_tag =
       fmt::format("{}\"{:x}-{:x}-{:x}{}\"", variant.is_settled ? "" : "W/", variant.inode,
                   static_cast<uint64_t>(variant.changed_ns), variant.bytes, variant.is_settled ? "" : "-fresh");
@@ -158,7 +160,8 @@ Result<FileVariant> FileCache::load(const std::string& path) const {
   return variant;
 }
 
-// One that is older than the file itself was forgotten when that was changed.
+// Loads the compressed files beside `file`. A compressed file that is older is ignored: it was not updated with the
+// original.
 void FileCache::load_siblings(ServedFile& file) const {
   const int64_t modified_ns = file.plain().modified_ns;
   for (const ContentCoding coding : {ContentCoding::kGzip, ContentCoding::kZstd}) {
@@ -168,7 +171,7 @@ void FileCache::load_siblings(ServedFile& file) const {
   }
 }
 
-// Its tag is weak: the bytes depend on more than the file (RFC 9110 8.8.1).
+// The tag of the result is weak, because the same file may be compressed to other bytes another time (RFC 9110 8.8.1).
 ContentCoding FileCache::pack(ServedFile& file, ContentCoding coding) {
   if (file.of(coding).exists()) return coding;
   const FileVariant& plain = file.plain();
@@ -190,7 +193,8 @@ ContentCoding FileCache::pack(ServedFile& file, ContentCoding coding) {
   return coding;
 }
 
-// The first file of a second may be longer than the whole allowance.
+// Returns true if the allowance of this second is not used up. The file that crosses it is still compressed, even one
+// that is larger than the whole allowance.
 bool FileCache::may_pack(uint64_t bytes, ContentCoding coding) {
   const TimePoint now = loop_.now();
   if (now - second_begins_ >= std::chrono::seconds(1)) {
@@ -207,7 +211,7 @@ void FileCache::drop(Files::iterator file) {
   files_.erase(file);
 }
 
-// As long as there are files.
+// Closes files that were not used for kUnusedFileAge, and runs again after that time while there are files.
 void FileCache::sweep() {
   while (!files_.empty() && loop_.now() - files_.front().used_at >= kUnusedFileAge) drop(files_.begin());
   sweeps_ = !files_.empty();

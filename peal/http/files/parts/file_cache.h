@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FileCache: the files that one loop serves, open and described, so that a file asked for often is not opened, and what
-// its answer says of it not written anew, each time.
+// FileCache: the files that one loop serves. Keeps each file open, together with its ETag, date and media type, so that
+// a file that is asked for often is not opened and described each time. Used on its loop's thread only.
 //
-// What it says is checked: a file that was changed, cut, removed or replaced by another of its name is seen by the
-// fstat(2) that each use costs; a folder that was exchanged, or a sibling that was added, within `validity`. Bounded in
-// files and in time: what was not asked for in ten seconds is closed. On its loop's thread.
+// Each use costs one fstat(2). It shows that the file was changed, truncated or removed, or that its name now belongs
+// to another file. A folder that was renamed, or a compressed file that was added, is noticed after
+// StaticFilesOptions::cache_validity at the latest.
+//
+// The cache holds at most StaticFilesOptions::cached_files files. A file that nobody asks for is closed after 10 to 20
+// seconds.
 #pragma once
 
 #include <array>
@@ -27,18 +30,18 @@
 
 namespace peal::detail {
 
-// The bytes of a file in one coding.
+// A file in one content coding: the plain file, a compressed file beside it, or bytes that were compressed here.
 struct FileVariant {
-  std::shared_ptr<const Fd> file;  // null: made here, or there is no such variant
+  std::shared_ptr<const Fd> file;  // null if the bytes were compressed here, or if the variant does not exist
   uint64_t bytes = 0;
-  SharedBytes content;     // of a small file, and of what was made here; else null
+  SharedBytes content;     // the bytes of a small file or of one compressed here; otherwise null
   std::string entity_tag;  // with its quotes
-  // What the file is recognised by, beside its size. st_ctim is set by every write and by no program, st_mtim by
-  // whoever wants to (utimensat(2), rsync --times).
+  // Inode and st_ctim identify the content, together with the size. Every write sets st_ctim, and no program can set it
+  // to a time of its choice. st_mtim would not do: programs set it (utimensat(2), rsync --times).
   uint64_t inode = 0;
   int64_t changed_ns = 0;
-  int64_t modified_ns = 0;  // what clients are told
-  // A further write to the file would change its st_ctim.
+  int64_t modified_ns = 0;  // st_mtim, from which Last-Modified is made
+  // True if a further write to the file is certain to change its st_ctim.
   bool is_settled = true;
 
   bool exists() const { return file != nullptr || content != nullptr; }
@@ -50,8 +53,8 @@ struct ServedFile {
   std::string_view media_type;
   int64_t modified = 0;  // Unix seconds
   std::array<char, kHttpDateBytes> last_modified;
-  std::array<FileVariant, kContentCodings> variants;  // identity is there
-  bool is_packable = false;                           // those that are not there can be made
+  std::array<FileVariant, kContentCodings> variants;  // the one of identity always exists
+  bool is_packable = false;                           // missing variants can be made by FileCache::pack()
   TimePoint checked_at;
   TimePoint used_at;
 
@@ -67,11 +70,12 @@ class FileCache : public std::enable_shared_from_this<FileCache> {
   FileCache(Loop& loop, const RootFolder& root, const StaticFilesOptions& options)
       : loop_(loop), root_(root), options_(options) {}
 
-  // The regular file at `path` beneath the root; good until the next call. RootFolder's errors; EISDIR for a folder,
-  // ENOENT for what else is no regular file. Opening may read a folder from the disk.
+  // Returns the regular file at `path` beneath the root; valid until the next call. Fails with RootFolder's errors,
+  // with EISDIR for a folder, and with ENOENT for anything else that is no regular file. May wait for the disk.
   Result<ServedFile*> find(std::string_view path);
-  // Makes the variant of a file that has it, where that is not there yet. Returns which one to send: identity where
-  // nothing was to be gained, or enough was packed in this second.
+  // Compresses the file unless that variant exists already, and returns the coding to send. That is `coding`; or
+  // identity if the result would not be smaller, the file cannot be read whole, or compressed_bytes_per_second is used
+  // up.
   ContentCoding pack(ServedFile& file, ContentCoding coding);
   Loop& loop() const { return loop_; }
   size_t size() const { return files_.size(); }
@@ -90,10 +94,10 @@ class FileCache : public std::enable_shared_from_this<FileCache> {
   Loop& loop_;
   const RootFolder& root_;
   const StaticFilesOptions& options_;
-  Files files_;                                                    // the least recently used first
-  std::unordered_map<std::string_view, Files::iterator> by_path_;  // keys point into the files' own paths
-  ServedFile uncached_;                                            // where nothing is to be kept
-  TimePoint second_begins_;                                        // in which packed_bytes_ were packed
+  Files files_;                                                    // the least recently used is at the front
+  std::unordered_map<std::string_view, Files::iterator> by_path_;  // keys are views into ServedFile::path
+  ServedFile uncached_;      // the last file found, if the options forbid to keep any
+  TimePoint second_begins_;  // start of the second that packed_bytes_ counts
   uint64_t packed_bytes_ = 0;
   bool sweeps_ = false;
 };

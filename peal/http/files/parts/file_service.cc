@@ -21,7 +21,8 @@ int64_t unix_now() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// `packs`: what would be packed here counts.
+// The coding of `file` that the request prefers; std::nullopt if it accepts none. With `packs` a coding also counts if
+// FileCache::pack() could make it.
 std::optional<ContentCoding> choose_coding(const HttpRequestHead& request, const ServedFile& file, bool packs = true) {
   std::array<ContentCoding, kContentCodings> available;
   size_t count = 0;
@@ -36,20 +37,21 @@ bool asks_for_part(const HttpRequestHead& request) {
   return request.method() == HttpMethod::kGet && request.find("range").has_value();
 }
 
-// The same, and there is such a variant. Of what is packed here nobody can use a part: who asks for one gets the file
-// itself (as nginx has it), or one that stands coded beside it.
+// Like choose_coding(), but makes sure that the chosen variant exists: compresses the file if necessary. A request for
+// a range never gets bytes that were compressed here, because a client could not join them with its other ranges. It
+// gets the plain file, as from nginx, or a compressed file from the disk.
 std::optional<ContentCoding> coding_for(const HttpRequestHead& request, FileCache& cache, ServedFile& file) {
   if (asks_for_part(request)) {
     if (const auto stands = choose_coding(request, file, false)) return stands;
   }
   const auto wanted = choose_coding(request, file);
   if (!wanted || cache.pack(file, *wanted) == *wanted) return wanted;
-  // Packed it is not smaller: what else does the client take?
+  // Compressing did not make the file smaller, or was refused: choose among the remaining codings.
   const auto other = choose_coding(request, file);
   return other && !file.of(*other).exists() ? ContentCoding::kIdentity : other;
 }
 
-// What a segment of a path may not hold where it stands in a reference (RFC 3986 3.3), escaped.
+// Appends a path segment to a URI reference, and percent-encodes all characters except unreserved ones (RFC 3986 3.3).
 void append_escaped(std::string& text, std::string_view segment) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   constexpr std::string_view kUnreserved = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
@@ -65,8 +67,8 @@ void append_escaped(std::string& text, std::string_view segment) {
   }
 }
 
-// To the folder's own name with a slash: relative to where the client is, and beginning with a dot, so that no name
-// can make it another host's ("//evil") or another scheme's.
+// Redirects to the same path with a slash at its end. The Location is relative and begins with "./", so that no folder
+// name can turn it into another host ("//evil") or another scheme.
 void redirect_to_folder(HttpExchange& exchange, std::string_view path) {
   std::string location = "./";
   append_escaped(location, path.substr(path.rfind('/') + 1));
@@ -86,7 +88,7 @@ int status_of(std::error_code error) {
     case ENOMEM:
     case EAGAIN: return 503;
     case EIO: return 500;
-    // Not there, no file, too long a name, or out of the root: it is not said which.
+    // The answer does not tell whether the path does not exist, is no regular file, is too long, or leaves the root.
     default: return 404;
   }
 }
@@ -99,7 +101,7 @@ FileService::~FileService() {
   }
 }
 
-// A loop that has ended leaves its cache to whichever has its address next.
+// The cache of a loop that was destroyed stays in the list. A later loop at the same address uses it.
 FileCache& FileService::cache_of(Loop& loop) {
   Shard* first = shards_.load(std::memory_order_acquire);
   for (Shard* shard = first; shard != nullptr; shard = shard->next) {
@@ -139,7 +141,7 @@ void FileService::serve(HttpExchange& exchange, std::string_view path) {
   answer_with(exchange, cache, **file);
 }
 
-// `path` is empty where the index of a folder was wanted.
+// `path` is empty if the client asked for a folder and its index file could not be opened.
 void FileService::answer_missing(HttpExchange& exchange, std::string_view path, std::error_code error) {
   if (error.value() == EISDIR && !path.empty() && !options_.index.empty()) return redirect_to_folder(exchange, path);
   exchange.respond(status_of(error));
@@ -173,7 +175,7 @@ void FileService::answer_with(HttpExchange& exchange, FileCache& cache, ServedFi
   send_ranges(exchange, file.media_type, variant, ranges.all());
 }
 
-// What 304 says too (RFC 9110 15.4.5), and what it may say.
+// Sets the fields that an answer of 304 must or may carry too (RFC 9110 15.4.5).
 void FileService::set_fields(HttpExchange& exchange, const ServedFile& file, ContentCoding coding) {
   exchange.set_field("ETag", file.of(coding).entity_tag);
   exchange.set_field("Last-Modified", {file.last_modified.data(), file.last_modified.size()});

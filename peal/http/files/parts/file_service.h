@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FileService: what the copies of a StaticFiles share: the root, the options, and for each loop that has asked a
-// FileCache of its own.
+// FileService: the state that all copies of a StaticFiles share: the root folder, the options, and a FileCache for each
+// loop that has served a file.
 #pragma once
 
 #include <array>
@@ -23,13 +23,16 @@ class FileService {
   FileService(const FileService&) = delete;
   FileService& operator=(const FileService&) = delete;
 
-  // On the exchange's loop; any number of loops at once.
+  // Answers the request with the file at `path`. Runs on the exchange's loop; several loops may call it at the same
+  // time.
   void serve(HttpExchange& exchange, std::string_view path);
   const StaticFilesOptions& options() const { return options_; }
+  // The loop's own cache; created at the first call.
   FileCache& cache_of(Loop& loop);
 
  private:
-  // Only ever added in front, by any loop, until the end.
+  // An element of the list of caches. Any loop may add one at the front without a lock; elements are removed only by
+  // the destructor.
   struct Shard {
     std::shared_ptr<FileCache> cache;
     Shard* next;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
-// glibc has no name for it. -1 and errno.
+// openat2(2), for which glibc has no function. Returns -1 and sets errno if it fails.
 int open_resolved(int folder, const char* path, int flags) {
   open_how how{};
   how.flags = static_cast<unsigned>(flags);
@@ -35,7 +35,8 @@ Result<RootFolder> RootFolder::open(const std::string& path, Way way) {
 Result<Fd> RootFolder::open_beneath(const std::string& path) const {
   if (path.empty() || path.contains('\0')) return fail(ENOENT);
   if (!asks_kernel_) return walk(path);
-  // EAGAIN: somebody renamed a folder meanwhile, so the kernel cannot say whether ".." of a link still is inside.
+  // openat2(2) fails with EAGAIN if a folder was renamed meanwhile: then the kernel cannot say whether a ".." in a link
+  // stays inside the root. Trying again usually helps.
   constexpr int kTries = 10;
   for (int at = 0;; ++at) {
     Fd fd(open_resolved(folder_.get(), path.c_str(), kReadFlags));

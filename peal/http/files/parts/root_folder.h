@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RootFolder: opens files beneath one folder, and nothing outside of it, whatever a path or a symbolic link says.
+// RootFolder: opens files beneath one folder, and never a file outside of it, whatever the path and its symbolic links
+// say. Any thread.
 //
-// The kernel does the work (openat2(2), RESOLVE_BENEATH: Linux 5.6): it walks the path inside the root, so there is no
-// moment between a check and its use. Links that stay inside are followed; absolute ones and those that lead out are
-// not, nor the magic ones of /proc. Where a kernel or a container's filter lacks the call, the path is walked folder by
-// folder, and no link is followed at all. Any thread.
+// The kernel checks that while it opens the file (openat2(2) with RESOLVE_BENEATH, Linux 5.6), so nobody can change the
+// path between a check and the opening. Symbolic links are followed if they are relative and stay inside the folder.
+// The magic links of /proc are not followed.
+//
+// If the kernel or the system call filter of a container does not allow openat2(2), RootFolder opens the path folder by
+// folder and follows no symbolic link at all.
 #pragma once
 
 #include <string>
@@ -18,11 +21,12 @@ class RootFolder {
  public:
   enum class Way : uint8_t { kBest, kWalk };
 
-  // ENOENT, ENOTDIR, EACCES, ... `way` is for tests: kBest asks the kernel where it can.
+  // Opens the folder `path`. Fails with the errno value of open(2). `way` is for tests: kBest uses openat2(2) if the
+  // kernel has it, kWalk never does.
   static Result<RootFolder> open(const std::string& path, Way way = Way::kBest);
 
-  // Opens `path`, relative to the root, for reading: also a folder. ENOENT, ENOTDIR, EACCES, EMFILE, ...; EXDEV or
-  // ELOOP where it would lead out. Never waits for the other end of a FIFO.
+  // Opens the file or folder at `path` for reading; `path` is relative to this folder. Fails with the errno value of
+  // open(2), and with EXDEV or ELOOP if the path leads out of the folder. Opening a FIFO does not wait for its writer.
   Result<Fd> open_beneath(const std::string& path) const;
 
  private:
