@@ -101,7 +101,9 @@ std::string_view text_of(const Argument& argument) {
       []<class Value>(const Value& value) -> std::string_view {
         if constexpr (std::is_same_v<Value, fmt::string_view>) return {value.data(), value.size()};
         if constexpr (std::is_same_v<Value, char>) return {&value, 1};
-        if constexpr (std::is_same_v<Value, const char*>) return value == nullptr ? "" : value;
+        if constexpr (std::is_same_v<Value, const char*>) {
+          if (value != nullptr) return value;
+        }
         return {};
       },
       argument);

@@ -82,7 +82,10 @@ class Condition {
   // False: the deadline has passed.
   bool wait_until(Mutex& mutex, TimePoint deadline) PEAL_REQUIRES(mutex) {
     Handover lock(mutex);
-    if (deadline == kNever) return condition_.wait(lock.lock), true;
+    if (deadline == kNever) {
+      condition_.wait(lock.lock);
+      return true;
+    }
     return condition_.wait_until(lock.lock, deadline) == std::cv_status::no_timeout;
   }
   // With or without the mutex.

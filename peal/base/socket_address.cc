@@ -166,7 +166,11 @@ uint16_t SocketAddress::port() const {
 
 void SocketAddress::set_port(uint16_t port) {
   if (!is_ip()) throw_bad_value("port {} set on \"{}\"", port, to_string());
-  (family() == AF_INET ? storage_.v4.sin_port : storage_.v6.sin6_port) = htons(port);
+  if (family() == AF_INET) {
+    storage_.v4.sin_port = htons(port);
+  } else {
+    storage_.v6.sin6_port = htons(port);
+  }
 }
 
 std::string_view SocketAddress::unix_path() const {

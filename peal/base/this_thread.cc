@@ -17,7 +17,8 @@ pid_t detail::cache_thread_id() {
   // The child of fork(2) inherits the parent's cache, and only the thread that forked lives on in it.
   [[maybe_unused]] static const int registered =
       ::pthread_atfork(nullptr, nullptr, [] { detail::cached_thread_id = 0; });
-  return cached_thread_id = ::gettid();
+  cached_thread_id = ::gettid();
+  return cached_thread_id;
 }
 
 std::string current_thread_name() {

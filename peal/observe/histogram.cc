@@ -132,9 +132,12 @@ std::int64_t Histogram::value_at_percentile(double percent) const {
   const double exact = percent * static_cast<double>(total_count_) / 100 + 0.5;
   // At totals above 2^53 the product may round up past the total.
   const auto target = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(exact), 1, total_count_);
-  std::uint64_t count_to_here = 0;
   std::size_t index = 0;
-  while ((count_to_here += counts_[index]) < target) ++index;
+  std::uint64_t count_to_here = counts_[index];
+  while (count_to_here < target) {
+    ++index;
+    count_to_here += counts_[index];
+  }
   return percent == 0 ? value_of(index) : highest_equivalent(value_of(index));
 }
 

@@ -117,7 +117,8 @@ void BlockPool::take_returned(Block* instead) {
   blocks_ -= away_blocks_;
   bytes_ -= away_bytes_;
   stats_.returned_by_others += away_blocks_;
-  away_blocks_ = away_bytes_ = 0;
+  away_blocks_ = 0;
+  away_bytes_ = 0;
 }
 
 void BlockPool::take_returned() {
@@ -155,7 +156,8 @@ void BlockPool::abandon() {
     take_returned(gone());
     trim_list(large_, 0);
     trim_list(small_, 0);
-    large_.room = small_.room = 0;
+    large_.room = 0;
+    small_.room = 0;
     empty = blocks_ == 0;
   }
   if (empty) delete this;

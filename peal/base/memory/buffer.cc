@@ -193,7 +193,9 @@ size_t Buffer::gather(std::span<iovec> parts) const {
 }
 
 size_t Buffer::block_bytes() const {
-  return (first_.block == nullptr ? 0 : first_.block->capacity_bytes) + (rest_ == nullptr ? 0 : rest_->capacity);
+  const size_t first_bytes = first_.block == nullptr ? 0 : first_.block->capacity_bytes;
+  const size_t rest_bytes = rest_ == nullptr ? 0 : rest_->capacity;
+  return first_bytes + rest_bytes;
 }
 
 size_t Buffer::held_bytes() const {
