@@ -29,16 +29,16 @@ class PEAL_CAPABILITY("mutex") Mutex {
   void lock() PEAL_ACQUIRE() {
     PEAL_ASSERT(!held_here(), "thread {} locks a mutex it holds", current_thread_id());
     mutex_.lock();
-    take();
+    set_holder();
   }
   bool try_lock() PEAL_TRY_ACQUIRE(true) {
     PEAL_ASSERT(!held_here(), "thread {} locks a mutex it holds", current_thread_id());
     if (!mutex_.try_lock()) return false;
-    take();
+    set_holder();
     return true;
   }
   void unlock() PEAL_RELEASE() {
-    leave();
+    clear_holder();
     mutex_.unlock();
   }
   // For functions that cannot say PEAL_REQUIRES: callbacks, virtuals. From here on clang too takes it as held.
@@ -50,8 +50,8 @@ class PEAL_CAPABILITY("mutex") Mutex {
   friend class Condition;
 
   bool held_here() const { return holder_.load(std::memory_order_relaxed) == current_thread_id(); }
-  void take() { holder_.store(current_thread_id(), std::memory_order_relaxed); }
-  void leave() {
+  void set_holder() { holder_.store(current_thread_id(), std::memory_order_relaxed); }
+  void clear_holder() {
     assert_held();
     holder_.store(0, std::memory_order_relaxed);
   }
@@ -95,10 +95,10 @@ class Condition {
  private:
   // Lends the held mutex to the standard's condition and takes it back.
   struct Handover {
-    explicit Handover(Mutex& held) : mutex(held), lock(held.mutex_, std::adopt_lock) { mutex.leave(); }
+    explicit Handover(Mutex& held) : mutex(held), lock(held.mutex_, std::adopt_lock) { mutex.clear_holder(); }
     ~Handover() {
       lock.release();
-      mutex.take();
+      mutex.set_holder();
     }
 
     Mutex& mutex;

@@ -34,7 +34,7 @@ constexpr std::array kInvisible = std::to_array<CodeRange>({
     {0xe0000, 0xe0fff},
 });
 
-bool stays(char32_t code, PrintableAs kind) {
+bool is_shown_as_is(char32_t code, PrintableAs kind) {
   if (kind == PrintableAs::kQuoted) return code >= ' ' && code <= '~' && code != '"' && code != '\\';
   if (code == '\n') return kind == PrintableAs::kLines;
   return code != kNoCharacter && !is_control_character(code) && !is_invisible_character(code);
@@ -45,7 +45,7 @@ size_t printable_bytes(std::string_view text, PrintableAs kind) {
   size_t at = 0;
   while (at < text.size()) {
     const TextCharacter next = first_character(text.substr(at));
-    if (!stays(next.code, kind)) break;
+    if (!is_shown_as_is(next.code, kind)) break;
     at += next.bytes;
   }
   return at;

@@ -41,58 +41,60 @@ SharedBytes share_bytes(std::string bytes) {
 
 // A thread's objects end in the reverse order of their making. One that asks for the pool after the pool has ended gets
 // a new one, which ends right after it: each pool has an end of its own, where a thread_local could not be made twice.
-BlockPool& BlockPool::make_here() {
+BlockPool& BlockPool::create_for_this_thread() {
   auto* pool = new BlockPool;
   current_ = pool;
   abi::__cxa_thread_atexit(
       [](void* ended) {
         current_ = nullptr;
-        static_cast<BlockPool*>(ended)->abandon();
+        static_cast<BlockPool*>(ended)->on_thread_end();
       },
       pool, static_cast<void*>(&__dso_handle));
   return *pool;
 }
 
-BlockPool::~BlockPool() { PEAL_ASSERT(blocks_ == away_blocks_, "a pool goes with {} blocks out", blocks_); }
+BlockPool::~BlockPool() {
+  PEAL_ASSERT(blocks_ == deleted_elsewhere_blocks_, "a pool goes with {} blocks out", blocks_);
+}
 
-Block* BlockPool::add(Block* block) {
+Block* BlockPool::count_block(Block* block) {
   ++blocks_;
   bytes_ += block->capacity_bytes;
   return block;
 }
 
-Block* BlockPool::acquire_slow(uint32_t bytes) {
+Block* BlockPool::acquire_returned_or_new(uint32_t bytes) {
   take_returned();
   bool measured = bytes > kLargeBlockBytes;
-  BlockList& list = measured ? none_ : bytes <= kSmallBlockBytes ? small_ : large_;
+  BlockList& list = measured ? never_kept_ : bytes <= kSmallBlockBytes ? small_ : large_;
   if (list.head != nullptr) return acquire(bytes);
   uint32_t capacity = measured ? bytes : list.block_bytes;
   auto* data = static_cast<std::byte*>(::operator new(capacity, kDataAlignment));
   ++stats_.allocations;
   if (MemoryBudget::grew(capacity) && listener_ != nullptr) listener_->on_memory_short();
-  return add(new Block{this, data, capacity, 1, &list, nullptr, nullptr});
+  return count_block(new Block{this, data, capacity, 1, &list, nullptr, nullptr});
 }
 
 Block* BlockPool::wrap(SharedBytes shared, size_t offset, uint32_t bytes) {
   PEAL_ASSERT(offset + bytes <= shared->size(), "{} bytes at {} of {} shared ones", bytes, offset, shared->size());
   // Never written through: a buffer finds no room in a shared block.
   auto* data = reinterpret_cast<std::byte*>(const_cast<char*>(shared->data() + offset));
-  return add(new Block{this, data, bytes, 1, &none_, nullptr, std::move(shared)});
+  return count_block(new Block{this, data, bytes, 1, &never_kept_, nullptr, std::move(shared)});
 }
 
-void BlockPool::give_back(Block* block) {
-  if (block->home != &none_) ++stats_.given_back;
+void BlockPool::delete_own_block(Block* block) {
+  if (block->home != &never_kept_) ++stats_.given_back;
   --blocks_;
   bytes_ -= block->capacity_bytes;
   delete_block(block);
 }
 
-void BlockPool::send_home(Block* block) {
+void BlockPool::return_to_owner(Block* block) {
   const uint32_t bytes = block->capacity_bytes;
   const size_t waiting = returned_bytes_.fetch_add(bytes, std::memory_order_relaxed);
   if (waiting <= kMostReturnedBytes && block->shared == nullptr) {
     block->next_free = returned_.load(std::memory_order_relaxed);
-    while (block->next_free != gone()) {
+    while (block->next_free != ended_mark()) {
       if (returned_.compare_exchange_weak(block->next_free, block, std::memory_order_release)) return;
     }
   }
@@ -100,9 +102,9 @@ void BlockPool::send_home(Block* block) {
   bool last;
   {
     const std::lock_guard lock(mutex_);
-    ++away_blocks_;
-    away_bytes_ += bytes;
-    last = returned_.load(std::memory_order_relaxed) == gone() && away_blocks_ == blocks_;
+    ++deleted_elsewhere_blocks_;
+    deleted_elsewhere_bytes_ += bytes;
+    last = returned_.load(std::memory_order_relaxed) == ended_mark() && deleted_elsewhere_blocks_ == blocks_;
   }
   if (last) delete this;
 }
@@ -112,13 +114,13 @@ void BlockPool::take_returned(Block* instead) {
   returned_bytes_.store(0, std::memory_order_relaxed);
   for (Block* block = returned_.exchange(instead, std::memory_order_acquire); block != nullptr;) {
     ++stats_.returned_by_others;
-    keep(std::exchange(block, block->next_free));
+    put_on_free_list(std::exchange(block, block->next_free));
   }
-  blocks_ -= away_blocks_;
-  bytes_ -= away_bytes_;
-  stats_.returned_by_others += away_blocks_;
-  away_blocks_ = 0;
-  away_bytes_ = 0;
+  blocks_ -= deleted_elsewhere_blocks_;
+  bytes_ -= deleted_elsewhere_bytes_;
+  stats_.returned_by_others += deleted_elsewhere_blocks_;
+  deleted_elsewhere_blocks_ = 0;
+  deleted_elsewhere_bytes_ = 0;
 }
 
 void BlockPool::take_returned() {
@@ -129,18 +131,18 @@ void BlockPool::take_returned() {
   take_returned(nullptr);
 }
 
-void BlockPool::trim_list(BlockList& list, size_t keep) {
-  while (list.head != nullptr && list.bound - list.room > keep) {
+void BlockPool::trim_list(BlockList& list, size_t free_blocks) {
+  while (list.head != nullptr && list.bound - list.room > free_blocks) {
     Block* block = std::exchange(list.head, list.head->next_free);
     ++list.room;
-    give_back(block);
+    delete_own_block(block);
   }
 }
 
-void BlockPool::trim(size_t keep) {
+void BlockPool::trim(size_t free_blocks) {
   take_returned();
-  trim_list(large_, keep);
-  trim_list(small_, keep);
+  trim_list(large_, free_blocks);
+  trim_list(small_, free_blocks);
 }
 
 void BlockPool::set_bound(uint32_t blocks) {
@@ -149,11 +151,11 @@ void BlockPool::set_bound(uint32_t blocks) {
   large_.bound = blocks;
 }
 
-void BlockPool::abandon() {
+void BlockPool::on_thread_end() {
   bool empty;
   {
     const std::lock_guard lock(mutex_);
-    take_returned(gone());
+    take_returned(ended_mark());
     trim_list(large_, 0);
     trim_list(small_, 0);
     large_.room = 0;

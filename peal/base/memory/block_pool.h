@@ -68,7 +68,7 @@ class BlockPool {
   // The calling thread's pool, made at the first call; destructors of thread_locals and statics may call it too.
   static BlockPool& here() {
     BlockPool* pool = current_;
-    return pool != nullptr ? *pool : make_here();
+    return pool != nullptr ? *pool : create_for_this_thread();
   }
 
   BlockPool(const BlockPool&) = delete;
@@ -80,7 +80,7 @@ class BlockPool {
     BlockList& list = bytes <= kSmallBlockBytes ? small_ : large_;
     Block* block = list.head;
     if (block == nullptr || bytes > kLargeBlockBytes) [[unlikely]]
-      return acquire_slow(bytes);
+      return acquire_returned_or_new(bytes);
     list.head = block->next_free;
     ++list.room;
     return block;
@@ -94,7 +94,7 @@ class BlockPool {
   static bool is_sole(const Block* block) { return block->references.load(std::memory_order_acquire) == 1; }
   // Gives up one reference; on the owner's thread.
   void unref(Block* block) {
-    if (drop_reference(block)) keep(block);
+    if (drop_reference(block)) put_on_free_list(block);
   }
   // Gives up one reference from whatever thread this is. Never fails.
   static void release(Block* block) {
@@ -102,15 +102,15 @@ class BlockPool {
       return;
     BlockPool* owner = block->owner;
     if (owner == current_) [[likely]] {
-      owner->keep(block);
+      owner->put_on_free_list(block);
     } else {
-      owner->send_home(block);
+      owner->return_to_owner(block);
     }
   }
   static bool owns(const Block* block) { return block->owner == current_; }
 
   // Takes in what other threads released and gives malloc back all free blocks beyond `keep`.
-  void trim(size_t keep = 0);
+  void trim(size_t free_blocks = 0);
 
   // Free large blocks kept at most; more go back to malloc. The default is 5 MiB, about a core's share of cache.
   void set_bound(uint32_t blocks);
@@ -122,7 +122,7 @@ class BlockPool {
  private:
   BlockPool() = default;
   ~BlockPool();
-  static BlockPool& make_here();
+  static BlockPool& create_for_this_thread();
   // True when it was the last.
   static bool drop_reference(Block* block) {
     if (is_sole(block)) [[likely]]
@@ -132,41 +132,41 @@ class BlockPool {
     return true;
   }
   // Nobody refers to it any more; on the owner's thread.
-  void keep(Block* block) {
+  void put_on_free_list(Block* block) {
     BlockList* home = block->home;
     if (home->room == 0) [[unlikely]]
-      return give_back(block);
+      return delete_own_block(block);
     --home->room;
     block->next_free = home->head;
     home->head = block;
   }
-  Block* acquire_slow(uint32_t bytes);
-  Block* add(Block* block);
-  void give_back(Block* block);
-  void send_home(Block* block);
+  Block* acquire_returned_or_new(uint32_t bytes);
+  Block* count_block(Block* block);
+  void delete_own_block(Block* block);
+  void return_to_owner(Block* block);
   void take_returned();
   void take_returned(Block* instead);
-  void trim_list(BlockList& list, size_t keep);
-  void abandon();
+  void trim_list(BlockList& list, size_t free_blocks);
+  void on_thread_end();
 
   static constexpr size_t kMostReturnedBytes = 1024 * 1024;
   // No block: what returned_ points to once the thread has ended.
-  Block* gone() { return reinterpret_cast<Block*>(this); }
+  Block* ended_mark() { return reinterpret_cast<Block*>(this); }
 
   [[gnu::tls_model("initial-exec")]] static thread_local constinit BlockPool* current_;
 
   BlockList large_{.block_bytes = kLargeBlockBytes, .room = 256, .bound = 256};
   BlockList small_{.block_bytes = kSmallBlockBytes, .room = 4096, .bound = 4096};
-  BlockList none_{.block_bytes = 0, .room = 0, .bound = 0};  // home of what is made to measure or shared
-  size_t blocks_ = 0;                                        // all there are, free ones included
+  BlockList never_kept_{.block_bytes = 0, .room = 0, .bound = 0};  // home of what is made to measure or shared
+  size_t blocks_ = 0;                                              // all there are, free ones included
   size_t bytes_ = 0;
   MemoryListener* listener_ = nullptr;
   BlockStats stats_;                        // the counters; stats() works out the rest
   std::atomic<Block*> returned_ = nullptr;  // pushed by any thread, taken whole by the owner
   std::atomic<size_t> returned_bytes_ = 0;  // released elsewhere since it was last taken
   std::mutex mutex_;                        // guards the next two, and everything once the thread has ended
-  size_t away_blocks_ = 0;                  // given back to malloc elsewhere, and still in blocks_
-  size_t away_bytes_ = 0;
+  size_t deleted_elsewhere_blocks_ = 0;     // given back to malloc elsewhere, and still in blocks_
+  size_t deleted_elsewhere_bytes_ = 0;
 };
 
 inline thread_local constinit BlockPool* BlockPool::current_ = nullptr;

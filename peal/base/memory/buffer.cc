@@ -52,7 +52,7 @@ void Buffer::clear_rest() {
   delete std::exchange(rest_, nullptr);
 }
 
-void Buffer::consume_part(size_t bytes) {
+void Buffer::consume_across_parts(size_t bytes) {
   if (bytes > size()) throw_bad_value("{} bytes consumed of {}", bytes, size());
   while (first_.block != nullptr && bytes >= first_.size()) {
     bytes -= first_.size();
@@ -111,14 +111,14 @@ void Buffer::append(std::string_view bytes) {
   }
 }
 
-void Buffer::append_parts(Buffer& other) {
+void Buffer::append_other(Buffer& other) {
   PEAL_ASSERT(this != &other, "a buffer of {} bytes appended to itself", size());
   if (other.empty()) return other.clear();
   if (empty()) {
     clear();
     return swap(other);
   }
-  if (other.rest_ == nullptr && take_in(other.first_)) return other.clear();
+  if (other.rest_ == nullptr && merge_into_last(other.first_)) return other.clear();
   push(std::exchange(other.first_, Part{}));
   if (Rest* more = std::exchange(other.rest_, nullptr)) {
     rest_->tail->next = more->head;
@@ -130,7 +130,7 @@ void Buffer::append_parts(Buffer& other) {
 }
 
 // True when the bytes are here now without their block: they continue the last part, or are copied.
-bool Buffer::take_in(const Part& part) {
+bool Buffer::merge_into_last(const Part& part) {
   Part& before = last();
   if (before.block == part.block && before.end == part.begin) {
     before.end = part.end;
@@ -169,10 +169,10 @@ void Buffer::join(size_t bytes) {
   }
   Buffer after(std::move(*this));
   first_ = joined;
-  if (after.first_.block != nullptr) append_parts(after);
+  if (after.first_.block != nullptr) append_other(after);
 }
 
-void Buffer::compact_slow() {
+void Buffer::copy_out_small_content() {
   if (empty()) return clear();
   bool pins_more = rest_ != nullptr || first_.block->capacity_bytes > kSmallBlockBytes;
   if (size() > kSmallBlockBytes || !pins_more || first_.block->shared != nullptr) return;

@@ -64,7 +64,7 @@ class Buffer {
   // Drops the first `bytes` (at most size()).
   void consume(size_t bytes) {
     if (rest_ == nullptr && bytes == first_.size()) return clear();
-    consume_part(bytes);
+    consume_across_parts(bytes);
   }
   // Cuts off the first `bytes` (at most size()); the rest stays here.
   [[nodiscard]] Buffer take(size_t bytes);
@@ -90,7 +90,7 @@ class Buffer {
   // not.
   void append(Buffer&& other) {
     if (first_.block == nullptr) return swap(other);
-    append_parts(other);
+    append_other(other);
   }
   // Moves in, where this buffer is known to hold no blocks.
   void adopt(Buffer&& other) {
@@ -118,7 +118,7 @@ class Buffer {
   // Moves a small remainder out of a large block, so that a retained byte does not pin 20 KiB. Cheap when there is
   // nothing to gain.
   void compact() {
-    if (first_.block != nullptr) compact_slow();
+    if (first_.block != nullptr) copy_out_small_content();
   }
 
   // Describes the content, from the first byte on, in at most parts.size() vectors; returns how many were filled.
@@ -162,14 +162,14 @@ class Buffer {
   void push(Part part);
   void pop_first();
   Part& last() { return rest_ == nullptr ? first_ : rest_->tail->part; }
-  void consume_part(size_t bytes);
-  void append_parts(Buffer& other);
+  void consume_across_parts(size_t bytes);
+  void append_other(Buffer& other);
   void clear_rest();
   void join(size_t bytes);
-  void compact_slow();
+  void copy_out_small_content();
   static bool may_grow(const Part& part);
   uint32_t tail_room();
-  bool take_in(const Part& part);
+  bool merge_into_last(const Part& part);
 
   // No block: no rest either.
   Part first_;

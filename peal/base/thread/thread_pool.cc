@@ -26,22 +26,23 @@ Result<std::unique_ptr<ThreadPool>> ThreadPool::start(ThreadPoolOptions options)
   if (options.threads == 0) options.threads = std::max(1U, std::thread::hardware_concurrency());
   std::unique_ptr<ThreadPool> pool(new ThreadPool(std::move(options)));
   for (unsigned number = 0; number < pool->options_.threads; ++number) {
-    auto thread = Thread::start(fmt::format("{}-{}", pool->options_.name, number),
-                                [self = pool.get(), number](const std::stop_token&) { self->work(number); });
+    auto thread =
+        Thread::start(fmt::format("{}-{}", pool->options_.name, number),
+                      [self = pool.get(), number](const std::stop_token&) { self->run_queued_tasks(number); });
     if (!thread) return std::unexpected(thread.error());
     pool->threads_.push_back(std::move(*thread));
   }
   return pool;
 }
 
-void ThreadPool::work(unsigned number) {
+void ThreadPool::run_queued_tasks(unsigned number) {
   my_pool = this;
-  if (options_.on_start) guard("the start hook", [&] { options_.on_start(number); });
+  if (options_.on_start) call_and_log_exceptions("the start hook", [&] { options_.on_start(number); });
   while (std::optional<Task> task = queue_.take()) run(*task);
 }
 
 template <class Function>
-void ThreadPool::guard(const char* what, Function&& function) {
+void ThreadPool::call_and_log_exceptions(const char* what, Function&& function) {
   try {
     return function();
   } catch (const Exception& error) {
@@ -53,12 +54,12 @@ void ThreadPool::guard(const char* what, Function&& function) {
 }
 
 void ThreadPool::run(Task& task) {
-  guard("a task", task);
+  call_and_log_exceptions("a task", task);
   task = nullptr;  // what the task holds is gone when it counts as finished
   add(counters_.finished);
 }
 
-bool ThreadPool::run_here(Task& task) {
+bool ThreadPool::run_on_caller(Task& task) {
   if (queue_.closed()) return false;
   add(counters_.ran_here);
   add(counters_.submitted);
@@ -71,7 +72,7 @@ bool ThreadPool::submit(Task&& task) {
   const bool blocks = options_.when_full == WhenFull::kBlock && my_pool != this;
   const bool queued = queue_.put(std::move(task), blocks ? kNever : TimePoint{});
   if (queued) add(counters_.submitted);
-  if (queued || (!blocks && options_.when_full != WhenFull::kRefuse && run_here(task))) return true;
+  if (queued || (!blocks && options_.when_full != WhenFull::kRefuse && run_on_caller(task))) return true;
   add(counters_.refused);
   return false;
 }

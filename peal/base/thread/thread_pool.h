@@ -74,11 +74,11 @@ class ThreadPool {
   };
 
   explicit ThreadPool(ThreadPoolOptions options);
-  void work(unsigned number);
+  void run_queued_tasks(unsigned number);
   template <class Function>
-  void guard(const char* what, Function&& function);
+  void call_and_log_exceptions(const char* what, Function&& function);
   void run(Task& task);
-  bool run_here(Task& task);
+  bool run_on_caller(Task& task);
 
   const ThreadPoolOptions options_;
   Counters counters_;

@@ -30,7 +30,7 @@ struct Slot {
 };
 constinit Slot slot;
 int last_number = 0;
-struct sigaction before;
+struct sigaction action_before;
 
 // Async-signal-safe: lock-free atomics, capture() once it is warm, sem_post(3).
 void answer(int, siginfo_t* info, void*) {
@@ -55,13 +55,13 @@ Result<void> open_remote_traces() {
   struct sigaction action{};
   action.sa_sigaction = answer;
   action.sa_flags = SA_SIGINFO | SA_RESTART;
-  const int failed = ::sigaction(kSignal, &action, &before);
+  const int failed = ::sigaction(kSignal, &action, &action_before);
   PEAL_ASSERT(failed == 0, "signal {} cannot be handled, errno {}", kSignal, errno);
   return {};
 }
 
 void close_remote_traces() {
-  ::sigaction(kSignal, &before, nullptr);
+  ::sigaction(kSignal, &action_before, nullptr);
   slot.taken.store(false);
 }
 
