@@ -15,7 +15,7 @@ const char* what_was_thrown() noexcept {
   } catch (const std::exception& error) {
     return error.what();
   } catch (...) {
-    return "what is no std::exception";
+    return "an exception that is not a std::exception";
   }
 }
 

@@ -11,7 +11,7 @@
 namespace peal {
 
 void Fd::reset(int fd) {
-  PEAL_ASSERT(fd != fd_ || fd < 0, "descriptor {} is already owned here", fd);
+  PEAL_ASSERT(fd != fd_ || fd < 0, "descriptor {} is already owned by this Fd", fd);
   const int old = std::exchange(fd_, fd);
   if (old < 0) return;
   const int saved_errno = errno;  // closing on the way out of a failed call keeps the error that call reported

@@ -90,7 +90,7 @@ TEST(FdDeath, closed_behind_its_back_asserts) {
 TEST(FdDeath, being_given_what_it_owns_asserts) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   Fd fd(new_fd());
-  EXPECT_DEATH(fd.reset(fd.get()), "already owned here");
+  EXPECT_DEATH(fd.reset(fd.get()), "already owned by this Fd");
 }
 
 TEST(WriteWhole, all_is_written_or_errno_says_why_not) {

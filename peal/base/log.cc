@@ -79,7 +79,7 @@ class Logger {
   Logger() { set_target(std::make_shared<FdSink>()); }
 
   void set_target(spdlog::sink_ptr target) {
-    PEAL_ASSERT(!inside_log, "a log sink may not replace itself");
+    PEAL_ASSERT(!inside_log, "a log sink must not call set_log_sink() or set_log_file()");
     target->set_formatter(std::make_unique<spdlog::pattern_formatter>("%Y-%m-%dT%H:%M:%S.%fZ %-8l %t %s:%# %v",
                                                                       spdlog::pattern_time_type::utc));
     inside_log = true;  // the destructor of the old target may log
@@ -167,7 +167,7 @@ std::optional<LogLevel> parse_log_level(std::string_view name) {
 
 std::string_view to_string(LogLevel level) {
   const auto index = static_cast<std::size_t>(level);
-  PEAL_ASSERT(index < kLevelNames.size(), "log level {}", index);
+  PEAL_ASSERT(index < kLevelNames.size(), "no log level has the number {}", index);
   return kLevelNames[index];
 }
 

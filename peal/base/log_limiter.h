@@ -17,7 +17,7 @@ class LogLimiter {
  public:
   // 0 < `interval`.
   explicit LogLimiter(Duration interval) : interval_(interval) {
-    PEAL_ASSERT(interval > Duration::zero(), "an interval of {} ns", interval.count());
+    PEAL_ASSERT(interval > Duration::zero(), "the interval must be above 0, not {} ns", interval.count());
   }
 
   // The number held back since the last line that passed, or nothing: then this one is held back as well.

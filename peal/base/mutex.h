@@ -27,12 +27,12 @@ class PEAL_CAPABILITY("mutex") Mutex {
   Mutex& operator=(const Mutex&) = delete;
 
   void lock() PEAL_ACQUIRE() {
-    PEAL_ASSERT(!held_here(), "thread {} locks a mutex it holds", current_thread_id());
+    PEAL_ASSERT(!held_here(), "thread {} locks a mutex that it holds already", current_thread_id());
     mutex_.lock();
     set_holder();
   }
   bool try_lock() PEAL_TRY_ACQUIRE(true) {
-    PEAL_ASSERT(!held_here(), "thread {} locks a mutex it holds", current_thread_id());
+    PEAL_ASSERT(!held_here(), "thread {} locks a mutex that it holds already", current_thread_id());
     if (!mutex_.try_lock()) return false;
     set_holder();
     return true;

@@ -105,7 +105,7 @@ void wait_without_the_mutex() PEAL_NO_THREAD_SAFETY_ANALYSIS {
   Condition().wait(mutex);
 }
 
-TEST_F(MutexDeath, locking_twice_asserts) { EXPECT_DEATH(lock_twice(), "locks a mutex it holds"); }
+TEST_F(MutexDeath, locking_twice_asserts) { EXPECT_DEATH(lock_twice(), "locks a mutex that it holds already"); }
 TEST_F(MutexDeath, unlocking_what_another_holds_asserts) {
   EXPECT_DEATH(unlock_what_another_holds(), "does not hold the mutex it needs");
 }

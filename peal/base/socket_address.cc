@@ -165,7 +165,7 @@ uint16_t SocketAddress::port() const {
 }
 
 void SocketAddress::set_port(uint16_t port) {
-  if (!is_ip()) throw_bad_value("port {} set on \"{}\"", port, to_string());
+  if (!is_ip()) throw_bad_value("cannot set port {} on \"{}\", which is not an IP address", port, to_string());
   if (family() == AF_INET) {
     storage_.v4.sin_port = htons(port);
   } else {

@@ -140,7 +140,7 @@ TEST(Exception, what_was_thrown_takes_no_memory) {
   try {
     throw 1;
   } catch (...) {
-    EXPECT_STREQ(what_was_thrown(), "what is no std::exception");
+    EXPECT_STREQ(what_was_thrown(), "an exception that is not a std::exception");
   }
 }
 

@@ -25,7 +25,7 @@ std::string_view to_string(FlightKind kind) {
 
 FlightRecorder::FlightRecorder(size_t events, TimeBy time)
     : mask_(std::bit_ceil(events) - 1), by_cycles_(time == TimeBy::kCycles && CycleClock::usable()) {
-  PEAL_ASSERT(events > 0 && events <= kMostEvents, "a flight recorder of {} events", events);
+  PEAL_ASSERT(events > 0 && events <= kMostEvents, "a flight recorder has room for 1 to 2^24 events, not {}", events);
   ring_ = std::make_unique<Kept[]>(capacity());
 }
 

@@ -37,7 +37,7 @@ bool HistogramOptions::valid() const {
 
 Histogram::Histogram(const HistogramOptions& options) : options_(options) {
   if (!options.valid()) {
-    throw_bad_value("a histogram of {} to {} with {} digits", options.lowest, options.highest,
+    throw_bad_value("a histogram cannot cover {} to {} with {} significant digits", options.lowest, options.highest,
                     options.significant_digits);
   }
   unit_magnitude_ = unit_magnitude_for(options.lowest);
@@ -49,13 +49,14 @@ Histogram::Histogram(const HistogramOptions& options) : options_(options) {
 }
 
 std::int64_t Histogram::clamp(std::int64_t value, std::uint64_t count) {
-  if (value < 0) throw_bad_value("the value {} is negative", value);
+  if (value < 0) throw_bad_value("a histogram has no count for the negative value {}", value);
   clamped_count_ += count;
   return options_.highest;
 }
 
 void Histogram::record_n(std::int64_t value, std::uint64_t count) {
-  if (count > kMaxTotal - total_count_) throw_bad_value("{} counts more than {}", count, total_count_);
+  if (count > kMaxTotal - total_count_)
+    throw_bad_value("{} more values would bring the total of {} to 2^63 or above", count, total_count_);
   if (static_cast<std::uint64_t>(value) > static_cast<std::uint64_t>(options_.highest)) value = clamp(value, count);
   counts_[index_of(value)] += count;
   total_count_ += count;
@@ -63,12 +64,12 @@ void Histogram::record_n(std::int64_t value, std::uint64_t count) {
 
 void Histogram::add(const Histogram& other) {
   if (options_ != other.options_) {
-    throw_bad_value("{} to {} with {} digits does not add to {} to {} with {} digits", other.options_.lowest,
-                    other.options_.highest, other.options_.significant_digits, options_.lowest, options_.highest,
-                    options_.significant_digits);
+    throw_bad_value("a histogram of {} to {} with {} digits cannot be added to one of {} to {} with {} digits",
+                    other.options_.lowest, other.options_.highest, other.options_.significant_digits, options_.lowest,
+                    options_.highest, options_.significant_digits);
   }
   if (other.total_count_ > kMaxTotal - total_count_) {
-    throw_bad_value("{} counts more than {}", other.total_count_, total_count_);
+    throw_bad_value("{} more values would bring the total of {} to 2^63 or above", other.total_count_, total_count_);
   }
   std::transform(counts_.begin(), counts_.end(), other.counts_.begin(), counts_.begin(), std::plus<>());
   total_count_ += other.total_count_;
@@ -127,7 +128,7 @@ double Histogram::standard_deviation() const {
 }
 
 std::int64_t Histogram::value_at_percentile(double percent) const {
-  if (!(percent >= 0 && percent <= 100)) throw_bad_value("the percentile {}", percent);
+  if (!(percent >= 0 && percent <= 100)) throw_bad_value("percentile {} is not between 0 and 100", percent);
   if (empty()) return 0;
   const double exact = percent * static_cast<double>(total_count_) / 100 + 0.5;
   // At totals above 2^53 the product may round up past the total.
@@ -142,7 +143,7 @@ std::int64_t Histogram::value_at_percentile(double percent) const {
 }
 
 std::uint64_t Histogram::count_at_or_below(std::int64_t value) const {
-  if (value < 0) throw_bad_value("the value {} is negative", value);
+  if (value < 0) throw_bad_value("a histogram has no count for the negative value {}", value);
   const std::size_t end = std::min(index_of(value) + 1, counts_.size());
   std::uint64_t count = 0;
   for (std::size_t i = 0; i < end; ++i) count += counts_[i];
@@ -150,7 +151,7 @@ std::uint64_t Histogram::count_at_or_below(std::int64_t value) const {
 }
 
 std::uint64_t Histogram::count_at(std::int64_t value) const {
-  if (value < 0) throw_bad_value("the value {} is negative", value);
+  if (value < 0) throw_bad_value("a histogram has no count for the negative value {}", value);
   const std::size_t index = index_of(value);
   return index < counts_.size() ? counts_[index] : 0;
 }

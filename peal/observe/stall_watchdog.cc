@@ -48,7 +48,8 @@ struct StallWatchdog::Watched {
 };
 
 Result<std::unique_ptr<StallWatchdog>> StallWatchdog::start(const StallWatchdogOptions& options, OnStall on_stall) {
-  PEAL_ASSERT(options.threshold > Duration::zero(), "a stall of {} ns", options.threshold.count());
+  PEAL_ASSERT(options.threshold > Duration::zero(), "the stall threshold must be above 0, not {} ns",
+              options.threshold.count());
   if (const Result<void> opened = detail::open_remote_traces(); !opened) return std::unexpected(opened.error());
   std::unique_ptr<StallWatchdog> made(new StallWatchdog(options, std::move(on_stall)));
   if (!options.own_thread) return made;
@@ -101,7 +102,7 @@ void StallWatchdog::look() {
     watched_all = watched_;
     if (unused_ && options_.clock() - started_ >= kMostUnused) {
       unused_ = false;
-      PEAL_LOG_WARN("the stall watchdog watches no loop: nobody has called its watch()");
+      PEAL_LOG_WARN("the stall watchdog watches no loop: call its watch() for each loop");
     }
   }
   for (const std::shared_ptr<Watched>& each : watched_all) {
@@ -124,7 +125,7 @@ void StallWatchdog::report(const Watched& watched, Duration lasting) {
     stall.what = seen->running != nullptr ? seen->running : "an event";
     stall.stack = describe(seen->trace);
   } else {
-    stall.what = "what cannot be interrupted";
+    stall.what = "code that cannot be interrupted";
     stall.stack = "no stack: the thread took no signal\n";
   }
   {  // first: whoever has read the log line finds it in recent()

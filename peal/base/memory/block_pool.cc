@@ -54,7 +54,8 @@ BlockPool& BlockPool::create_for_this_thread() {
 }
 
 BlockPool::~BlockPool() {
-  PEAL_ASSERT(blocks_ == deleted_elsewhere_blocks_, "a pool goes with {} blocks out", blocks_);
+  PEAL_ASSERT(blocks_ == deleted_elsewhere_blocks_, "a block pool is destroyed while {} of its blocks are not released",
+              blocks_);
 }
 
 Block* BlockPool::count_block(Block* block) {
@@ -76,7 +77,8 @@ Block* BlockPool::acquire_returned_or_new(uint32_t bytes) {
 }
 
 Block* BlockPool::wrap(SharedBytes shared, size_t offset, uint32_t bytes) {
-  PEAL_ASSERT(offset + bytes <= shared->size(), "{} bytes at {} of {} shared ones", bytes, offset, shared->size());
+  PEAL_ASSERT(offset + bytes <= shared->size(), "a part of {} bytes at offset {} does not fit into {} shared bytes",
+              bytes, offset, shared->size());
   // Never written through: a buffer finds no room in a shared block.
   auto* data = reinterpret_cast<std::byte*>(const_cast<char*>(shared->data() + offset));
   return count_block(new Block{this, data, bytes, 1, &never_kept_, nullptr, std::move(shared)});

@@ -53,7 +53,7 @@ void Buffer::clear_rest() {
 }
 
 void Buffer::consume_across_parts(size_t bytes) {
-  if (bytes > size()) throw_bad_value("{} bytes consumed of {}", bytes, size());
+  if (bytes > size()) throw_bad_value("cannot consume {} bytes of a buffer of {}", bytes, size());
   while (first_.block != nullptr && bytes >= first_.size()) {
     bytes -= first_.size();
     BlockPool::release(first_.block);
@@ -63,7 +63,7 @@ void Buffer::consume_across_parts(size_t bytes) {
 }
 
 Buffer Buffer::take(size_t bytes) {
-  if (bytes > size()) throw_bad_value("{} bytes taken of {}", bytes, size());
+  if (bytes > size()) throw_bad_value("cannot take {} bytes of a buffer of {}", bytes, size());
   Buffer front;
   while (bytes > 0 && bytes >= first_.size()) {
     bytes -= first_.size();
@@ -89,7 +89,7 @@ uint32_t Buffer::tail_room() {
 }
 
 std::span<std::byte> Buffer::prepare_more(size_t bytes) {
-  if (bytes > UINT32_MAX) throw_bad_value("{} bytes prepared at once", bytes);
+  if (bytes > UINT32_MAX) throw_bad_value("cannot prepare {} bytes at once: the most is 4 GiB", bytes);
   if (uint32_t room = tail_room(); room < bytes || room == 0) {
     // The first block of a chain may be small; one that follows another is large, so that a growing output does not
     // become a long chain.
@@ -112,7 +112,7 @@ void Buffer::append(std::string_view bytes) {
 }
 
 void Buffer::append_other(Buffer& other) {
-  PEAL_ASSERT(this != &other, "a buffer of {} bytes appended to itself", size());
+  PEAL_ASSERT(this != &other, "a buffer of {} bytes is appended to itself", size());
   if (other.empty()) return other.clear();
   if (empty()) {
     clear();
@@ -158,7 +158,8 @@ void Buffer::append(const SharedBytes& shared) {
 
 // Copies the first `bytes` into one fresh block at the front.
 void Buffer::join(size_t bytes) {
-  if (bytes > std::min<size_t>(size(), UINT32_MAX)) throw_bad_value("{} bytes of {} viewed at once", bytes, size());
+  if (bytes > std::min<size_t>(size(), UINT32_MAX))
+    throw_bad_value("cannot view {} bytes at once of a buffer of {}", bytes, size());
   if (bytes == 0) return;
   Part joined{BlockPool::here().acquire(static_cast<uint32_t>(bytes)), 0, 0};
   while (joined.end < bytes) {

@@ -14,8 +14,9 @@ MemoryMarks MemoryBudget::default_marks() {
 }
 
 void MemoryBudget::set(MemoryMarks marks) {
-  PEAL_ASSERT(marks.soft_bytes > 0 && marks.hard_bytes > marks.soft_bytes, "a memory budget of {} and {} bytes",
-              marks.soft_bytes, marks.hard_bytes);
+  PEAL_ASSERT(marks.soft_bytes > 0 && marks.hard_bytes > marks.soft_bytes,
+              "a memory budget needs 0 < soft < hard, and got soft {} and hard {} bytes", marks.soft_bytes,
+              marks.hard_bytes);
   hard_bytes_.store(marks.hard_bytes, std::memory_order_relaxed);
   soft_bytes_.store(marks.soft_bytes, std::memory_order_relaxed);
 }

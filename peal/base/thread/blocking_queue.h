@@ -22,7 +22,7 @@ class BlockingQueue {
   BlockingQueue() = default;
   // Holds `capacity` > 0 elements at most.
   explicit BlockingQueue(std::size_t capacity) : capacity_(capacity) {
-    PEAL_ASSERT(capacity > 0, "a queue that can hold nothing");
+    PEAL_ASSERT(capacity > 0, "a queue needs a capacity above 0");
   }
 
   // Waits for room. False: closed, or the deadline has passed; then `value` has not been moved from.

@@ -125,7 +125,7 @@ TEST(BlockingQueue, many_on_both_ends_lose_nothing_and_double_nothing) {
 
 TEST(BlockingQueueDeath, a_capacity_of_nothing_asserts) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_DEATH(BlockingQueue<int>(0), "can hold nothing");
+  EXPECT_DEATH(BlockingQueue<int>(0), "needs a capacity above 0");
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace peal {
 
 Result<Thread> Thread::start(std::string_view name, Body body) {
-  PEAL_ASSERT(body, "thread {} has nothing to run", name);
+  PEAL_ASSERT(body, "thread {} was given an empty body", name);
   try {
     return Thread(
         std::jthread([name = std::string(name), body = std::move(body)](const std::stop_token& stop) mutable noexcept {
@@ -22,7 +22,8 @@ Result<Thread> Thread::start(std::string_view name, Body body) {
 
 void Thread::join() {
   PEAL_ASSERT(joinable(), "the thread was never started, or has been joined");
-  PEAL_ASSERT(id() != std::this_thread::get_id(), "thread {} joins itself", current_thread_name());
+  PEAL_ASSERT(id() != std::this_thread::get_id(), "thread {} calls join() on itself, which would never return",
+              current_thread_name());
   thread_.join();
 }
 

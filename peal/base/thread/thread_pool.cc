@@ -37,7 +37,7 @@ Result<std::unique_ptr<ThreadPool>> ThreadPool::start(ThreadPoolOptions options)
 
 void ThreadPool::run_queued_tasks(unsigned number) {
   my_pool = this;
-  if (options_.on_start) call_and_log_exceptions("the start hook", [&] { options_.on_start(number); });
+  if (options_.on_start) call_and_log_exceptions("on_start", [&] { options_.on_start(number); });
   while (std::optional<Task> task = queue_.take()) run(*task);
 }
 
@@ -68,7 +68,7 @@ bool ThreadPool::run_on_caller(Task& task) {
 }
 
 bool ThreadPool::submit(Task&& task) {
-  PEAL_ASSERT(task, "pool {} is given nothing to run", options_.name);
+  PEAL_ASSERT(task, "submit() of pool {} was given an empty task", options_.name);
   const bool blocks = options_.when_full == WhenFull::kBlock && my_pool != this;
   const bool queued = queue_.put(std::move(task), blocks ? kNever : TimePoint{});
   if (queued) add(counters_.submitted);
@@ -78,7 +78,8 @@ bool ThreadPool::submit(Task&& task) {
 }
 
 void ThreadPool::stop(StopPool how) {
-  PEAL_ASSERT(my_pool != this, "a task stops pool {}, which would wait for the task", options_.name);
+  PEAL_ASSERT(my_pool != this, "a task calls stop() of its own pool {}, which would wait for that task for ever",
+              options_.name);
   queue_.close();
   if (how == StopPool::kDrop) add(counters_.dropped, queue_.take_all().size());
   threads_.clear();

@@ -173,10 +173,10 @@ TEST(ThreadPool, what_a_task_throws_is_logged_and_counted_and_the_thread_goes_on
   EXPECT_EQ(pool->stats().threw, 4U);
   EXPECT_EQ(pool->stats().finished, 4U);
   EXPECT_THAT(lines.take_all(),
-              ElementsAre("the start hook of pool bold threw: no start", "a task of pool bold threw: no luck",
+              ElementsAre("on_start of pool bold threw: no start", "a task of pool bold threw: no luck",
                           AllOf(HasSubstr("a task of pool bold threw: no trace lost\n#0 "),
                                 HasSubstr("ThreadPool::run_queued_tasks")),
-                          "a task of pool bold threw: what is no std::exception"));
+                          "a task of pool bold threw: an exception that is not a std::exception"));
 }
 
 TEST(ThreadPool, many_submitters_lose_nothing) {
@@ -204,7 +204,7 @@ TEST(ThreadPoolDeath, a_task_that_stops_its_pool_asserts) {
         pool->submit([&] { pool->stop(); });
         pool->stop();
       },
-      "a task stops pool pool");
+      "a task calls stop\\(\\) of its own pool pool");
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ Result<void> open_remote_traces() {
   action.sa_sigaction = answer;
   action.sa_flags = SA_SIGINFO | SA_RESTART;
   const int failed = ::sigaction(kSignal, &action, &action_before);
-  PEAL_ASSERT(failed == 0, "signal {} cannot be handled, errno {}", kSignal, errno);
+  PEAL_ASSERT(failed == 0, "cannot install the handler of signal {}, errno {}", kSignal, errno);
   return {};
 }
 
@@ -90,7 +90,7 @@ std::optional<RemoteTrace> trace_thread(pid_t thread_id, Duration timeout) {
   // A handler has the slot: at the last moment, it is just about to fill it.
   while (waited != 0) waited = ::sem_wait(&slot.filled);
   const int answered = slot.answered.load(std::memory_order_acquire);
-  PEAL_ASSERT(answered == number, "request {} got the answer of {}", number, answered);
+  PEAL_ASSERT(answered == number, "trace request {} got the answer to request {}", number, answered);
   return slot.answer;
 }
 
