@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Letters and blanks of ASCII, whatever the locale says. Pure; any thread.
+// Lower case and trimming for ASCII text. The locale has no influence. The functions are pure and may be called from
+// any thread.
 #pragma once
 
 #include <string>
@@ -7,14 +8,18 @@
 
 namespace peal {
 
+// Returns the lower-case form of an ASCII letter. Every other byte is returned unchanged.
 constexpr char to_lower(char byte) { return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | 0x20) : byte; }
+
+// Returns a copy of `text` in which each ASCII letter is in lower case. The other bytes stay as they are.
 inline std::string to_lower(std::string_view text) {
   std::string lower(text);
   for (char& byte : lower) byte = to_lower(byte);
   return lower;
 }
 
-// Without the blanks around it: spaces, tabs and ends of lines.
+// Returns `text` without the spaces, tabs, CRs and LFs at its beginning and at its end. The result is a view into
+// `text`.
 inline std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";
   const size_t first = text.find_first_not_of(kBlanks);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One write(2) and abort(): nothing here allocates, takes a lock or leaves text in a buffer.
+// The message is formatted on the stack and written with write(2), so no memory is allocated, no lock is taken and no
+// text is lost in a buffer at abort().
 #include <peal/base/assert.h>
 
 #include <unistd.h>
@@ -18,7 +19,8 @@ void assert_failed(const char* file, int line, const char* condition, fmt::strin
   auto end =
       fmt::format_to_n(text.begin(), text.size() - 2, "{}:{}: assertion failed: {}: ", file, line, condition).out;
   end = fmt::vformat_to_n(end, static_cast<std::size_t>(text.end() - end) - 1, format, arguments).out;
-  // The values may be anybody's: none writes a line of its own or drives the terminal.
+  // A value may have come from a peer. Control characters are replaced, so that the value can neither start a new line
+  // nor control the terminal.
   std::replace_if(text.begin(), end, [](unsigned char byte) { return byte < ' ' || byte == 0x7f; }, '?');
   *end++ = '\n';
   for (auto from = text.begin(); from < end;) {

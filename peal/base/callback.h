@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Callbacks: what a user is told by. They are std::move_only_function and std::function, at no further cost, of what
-// answers nothing: a result would be lost, and that of a coroutine, a Task, would never run. A coroutine is spawned in
-// a Scope, by a callback that then returns.
+// The types of callbacks that the library's functions and options take. Each is a std::move_only_function or a
+// std::function and costs nothing more.
 //
-//   Callback          the usual one; moved
-//   SharedCallback    several loops may call it, on several threads at once: its own state never changes
-//   CopyableCallback  for options, which are copied
+//   Callback          The usual type. It can be moved and not copied.
+//   SharedCallback    Several loops may call it on several threads at once, so the function must be callable as const.
+//   CopyableCallback  For option structs, which are copied.
 //
-// A shared one moves into a Callback, and a std::move_only_function or std::function into what is made of it. Empty
-// ones are null; but a std::function made of an empty callback is not empty, so keep them as what they are.
+// A callback must return exactly the type in its signature, which is void as a rule. Any other result would be lost. In
+// particular a coroutine does not compile as a callback: its Task would be destroyed and would never run. Spawn the
+// coroutine in a Scope, from a callback that returns void.
 //
-// One that is made of what it cannot call does not compile, with a sentence that says what is accepted. For that its
-// constructor takes whatever could have been meant as a callback, so std::is_constructible tells nothing: who has to
-// choose between overloads asks `kAccepts`.
+// A SharedCallback can be moved into a Callback. A std::move_only_function or std::function converts to the type here
+// that is made of it. A default-constructed callback is null. A std::function that is made from an empty callback is
+// not empty, so do not convert an empty callback.
+//
+// A constructor accepts nearly every argument, and reports an unsuitable one by a static_assert with an explanation.
+// Therefore std::is_constructible is true for unsuitable arguments too. Code that selects between overloads has to ask
+// `kAccepts` instead.
 #pragma once
 
 #include <concepts>
@@ -25,7 +29,10 @@ namespace peal {
 
 namespace detail {
 
-// What is wrong with `What` as a callback of Signature.
+// Checks whether a `What` can be used as a callback of Signature. Each constant answers one of the questions:
+//   kCallable  Can it be called with the arguments of the signature?
+//   kAnswers   Does it return exactly the result of the signature?
+//   kMoves     Can it be moved or copied into the callback?
 template <class Signature, class What>
 struct CallbackCheck;
 template <class Answer, class... Args, class What>
@@ -38,7 +45,7 @@ struct CallbackCheck<Answer(Args...), What> {
   static constexpr bool kPassed = kCallable && kAnswers && kMoves;
 };
 
-// The callback itself; where it is none, a sentence.
+// Returns `what` if it passes the check. Otherwise a static_assert fails with a sentence that says what is wrong.
 template <class Signature, class What>
 constexpr decltype(auto) checked_callback(What&& what) {
   using Check = CallbackCheck<Signature, What>;
@@ -56,9 +63,12 @@ constexpr decltype(auto) checked_callback(What&& what) {
   }
 }
 
+// True if an argument of type `What` is to be checked as a callback. An `Own` is copied or moved instead, and a number
+// or an enumerator is left to other overloads.
 template <class What, class Own>
 concept MeantAsCallback = !std::derived_from<What, Own> && (!std::is_scalar_v<What> || std::is_pointer_v<What>);
 
+// A `Function`, which is a std::move_only_function or a std::function, whose constructor checks its argument.
 template <class Function, class Signature>
 class CallbackOf : public Function {
  public:
@@ -67,19 +77,24 @@ class CallbackOf : public Function {
     requires MeantAsCallback<std::decay_t<What>, CallbackOf>
   CallbackOf(What&& what)  // NOLINT(bugprone-forwarding-reference-overload): the constraint says which
       : Function(checked_callback<Signature>(std::forward<What>(what))) {}
+
+  // True if a `What` can be used as this callback.
   template <class What>
   static constexpr bool kAccepts = CallbackCheck<Signature, What>::kPassed;
 };
 
 }  // namespace detail
 
+// A callback that can be moved and not copied.
 template <class Signature>
 using Callback = detail::CallbackOf<std::move_only_function<Signature>, Signature>;
 
+// A callback that can be copied, so the function that it holds must be copyable too.
 template <class Signature>
 using CopyableCallback = detail::CallbackOf<std::function<Signature>, Signature>;
 
-// What it calls is callable as const, so it may be called as const itself, by anybody who has it.
+// A callback that several threads may call at once. The function that it holds is called as const, so it cannot change
+// state of its own. Data that the function refers to must be safe to use from those threads.
 template <class Signature>
 class SharedCallback;
 template <class Answer, class... Args>
@@ -95,6 +110,8 @@ class SharedCallback<Answer(Args...)> : public Callback<Answer(Args...)> {
                   "several loops call this callback at once, so it has no state that changes: no `mutable` lambda, and "
                   "no Callback, which may hold one");
   }
+
+  // True if a `What` can be used as this callback: a Callback of the signature accepts it, and it is callable as const.
   template <class What>
   static constexpr bool kAccepts = Plain::template kAccepts<What> && std::invocable<const std::decay_t<What>&, Args...>;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What callbacks take and what they refuse. Most of it is decided when this compiles.
+// Tests which functions a callback accepts and which it refuses. Most checks are static_asserts.
 #include <peal/base/callback.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace peal {
 namespace {
 
-struct Coroutine {};  // stands for what a coroutine returns
+struct Coroutine {};  // stands for the return type of a coroutine
 
 using Plain = Callback<void(int)>;
 using Shared = SharedCallback<void(int)>;
@@ -35,24 +35,24 @@ static_assert(takes<Plain, Tell> && takes<Shared, Tell> && takes<Copyable, Tell>
 template <class Slot>
 constexpr bool is_null_if_told_so = std::is_convertible_v<std::nullptr_t, Slot>;
 static_assert(is_null_if_told_so<Plain> && is_null_if_told_so<Shared> && is_null_if_told_so<Copyable>);
-// What nobody means as a callback is left to other overloads.
+// Arguments that cannot be meant as a callback are left to other overloads.
 static_assert(!std::is_constructible_v<Plain, int> && !std::is_constructible_v<Shared, double>);
-// A result would be lost.
+// A function with a result is refused, because the result would be lost.
 static_assert(refuses<Plain, decltype(kAnswers)> && refuses<Shared, decltype(kAnswers)>);
 static_assert(refuses<Plain, Answer> && refuses<Copyable, decltype(kAnswers)>);
 static_assert(refuses<Plain, std::move_only_function<int(int)>> && refuses<Plain, std::function<int(int)>>);
-// A coroutine would never run.
+// A coroutine is refused, because it would never run.
 static_assert(refuses<Plain, decltype(kBegins)> && refuses<Shared, decltype(kBegins)>);
 static_assert(refuses<Copyable, decltype(kBegins)>);
-// State of its own is one loop's.
+// A function that changes its own state may be called on one loop only.
 using Counts = std::remove_const_t<decltype(kCounts)>;
 static_assert(takes<Plain, Counts> && refuses<Shared, Counts> && takes<Copyable, Counts>);
 static_assert(refuses<Shared, Plain> && takes<Plain, Shared>);
 static_assert(refuses<Shared, std::move_only_function<void(int)>>);
 static_assert(takes<Plain, std::move_only_function<void(int)>>);
-// Other arguments are nobody's.
+// A function with other arguments is refused.
 static_assert(refuses<Plain, void (*)(std::string)> && refuses<Shared, void (*)(std::string)>);
-// As large as what they are.
+// A callback is as large as the standard type that it is made of.
 static_assert(sizeof(Plain) == sizeof(std::move_only_function<void(int)>) && sizeof(Shared) == sizeof(Plain));
 static_assert(sizeof(Copyable) == sizeof(std::function<void(int)>));
 static_assert(std::is_nothrow_move_constructible_v<Plain> && !std::is_copy_constructible_v<Plain>);
@@ -87,7 +87,7 @@ TEST(Callback, calls_what_it_was_given_wherever_it_moved) {
 
 TEST(Callback, what_is_moved_on_is_not_wrapped_again) {
   std::move_only_function<void(int)> function = kTells;
-  // What is wrapped is never empty.
+  // A std::function that wraps an empty callback is not empty itself.
   function = nullptr;
   const Plain plain = std::move(function);
   EXPECT_FALSE(plain);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CycleClock: the processor's cycle counter, for stamps that are taken often and seldom read. A stamp costs one
-// instruction; what time it was is worked out when somebody asks.
+// CycleClock reads the processor's cycle counter. It is for time stamps that are taken often and seldom read: taking a
+// stamp costs one instruction, and the time is computed only when time_of() is called.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,12 @@ namespace peal {
 
 class CycleClock {
  public:
-  // Whether the kernel itself tells CLOCK_MONOTONIC by this counter (x86: the clock source is "tsc"), so that it is
-  // steady and the same on every processor. Elsewhere there are no stamps. Any thread; asked of the kernel once.
+  // True if the kernel derives CLOCK_MONOTONIC from this counter, on x86 the clock source "tsc". The counter then runs
+  // at a constant rate and is the same on every processor. If usable() is false, stamps must not be used. Any thread.
+  // The kernel's setting is read at the first call only.
   static bool usable();
+
+  // Returns the counter's value. Always 0 on processors other than x86-64.
   static uint64_t stamp() {
 #if defined(__x86_64__)
     return __builtin_ia32_rdtsc();
@@ -22,15 +25,16 @@ class CycleClock {
 #endif
   }
 
-  // Both clocks at one moment; what lies between the two readings is the error of all that follows from it.
+  // Both clocks, read one directly after the other. The time between the two readings is the error of every result of
+  // time_of() that is computed from them.
   struct Moment {
     TimePoint time;
     uint64_t stamp;
   };
   static Moment now() { return {monotonic_now(), stamp()}; }
 
-  // When a stamp was taken, by two moments that are not the same. The machine's suspends in between make it wrong by up
-  // to their length.
+  // Returns the time at which `stamp` was taken, interpolated between two different moments. If the machine was
+  // suspended between them, the result is wrong by at most the length of the suspension.
   static TimePoint time_of(uint64_t stamp, const Moment& first, const Moment& last);
 };
 

@@ -15,8 +15,8 @@ class CycleClockTest : public testing::Test {
   }
 };
 
-// Each stamp lies between the clock's readings around it, to within what the two clocks of a moment were read apart: at
-// most as long as taking the two moments took, however often this thread was made to wait.
+// The time of each stamp must lie between the clock readings before and after it. The allowed error is the time that it
+// took to take the two moments, however long this thread was interrupted.
 TEST_F(CycleClockTest, stamp_tells_when_it_was_taken) {
   struct Reading {
     TimePoint before;

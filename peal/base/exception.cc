@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Out of line, so that exactly one frame, this constructor, stands between capture() and whoever throws.
+// The constructor is not inlined, so that exactly one frame lies between capture() and the function that throws.
 #include <peal/base/exception.h>
 
 namespace peal {
 
 Exception::Exception(const std::string& message) : std::runtime_error(message) {
   capture(trace_, 1);
-  asm volatile("" ::: "memory");  // something to do afterwards, or the call becomes a jump and this frame is missing
+  asm volatile("" ::: "memory");  // prevents a tail call, which would remove this frame
 }
 
 const char* what_was_thrown() noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An exception that remembers where it was made. For what a user's callback or task throws: peal's own functions
-// report the world's errors as Result and throw nothing.
+// Exception is a std::runtime_error with the stack trace of the place where it was made. Callbacks and tasks of the
+// application may throw it. The library's own functions do not: they report errors of the outside world as Result.
 #pragma once
 
 #include <stdexcept>
@@ -12,18 +12,20 @@ namespace peal {
 
 class Exception : public std::runtime_error {
  public:
-  // The trace begins at the caller; it costs one walk of the stack and no text until somebody asks.
+  // Captures the stack, starting at the function that creates the exception. That costs one walk of the stack. The
+  // addresses become text only in stack_trace().
   [[gnu::noinline]] explicit Exception(const std::string& message);
 
-  // Demangled, one line a frame, as describe() writes it. Any thread.
+  // Returns the stack in the form of describe() (stack_trace.h): one line for each frame, names demangled. Any thread.
   std::string stack_trace() const { return describe(trace_); }
 
  private:
   RawTrace trace_;
 };
 
-// Inside a handler, for the log: what() of what is handled, good for as long as that is; takes no memory, which may be
-// what lacked.
+// Returns what() of the exception that is being handled, for a log line, or a fixed text if the exception is no
+// std::exception. May be called only inside a catch block. The text is valid until the exception is destroyed. No
+// memory is allocated, since the exception may be a std::bad_alloc.
 const char* what_was_thrown() noexcept;
 
 }  // namespace peal

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Closing: once, keeping errno, and loud about a descriptor that somebody else closed.
 #include <peal/base/fd.h>
 
 #include <unistd.h>
@@ -14,7 +13,7 @@ void Fd::reset(int fd) {
   PEAL_ASSERT(fd != fd_ || fd < 0, "descriptor {} is already owned by this Fd", fd);
   const int old = std::exchange(fd_, fd);
   if (old < 0) return;
-  const int saved_errno = errno;  // closing on the way out of a failed call keeps the error that call reported
+  const int saved_errno = errno;  // a caller that returns after a failed call still needs its errno
   const bool closed = ::close(old) == 0 || errno != EBADF;
   PEAL_ASSERT(closed, "descriptor {} was closed by someone who did not own it", old);
   errno = saved_errno;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can be told of a layer over the kernel's streams, TLS say, as plain values (peal/engine/stream_port.h).
+// Facts and counters of a layer that runs over the kernel's streams, such as TLS (peal/engine/stream_port.h). Plain
+// values: any thread.
 #pragma once
 
 #include <chrono>
@@ -9,22 +10,32 @@
 
 namespace peal {
 
-// What a layer has agreed on with the peer of an open stream. `protocol` and `cipher`: "TLSv1.3" and
-// "TLS_AES_128_GCM_SHA256". `application`: what is spoken over it (ALPN, RFC 7301); empty: not agreed on. `peer`: the
-// subject of the peer's verified certificate (RFC 4514); empty: it gave none.
+// The parameters that a layer has agreed on with the peer of one open stream.
 struct LayerFacts {
+  // `protocol` and `cipher` are names such as "TLSv1.3" and "TLS_AES_128_GCM_SHA256". `application` is the protocol
+  // that both sides chose by ALPN (RFC 7301), and empty if they chose none. `peer` is the subject of the peer's
+  // verified certificate (RFC 4514), and empty if the peer sent no certificate.
   std::string protocol, cipher, application, peer;
-  std::vector<std::string> names;  // the subject's alternative ones: "DNS:example.org", "URI:spiffe://..."
-  bool resumed = false;            // an earlier session goes on
+  std::vector<std::string> names;  // the certificate's alternative names: "DNS:example.org", "URI:spiffe://..."
+  bool resumed = false;            // true if an earlier session was resumed
 };
 
-// Of a layer with all its ports, since it was made. `handshakes` that are done, and `resumed` of those; those that
-// `failed`, by what the peer said or did, and of those where it spoke `in_the_clear`; those `under_way` now. What a
-// connection's owner ended, by its deadline say, is none of these (NetStats::handshakes_failed). Its files were read
-// anew, and where they were no good (`reloads_failed`) what was there went on.
+// Counters of a layer, summed over all its ports since the layer was created.
 struct LayerStats {
+  // Handshakes:
+  //   handshakes    completed
+  //   resumed       completed by resuming an earlier session; also in `handshakes`
+  //   failed        failed because of bytes that the peer sent, or because the peer closed
+  //   in_the_clear  failed because the peer sent bytes that are not of the layer's protocol; also in `failed`
+  //   under_way     in progress now
+  // A handshake that the connection's owner ended, by its deadline for example, is in none of these. It is counted in
+  // NetStats::handshakes_failed.
+  //
+  // Certificate files:
+  //   reloads         the files were read again and are in use
+  //   reloads_failed  the files were read again and had an error, so the earlier contents stay in use
   uint64_t handshakes = 0, resumed = 0, failed = 0, in_the_clear = 0, under_way = 0, reloads = 0, reloads_failed = 0;
-  std::chrono::sys_seconds valid_until = {};  // the end of its certificate that ends first; 0: it has none
+  std::chrono::sys_seconds valid_until = {};  // when the first of the layer's certificates expires; 0 if it has none
 };
 
 }  // namespace peal

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// spdlog, and the only place that knows it: one logger whose one sink holds the current target under a mutex.
-// The logger is never destroyed, so that destructors of statics and late threads may still log. Lines are written with
-// write(2) and not through stdio, whose clean-up at exit writes again what another thread is just writing.
+// The log is built on spdlog, and no other file uses it. One logger has one sink, which holds the current target under
+// a mutex. The logger is never destroyed, so destructors of static objects and threads that end late can still log.
+//
+// Lines are written with write(2) and not through stdio: at exit, stdio can write a line twice that another thread is
+// writing at that moment.
 #include <peal/base/log.h>
 
 #include <fcntl.h>
@@ -31,15 +33,15 @@ namespace {
 constexpr std::array<std::string_view, 7> kLevelNames{"trace", "debug", "info", "warn", "error", "critical", "off"};
 static_assert(static_cast<int>(LogLevel::kOff) == static_cast<int>(spdlog::level::off));
 
-// True while this thread is inside the log, whose mutex it then holds.
+// True while this thread is inside the log, and so holds its mutex. Another line on the same thread would deadlock.
 constinit thread_local bool inside_log = false;
 
-// A line that not even stderr takes is lost.
+// Writes a line that cannot go to the log target. If stderr fails too, the line is lost.
 void print_to_stderr(LogLevel level, std::string_view text) {
   write_whole(STDERR_FILENO, fmt::format("{} {}\n", to_string(level), text));
 }
 
-// A file of its own, or stderr.
+// Writes lines to a file that it owns, or to stderr if it owns none.
 class FdSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
   explicit FdSink(Fd file = {}) : file_(std::move(file)) {}
@@ -47,7 +49,7 @@ class FdSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex
  private:
   void sink_it_(const spdlog::details::log_msg& message) override {
     spdlog::details::log_msg own = message;
-    own.thread_id = static_cast<size_t>(current_thread_id());  // spdlog keeps the parent's in a process that was forked
+    own.thread_id = static_cast<size_t>(current_thread_id());  // after fork(2) spdlog still has the parent's id
     spdlog::memory_buf_t line;
     formatter_->format(own, line);
     if (!write_whole(file_ ? file_.get() : STDERR_FILENO, {line.data(), line.size()}) && file_)
@@ -82,7 +84,7 @@ class Logger {
     PEAL_ASSERT(!inside_log, "a log sink must not call set_log_sink() or set_log_file()");
     target->set_formatter(std::make_unique<spdlog::pattern_formatter>("%Y-%m-%dT%H:%M:%S.%fZ %-8l %t %s:%# %v",
                                                                       spdlog::pattern_time_type::utc));
-    inside_log = true;  // the destructor of the old target may log
+    inside_log = true;  // the old target is destroyed below, and its destructor may log
     target_->set_sinks({std::move(target)});
     inside_log = false;
   }
@@ -95,7 +97,7 @@ class Logger {
 
 using Argument = fmt::basic_format_arg<fmt::format_context>;
 
-// Empty where it is no text.
+// Returns the text of the argument, or an empty view if the argument is not text.
 std::string_view text_of(const Argument& argument) {
   return fmt::visit_format_arg(
       []<class Value>(const Value& value) -> std::string_view {
@@ -109,6 +111,7 @@ std::string_view text_of(const Argument& argument) {
       argument);
 }
 
+// True if no text argument contains a byte that has to be escaped.
 bool are_printable(fmt::format_args arguments) {
   for (int at = 0; const Argument argument = arguments.get(at); ++at) {
     if (!is_printable(text_of(argument))) return false;
@@ -116,7 +119,8 @@ bool are_printable(fmt::format_args arguments) {
   return true;
 }
 
-// Formats with the text among the arguments made printable. False: it cannot, for they have names.
+// Appends the formatted line to `text`, with all text arguments escaped. Returns false if that is not possible because
+// the format refers to arguments by name.
 bool format_made_printable(fmt::memory_buffer& text, fmt::string_view format, fmt::format_args arguments) {
   std::vector<Argument> all;
   std::deque<std::string> changed;
@@ -136,7 +140,11 @@ bool format_made_printable(fmt::memory_buffer& text, fmt::string_view format, fm
   return true;
 }
 
-// Takes memory only where there is something to change: a line may be about the lack of it.
+// Appends the formatted line to `text` and escapes what is not printable. Memory is allocated only if something has to
+// be escaped, because the line may report that memory is short.
+//
+// Newlines of the format itself are kept. If the arguments could not be escaped one by one, newlines are escaped too,
+// because each of them may come from an argument.
 void format_printable(fmt::memory_buffer& text, fmt::string_view format, fmt::format_args arguments) {
   const bool are_plain = are_printable(arguments);
   const bool made_plain = !are_plain && format_made_printable(text, format, arguments);
@@ -149,6 +157,7 @@ void format_printable(fmt::memory_buffer& text, fmt::string_view format, fmt::fo
   text.append(plain);
 }
 
+// Returns the logger of the process. It is never destroyed.
 Logger& logger() {
   static Logger* const logger = new Logger;
   return *logger;
@@ -208,7 +217,8 @@ void detail::log_line(LogLevel level, const char* file, int line, fmt::string_vi
 
 }  // namespace peal
 
-// Not in log.h: fmt/core.h, which it includes, declares the function that this calls and does not define it.
+// This function is not inline in log.h, because it calls a function that fmt/core.h only declares. log.h does not
+// include fmt/format.h, which defines it.
 fmt::format_context::iterator fmt::formatter<peal::LogLines>::format(const peal::LogLines& lines,
                                                                      fmt::format_context& context) const {
   return fmt::formatter<fmt::string_view>::format({lines.text.data(), lines.text.size()}, context);

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The process's log: one line a call, to stderr unless told otherwise. Every function may be called from any thread.
+// The log of the process. Each call writes one line, to stderr unless set_log_sink() or set_log_file() was called. All
+// functions may be called from any thread.
 //   PEAL_LOG_WARN("accept on {} failed: {}", address, error.message());
-// The format is checked when compiled; a level that is off costs one relaxed load and evaluates no argument.
-// Text among the arguments may be anybody's: in it whatever could end the line or drive a terminal is written as \xHH
-// (printable.h). Newlines stay in the format itself and in LogLines; a type with a fmt::formatter of its own answers
-// for what that writes, of which newlines stay and other controls do not. A line is in the kernel's (or the sink's)
-// hands before the call returns, so none is lost at exit, abort or a crash; that is a system call a line: what may
-// happen often goes through a LogLimiter.
+//
+// The compiler checks the format. If a level is off, a log call costs one relaxed load and evaluates no argument.
+//
+// Text arguments may contain a peer's data. Bytes in them that could end the line or control a terminal are written as
+// \xHH (printable.h). Newlines stay only in the format itself, in LogLines and in the output of an argument's own
+// fmt::formatter; other control characters are escaped there too.
+//
+// The line has been passed to the kernel, or to the sink, when the call returns. Therefore no line is lost at exit, at
+// abort() or in a crash. Each line costs one system call, so use a LogLimiter for events that can be frequent.
 #pragma once
 
 #include <atomic>
@@ -21,43 +25,60 @@
 
 namespace peal {
 
+// The severity of a line, lowest first. kOff is for set_log_level() only and turns the log off.
 enum class LogLevel : int { kTrace, kDebug, kInfo, kWarn, kError, kCritical, kOff };
 
 namespace detail {
 inline constinit std::atomic<LogLevel> log_level{LogLevel::kInfo};
 }  // namespace detail
 
+// Returns the level that set_log_level() has set.
 inline LogLevel log_level() { return detail::log_level.load(std::memory_order_relaxed); }
+
+// True if a line of this level would be written.
 inline bool log_enabled(LogLevel level) { return level >= log_level(); }
-// Lines below `level` are dropped. The default is kInfo.
+
+// Drops all lines below `level` from now on. The default is kInfo.
 void set_log_level(LogLevel level);
-// "trace", "debug", "info", "warn", "error", "critical", "off"; anything else is nothing.
+
+// Returns the level that has this name: "trace", "debug", "info", "warn", "error", "critical" or "off". Returns nullopt
+// for every other text.
 std::optional<LogLevel> parse_log_level(std::string_view name);
+
+// Returns the name of the level, as parse_log_level() reads it.
 std::string_view to_string(LogLevel level);
 
-// An argument of several lines that the program made itself: a stack trace. The text outlives the call.
+// A log argument whose newlines are kept. Use it only for text that the program made itself, such as a stack trace. The
+// text must stay valid until the log call returns.
 struct LogLines {
   std::string_view text;
 };
 
+// One line of the log, as a sink receives it.
 struct LogRecord {
   LogLevel level;
-  std::string_view text;  // the formatted message, no time, no newline at its end; dies with the call
-  const char* file;       // as __FILE__ spells it
+  std::string_view text;  // the message, without time and without a final newline; valid until the sink returns
+  const char* file;       // the value of __FILE__ at the log call
   int line;
 };
 
-// Called by one thread at a time, on the thread that logs. A line logged from inside a sink, and a line whose sink
-// throws, goes to stderr. An empty sink means stderr.
+// Receives each line, on the thread that logs it. A lock ensures that only one thread at a time calls the sink.
 using LogSink = Callback<void(const LogRecord&)>;
+
+// Sends all further lines to `sink`, or to stderr if `sink` is empty. If the sink throws, or logs a line itself, that
+// line goes to stderr. Asserts if a sink calls it.
 void set_log_sink(LogSink sink);
-// Appends to the file, creating it if need be. On error the log stays where it was.
+
+// Appends all further lines to the file at `path`, which is created if it does not exist. Returns the error of open(2)
+// if the file cannot be opened: then the log continues where it was.
 Result<void> set_log_file(const std::string& path);
 
 namespace detail {
 
+// Formats one line and writes it.
 void log_line(LogLevel level, const char* file, int line, fmt::string_view format, fmt::format_args arguments) noexcept;
 
+// Packs the arguments of PEAL_LOG for log_line(). The function is out of line so that a log call stays small.
 template <class... Args>
 [[gnu::cold, gnu::noinline]] void log_with(LogLevel level, const char* file, int line,
                                            fmt::format_string<Args...> format, Args&&... args) {
@@ -72,6 +93,7 @@ struct fmt::formatter<peal::LogLines> : fmt::formatter<fmt::string_view> {
   fmt::format_context::iterator format(const peal::LogLines& lines, fmt::format_context& context) const;
 };
 
+// PEAL_LOG(level, format, arguments...) is an expression of type void. The format follows fmt.
 #define PEAL_LOG(level, ...)                                                                                          \
   (__builtin_expect(::peal::log_enabled(level), 0) ? ::peal::detail::log_with(level, __FILE__, __LINE__, __VA_ARGS__) \
                                                    : static_cast<void>(0))

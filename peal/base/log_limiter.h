@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LogLimiter lets one line through in each interval and counts what it held back.
+// LogLimiter lets one line pass in each interval and counts the lines that it suppressed.
 //   if (auto suppressed = limiter.admit(now)) PEAL_LOG_WARN("accept failed ({} more like it)", *suppressed);
-// Not thread-safe: it belongs to whoever logs, usually one object of one loop.
+// A LogLimiter is not thread-safe. It is usually a member of the object that logs, and used on one loop.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,13 @@ namespace peal {
 
 class LogLimiter {
  public:
-  // 0 < `interval`.
+  // Lets at most one line pass in each `interval`, which must be above 0.
   explicit LogLimiter(Duration interval) : interval_(interval) {
     PEAL_ASSERT(interval > Duration::zero(), "the interval must be above 0, not {} ns", interval.count());
   }
 
-  // The number held back since the last line that passed, or nothing: then this one is held back as well.
+  // Asks whether a line may be logged at the time `now`. If so, returns the number of lines that were suppressed since
+  // the last line that passed. Otherwise returns nullopt and counts this line as suppressed.
   std::optional<std::uint64_t> admit(TimePoint now) {
     if (now < next_) {
       ++suppressed_;
@@ -32,7 +33,7 @@ class LogLimiter {
 
  private:
   Duration interval_;
-  TimePoint next_ = TimePoint::min();  // from then on a line passes
+  TimePoint next_ = TimePoint::min();  // the time from which on the next line may pass
   std::uint64_t suppressed_ = 0;
 };
 

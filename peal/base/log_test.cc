@@ -24,12 +24,12 @@ using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Leaves the log as a fresh process has it.
+// Resets the log after each test to the state that it has in a new process.
 class Log : public testing::Test {
  protected:
   void SetUp() override {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
-    // A death test runs again in a process of its own, which must write where this one reads.
+    // A death test starts this program again as a new process, which must write to the file that this process reads.
     const std::string mine = testing::TempDir() + "/peal_log_test." + std::to_string(::getpid());
     ::setenv("PEAL_LOG_TEST_FILE", mine.c_str(), 0);
     path_ = std::getenv("PEAL_LOG_TEST_FILE");
@@ -216,7 +216,7 @@ TEST_F(Log, lines_of_a_static_s_destructor_are_written) {
 
 TEST_F(Log, threads_that_log_while_sink_and_level_change_lose_no_line) {
   constexpr int kThreads = 4, kLines = 500;
-  std::size_t received = 0;  // the log calls its sinks one at a time
+  std::size_t received = 0;  // needs no lock: the log calls its sink on one thread at a time
   const auto count = [&received](const LogRecord&) { ++received; };
   set_log_sink(count);
   {

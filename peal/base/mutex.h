@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// std::mutex and std::condition_variable with what they lack: clang proves that what a mutex guards is touched under it
-// (thread_annotations.h), and the mutex knows its holder, so that locking twice, unlocking what another thread holds,
-// and a function called without its lock are sentences, not hangs.
+// Mutex, MutexLock and Condition wrap std::mutex and std::condition_variable. They add two checks:
+//   - clang checks at compile time that data is used only under the mutex that guards it (thread_annotations.h).
+//   - Each Mutex knows which thread holds it. Three mistakes then abort with a message instead of a hang: to lock a
+//     mutex twice, to unlock another thread's mutex, and to call a function without the lock that it needs.
+//
 //   MutexLock lock(mutex_);
 //   while (queue_.empty()) not_empty_.wait(mutex_);
 #pragma once
@@ -19,29 +21,38 @@ namespace peal {
 
 class Condition;
 
-// Not recursive. Any thread; destroyed when nobody holds it.
+// A mutex that is not recursive. All functions may be called from any thread. No thread may hold it when it is
+// destroyed.
 class PEAL_CAPABILITY("mutex") Mutex {
  public:
   Mutex() = default;
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
 
+  // Waits until the mutex is free and takes it. Asserts if the calling thread holds it already.
   void lock() PEAL_ACQUIRE() {
     PEAL_ASSERT(!held_here(), "thread {} locks a mutex that it holds already", current_thread_id());
     mutex_.lock();
     set_holder();
   }
+
+  // Takes the mutex if it is free, without waiting. Returns false if another thread holds it. Asserts if the calling
+  // thread holds it already.
   bool try_lock() PEAL_TRY_ACQUIRE(true) {
     PEAL_ASSERT(!held_here(), "thread {} locks a mutex that it holds already", current_thread_id());
     if (!mutex_.try_lock()) return false;
     set_holder();
     return true;
   }
+
+  // Releases the mutex. Asserts if the calling thread does not hold it.
   void unlock() PEAL_RELEASE() {
     clear_holder();
     mutex_.unlock();
   }
-  // For functions that cannot say PEAL_REQUIRES: callbacks, virtuals. From here on clang too takes it as held.
+
+  // Asserts that the calling thread holds the mutex, and tells clang that it is held from here on. For functions that
+  // cannot be declared with PEAL_REQUIRES, such as callbacks and virtual functions.
   void assert_held() const PEAL_ASSERTS_HELD(this) {
     PEAL_ASSERT(held_here(), "thread {} does not hold the mutex it needs", current_thread_id());
   }
@@ -49,6 +60,7 @@ class PEAL_CAPABILITY("mutex") Mutex {
  private:
   friend class Condition;
 
+  // True if the calling thread holds the mutex.
   bool held_here() const { return holder_.load(std::memory_order_relaxed) == current_thread_id(); }
   void set_holder() { holder_.store(current_thread_id(), std::memory_order_relaxed); }
   void clear_holder() {
@@ -57,9 +69,12 @@ class PEAL_CAPABILITY("mutex") Mutex {
   }
 
   std::mutex mutex_;
-  std::atomic<pid_t> holder_ = 0;  // a thread finds its own id only if it wrote it itself, so no order is needed
+  // The id of the thread that holds the mutex, or 0. A thread can read its own id here only if it stored it itself, so
+  // relaxed operations are enough.
+  std::atomic<pid_t> holder_ = 0;
 };
 
+// Locks a mutex for the lifetime of the object.
 class PEAL_SCOPED_CAPABILITY MutexLock {
  public:
   [[nodiscard]] explicit MutexLock(Mutex& mutex) PEAL_ACQUIRE(mutex) : mutex_(mutex) { mutex.lock(); }
@@ -71,15 +86,18 @@ class PEAL_SCOPED_CAPABILITY MutexLock {
   Mutex& mutex_;
 };
 
-// All who wait at one time pass the same mutex, held. Waits end without reason now and then: loop over what is waited
-// for. There is no wait with a predicate, because clang does not see the lock inside a lambda.
+// A condition variable for Mutex. Threads that wait at the same time must pass the same mutex. A wait may end although
+// no thread has notified, so call it in a loop that checks the awaited condition. There is no wait with a predicate,
+// because clang cannot see inside a lambda that the lock is held.
 class Condition {
  public:
+  // Releases the mutex, waits to be notified and locks the mutex again.
   void wait(Mutex& mutex) PEAL_REQUIRES(mutex) {
     Handover lock(mutex);
     condition_.wait(lock.lock);
   }
-  // False: the deadline has passed.
+
+  // Waits as wait() does, but at most until `deadline`. Returns false if the deadline has passed.
   bool wait_until(Mutex& mutex, TimePoint deadline) PEAL_REQUIRES(mutex) {
     Handover lock(mutex);
     if (deadline == kNever) {
@@ -88,12 +106,14 @@ class Condition {
     }
     return condition_.wait_until(lock.lock, deadline) == std::cv_status::no_timeout;
   }
-  // With or without the mutex.
+
+  // Wakes one waiting thread, or all of them. The caller may hold the mutex, but does not have to.
   void notify_one() { condition_.notify_one(); }
   void notify_all() { condition_.notify_all(); }
 
  private:
-  // Lends the held mutex to the standard's condition and takes it back.
+  // Passes the held mutex to std::condition_variable for one wait, and records this thread as its holder again
+  // afterwards.
   struct Handover {
     explicit Handover(Mutex& held) : mutex(held), lock(held.mutex_, std::adopt_lock) { mutex.clear_holder(); }
     ~Handover() {

@@ -89,7 +89,7 @@ class MutexDeath : public testing::Test {
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 
-// Wrong on purpose, so hidden from clang's analysis.
+// These functions misuse the mutex on purpose, so clang's analysis is turned off for them.
 void lock_twice() PEAL_NO_THREAD_SAFETY_ANALYSIS {
   Mutex mutex;
   mutex.lock();

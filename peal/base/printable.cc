@@ -13,7 +13,7 @@ struct CodeRange {
   char32_t first;
   char32_t last;
 };
-// Sorted.
+// The characters for which is_invisible_character() is true, sorted by code.
 constexpr std::array kInvisible = std::to_array<CodeRange>({
     {0xad, 0xad},
     {0x34f, 0x34f},
@@ -34,13 +34,14 @@ constexpr std::array kInvisible = std::to_array<CodeRange>({
     {0xe0000, 0xe0fff},
 });
 
+// True if a character with this code is not escaped.
 bool is_shown_as_is(char32_t code, PrintableAs kind) {
   if (kind == PrintableAs::kQuoted) return code >= ' ' && code <= '~' && code != '"' && code != '\\';
   if (code == '\n') return kind == PrintableAs::kLines;
   return code != kNoCharacter && !is_control_character(code) && !is_invisible_character(code);
 }
 
-// How much of the text stays as it is, from its beginning on.
+// Returns the number of bytes at the beginning of `text` that need no escape.
 size_t printable_bytes(std::string_view text, PrintableAs kind) {
   size_t at = 0;
   while (at < text.size()) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text that may come from anybody, as it may stand in a line of a log or on a terminal. Whatever could end the line,
-// drive the terminal, or show something else than is there, is written as its bytes, \xHH each: "a\nb" as "a\x0Ab".
-// Pure; any thread.
+// Makes text that may come from a peer safe for a log line or a terminal. Characters are escaped if they could end the
+// line, control the terminal or make the text look different from what it is. Bytes that are not valid UTF-8 are
+// escaped too. Each byte of an escaped character is written as \xHH: "a\nb" becomes "a\x0Ab". All functions are pure
+// and may be called from any thread.
 #pragma once
 
 #include <cstddef>
@@ -11,29 +12,39 @@
 
 namespace peal {
 
-// The character that begins a text.
+// The first character of a text.
 struct TextCharacter {
-  char32_t code;  // kNoCharacter: a byte that begins none in UTF-8 (RFC 3629 4)
-  size_t bytes;   // of the text that it takes
+  char32_t code;  // kNoCharacter if the text does not begin with valid UTF-8 (RFC 3629 4)
+  size_t bytes;   // how many bytes of the text the character has; 1 if it is not valid
 };
+// The code of a first byte that is not part of a valid UTF-8 character.
 inline constexpr char32_t kNoCharacter = UINT32_MAX;
-// Of a text that is not empty.
+
+// Decodes the first character of `text`, which must not be empty.
 TextCharacter first_character(std::string_view text);
 
-// Controls: C0, DEL and C1. HTAB and the newline too.
+// True for the control characters C0, DEL and C1. HTAB and the newline are among them.
 bool is_control_character(char32_t code);
-// What shows nothing itself but may change how the text around it looks: Unicode's Default_Ignorable_Code_Point
-// (DerivedCoreProperties.txt, 14.0: the bidirectional controls of UAX #9, zero-width characters, variation selectors,
-// tags) and the separators of lines and paragraphs, U+2028 and U+2029.
+// True for characters that are invisible themselves and can change how the text around them looks:
+//   - Unicode's Default_Ignorable_Code_Point (DerivedCoreProperties.txt, 14.0), which has most of the bidirectional
+//     controls of UAX #9, zero-width characters, variation selectors and tags;
+//   - the line separator U+2028 and the paragraph separator U+2029.
 bool is_invisible_character(char32_t code);
 
+// Decides which characters are left as they are. All others are escaped.
 enum class PrintableAs : uint8_t {
-  kLine,    // whatever is UTF-8 and neither control nor invisible stays
-  kLines,   // newlines stay, too
-  kQuoted,  // of ASCII what may stand between quotes stays, as Apache and nginx have it: no quote and no backslash
+  kLine,    // valid UTF-8 that is neither a control nor an invisible character
+  kLines,   // the characters of kLine, and newlines
+  kQuoted,  // printable ASCII except '"' and '\', for a quoted field of an access log, as in Apache and nginx
 };
+
+// True if no character of `text` has to be escaped.
 bool is_printable(std::string_view text, PrintableAs kind = PrintableAs::kLine);
+
+// Appends `text` to `to`, escaped.
 void append_printable(std::string& to, std::string_view text, PrintableAs kind = PrintableAs::kLine);
+
+// Returns `text`, escaped.
 std::string printable(std::string_view text, PrintableAs kind = PrintableAs::kLine);
 
 }  // namespace peal

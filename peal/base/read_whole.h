@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads a file that somebody names to its end: never more than its reader wants, whatever it is.
+// read_whole() reads a file to its end, up to a limit. It is for files whose name comes from a user, who may name a
+// device or a pipe too.
 #pragma once
 
 #include <unistd.h>
@@ -15,9 +16,14 @@
 
 namespace peal {
 
-// What `fd` still has, which stays with the caller. EFBIG: more than `most_bytes`, as /dev/zero has; else as read(2):
-// EISDIR is a folder. The calling thread waits. Where `fd` was opened with O_NONBLOCK it waits at most a second in all
-// for a pipe that is silent: EAGAIN.
+// Reads from `fd` until the end of the file and returns the bytes. `fd` stays open and belongs to the caller. The
+// calling thread blocks. If `fd` has O_NONBLOCK, the thread waits at most one second in total for a pipe that has no
+// data.
+//
+// Errors:
+//   EFBIG   there are more than `most_bytes` bytes, as in /dev/zero
+//   EAGAIN  `fd` has O_NONBLOCK, and the second is over
+//   other   the error of read(2): EISDIR for a directory
 inline Result<std::string> read_whole(int fd, size_t most_bytes) {
   std::string bytes;
   std::array<char, 16384> piece{};

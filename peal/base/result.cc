@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sentences of peal's own errors. Like those of strerror(3) they continue a line: no capital, no full stop.
+// The messages of peal's own errors. Like those of strerror(3) they can follow other text in a line, so they have no
+// capital letter and no full stop.
 #include <peal/base/result.h>
 
 namespace peal {

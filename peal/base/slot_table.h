@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SlotTable: objects that never move, found by {slot, generation} in a few instructions. A freed slot is reused first,
-// under a new generation, so that an old id finds nothing. One thread.
+// SlotTable stores objects that never move and finds them by {slot, generation} in a few instructions. The slot that
+// was released last is reused first. It gets a new generation, so find() returns null for an id of the released object.
+// A table is used by one thread.
 #pragma once
 
 #include <cstddef>
@@ -12,30 +13,35 @@
 
 namespace peal {
 
-// What SlotTable keeps in each object; a T has these members, its own or inherited.
+// The data that SlotTable keeps in each object. A type T must have these members, for example by inheritance.
 struct SlotLinks {
-  uint32_t generation = 0;  // 0 while free; else its lower half is not 0
-  uint32_t slot = 0;        // its own; while free, that of the next free one
+  uint32_t generation = 0;  // 0 while the slot is free; otherwise its lower 16 bits are never 0
+  uint32_t slot = 0;        // the object's own slot; while free, the next free slot
 };
 
-// acquire() returns an object as it was left at release(), with its links set: the caller resets the rest.
+// A table of objects of type T, which never shrinks. An object is constructed when its slot is first needed and
+// destroyed with the table, not at release().
 template <class T>
 class SlotTable {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
+  // Takes a free slot and returns its number. The object there has a new generation, and otherwise the values that it
+  // had at release(): the caller resets them.
   uint32_t acquire() {
     if (first_free_ == kNone) grow();
     uint32_t slot = first_free_;
     T& object = (*this)[slot];
     first_free_ = object.slot;
     object.slot = slot;
-    // Never 0, nor 0 in its lower half: who keeps no more of it than that still knows a free slot from its own.
+    // The lower 16 bits must not be 0, so that code that stores only these can tell an id from a free slot.
     if ((++last_generation_ & 0xffff) == 0) ++last_generation_;
     object.generation = last_generation_;
     ++size_;
     return slot;
   }
+
+  // Frees the slot. All ids of the object become invalid. Asserts if the slot is free already.
   void release(uint32_t slot) {
     T& object = (*this)[slot];
     PEAL_ASSERT(object.generation != 0, "slot {} released twice", slot);
@@ -44,9 +50,12 @@ class SlotTable {
     first_free_ = slot;
     --size_;
   }
+
+  // Returns the object of a slot, free or not. `slot` must be below capacity(), which is not checked.
   T& operator[](uint32_t slot) { return chunks_[slot / kChunk][slot % kChunk]; }
   const T& operator[](uint32_t slot) const { return chunks_[slot / kChunk][slot % kChunk]; }
-  // Null when the id is dead or was never given out.
+
+  // Returns the object with this id, or null if it was released or if no object ever had the id.
   T* find(uint32_t slot, uint32_t generation) {
     if (slot >= capacity_ || generation == 0) [[unlikely]]
       return nullptr;
@@ -56,12 +65,15 @@ class SlotTable {
   const T* find(uint32_t slot, uint32_t generation) const {
     return const_cast<SlotTable*>(this)->find(slot, generation);
   }
+
+  // The number of slots that are in use, and of all slots.
   size_t size() const { return size_; }
   uint32_t capacity() const { return capacity_; }
 
  private:
   static constexpr uint32_t kChunk = 64;
 
+  // Adds one chunk of free slots.
   void grow() {
     chunks_.push_back(std::make_unique<T[]>(kChunk));
     for (uint32_t i = kChunk; i-- > 0;) {

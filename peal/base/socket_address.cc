@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading is strict: what is not exactly one address is refused, so that a text never means something else than it
-// says.
+// parse() is strict and refuses every text that is not exactly one address, so that no text is taken for an address
+// that its author did not mean.
 #include <peal/base/socket_address.h>
 
 #include <arpa/inet.h>
@@ -24,7 +24,8 @@ constexpr std::string_view kNameChars = "0123456789abcdefghijklmnopqrstuvwxyzABC
 constexpr size_t kPathOffset = offsetof(sockaddr_un, sun_path);
 constexpr size_t kMostPathBytes = sizeof(sockaddr_un::sun_path) - 1;
 
-// Digits alone, no sign, no leading zero (which others read as octal).
+// Reads a decimal number. Returns nullopt if the text has a sign, a blank or any other character, or if the number does
+// not fit. A leading zero is refused too, because other programs read such a number as octal.
 template <class Number>
 std::optional<Number> parse_decimal(std::string_view text) {
   Number value = 0;
@@ -34,29 +35,32 @@ std::optional<Number> parse_decimal(std::string_view text) {
   return value;
 }
 
-// inet_pton wants a C string: a NUL inside the text would hide what follows it.
+// Reads a numeric host with inet_pton(3), which takes a C string. A text with a NUL is refused, because inet_pton(3)
+// would ignore the rest of it.
 bool parse_host(int family, std::string_view text, void* into) {
   return text.find('\0') == text.npos && ::inet_pton(family, std::string(text).c_str(), into) == 1;
 }
 
-// A zone means something on these addresses alone (RFC 4007 5).
+// True if an address may have a zone such as "%eth0". For other addresses a zone has no meaning (RFC 4007 5).
 bool takes_scope(const in6_addr& address) {
   return IN6_IS_ADDR_LINKLOCAL(&address) || IN6_IS_ADDR_MC_LINKLOCAL(&address) || IN6_IS_ADDR_MC_NODELOCAL(&address);
 }
 
-// The interface's name, or its number. 0 is no scope.
+// Returns the scope that an interface's name or number stands for, or 0 if there is no such interface.
 uint32_t parse_scope(std::string_view text) {
   if (auto number = parse_decimal<uint32_t>(text)) return *number;
   if (text.size() >= IF_NAMESIZE || text.find('\0') != text.npos) return 0;
   return ::if_nametoindex(std::string(text).c_str());
 }
 
+// Returns the name of the interface, or its number if it has no name.
 std::string scope_text(uint32_t scope) {
   std::array<char, IF_NAMESIZE> name{};
   return ::if_indextoname(scope, name.data()) != nullptr ? name.data() : std::to_string(scope);
 }
 
-// `text` is "[host]:port" without its first bracket, or "host:port"; cuts off the port.
+// Cuts the separator and the port off the end of `text`, which is "host:port", or "host]:port" with the separator "]:".
+// Returns the port in network byte order.
 Result<in_port_t> cut_port(std::string_view& text, std::string_view separator) {
   const size_t at = text.rfind(separator);
   const std::string_view digits = at == text.npos ? "" : text.substr(at + separator.size());
@@ -90,7 +94,8 @@ Result<socklen_t> parse_v6(std::string_view text, sockaddr_in6& address) {
   return sizeof(address);
 }
 
-// Returns the size to give the kernel: a path ends with a NUL, an abstract name begins with one.
+// Reads the part after "unix:" and returns the size of the address for system calls. The size counts one NUL: it ends a
+// path, and it begins an abstract name.
 Result<socklen_t> parse_unix(std::string_view path, sockaddr_un& address) {
   bool abstract = path.starts_with('@');
   if (abstract) path.remove_prefix(1);
@@ -141,17 +146,18 @@ SocketAddress SocketAddress::from_kernel(const sockaddr* address, socklen_t size
   switch (address->sa_family) {
     case AF_INET: wanted = sizeof(sockaddr_in); break;
     case AF_INET6: wanted = sizeof(sockaddr_in6); break;
-    // A path of 108 bytes has no NUL, and getsockname(2) counts one that is not there (unix(7), BUGS).
+    // A path of 108 bytes has no room for a NUL, but getsockname(2) counts one nevertheless (unix(7), BUGS).
     case AF_UNIX: wanted = std::min<size_t>(size, sizeof(sockaddr_un)); break;
     default: return result;
   }
   if (size < wanted) return result;
   std::memcpy(&result.storage_, address, wanted);
   result.size_ = static_cast<socklen_t>(wanted);
-  // What says nothing of who it is: equal addresses are equal bytes.
+  // operator== compares bytes, so clear the fields that are no part of the address: the padding and the IPv6 flow
+  // label.
   if (address->sa_family == AF_INET) std::ranges::fill(result.storage_.v4.sin_zero, 0);
   if (address->sa_family == AF_INET6) result.storage_.v6.sin6_flowinfo = 0;
-  // However the path was terminated, one path is one address.
+  // The kernel may count the final NUL of a path or not. Set the size that counts it, so that equal paths are equal.
   if (auto path = result.unix_path(); !path.empty()) {
     result.size_ = static_cast<socklen_t>(kPathOffset + std::min(path.size(), kMostPathBytes) + 1);
   }
@@ -206,7 +212,7 @@ std::string SocketAddress::to_string() const {
   if (!is_unix()) return {};
   std::string text(kUnixPrefix);
   if (auto path = unix_path(); !path.empty()) {
-    // "@file" in the working directory is no abstract name.
+    // A relative path that begins with '@' gets "./" in front, because "unix:@file" would mean an abstract name.
     return text + (path.starts_with('@') ? "./" : "") + std::string(path);
   }
   if (size_ > kPathOffset) text.append("@").append(storage_.local.sun_path + 1, size_ - kPathOffset - 1);

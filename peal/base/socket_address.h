@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SocketAddress: a numeric address of a socket, a plain value. It lives on the engine's floor because everybody who
-// talks to an engine needs one, the load generator (which may not use net/) included. Names are resolved in net/.
+// SocketAddress is the numeric address of a socket: a plain value that can be copied and used on any thread. Host names
+// are resolved in net/. The class is in base/ because the engines and the load generator need it too, and these may not
+// include net/.
 //
 // As text: "127.0.0.1:9981", "[::1]:9981", "[fe80::1%eth0]:9981", "unix:/run/peal.sock", "unix:@abstract".
 #pragma once
@@ -18,41 +19,68 @@
 
 namespace peal {
 
-// A host's name (RFC 1123 2.1): labels of letters, digits, hyphens and '_', at most 253 bytes. What ends in a number
-// was meant as an address: a mistyped one must not become a question to DNS.
+// True if `text` can be a host name (RFC 1123 2.1). A name has at most 253 bytes, and its labels have 1 to 63 letters,
+// digits, hyphens or '_'. A dot at the end is allowed. If the last label is a number, the result is false: the text is
+// then a mistyped address, which must not be sent to a DNS server.
 bool is_host_name(std::string_view text);
-// "localhost", or a name in that domain, in any case and with or without a dot behind it: the loopback (RFC 6761 6.3).
+
+// True for "localhost" and for names that end in ".localhost", in upper or lower case, with or without a final dot.
+// These names mean the loopback address (RFC 6761 6.3).
 bool is_localhost(std::string_view host);
 
 class SocketAddress {
  public:
-  // No address: is_set() is false.
+  // Makes an unset address: is_set() is false.
   SocketAddress() = default;
-  // Trouble::kBadAddress, kNameNotAddress, kNoPort, kBadPort, or kPathTooLong for a unix path of more than 107 bytes.
+
+  // Reads an address from text. The text must be exactly one address, without blanks.
+  //
+  // Errors:
+  //   Trouble::kNoPort          the text has no port
+  //   Trouble::kBadPort         the port is not a number from 0 to 65535, or has a leading 0
+  //   Trouble::kNameNotAddress  the host is a name such as "localhost"
+  //   Trouble::kPathTooLong     the path or the abstract name of a unix socket has more than 107 bytes
+  //   Trouble::kBadAddress      the text is no address for any other reason
   static Result<SocketAddress> parse(std::string_view text);
-  // The kernel's answer to getsockname(2), getpeername(2) or accept(2).
+
+  // Converts an address that getsockname(2), getpeername(2) or accept(2) has written. Returns an unset address if the
+  // family is not IPv4, IPv6 or unix, or if `size` is too small for the family.
   static SocketAddress from_kernel(const sockaddr* address, socklen_t size);
 
+  // True if the object holds an address.
   bool is_set() const { return size_ > 0; }
+
+  // Returns AF_INET, AF_INET6 or AF_UNIX, or AF_UNSPEC if the address is unset.
   sa_family_t family() const { return is_set() ? storage_.any.sa_family : sa_family_t{AF_UNSPEC}; }
   bool is_ip() const { return family() == AF_INET || family() == AF_INET6; }
   bool is_unix() const { return family() == AF_UNIX; }
-  // Host byte order; 0 for a unix address.
+
+  // Returns the port in host byte order, or 0 if this is not an IP address.
   uint16_t port() const;
-  // Of an IP address; of any other std::invalid_argument.
+
+  // Sets the port of an IP address, in host byte order. Throws std::invalid_argument for every other address.
   void set_port(uint16_t port);
-  // The path of a unix address that stands in the file system; empty for an abstract or unnamed one.
+
+  // Returns the path of a unix socket that is a file. Returns an empty view for every other address, abstract and
+  // unnamed unix addresses among them. The view is valid as long as this object is unchanged.
   std::string_view unix_path() const;
 
-  // Whom an address is counted by where clients are limited: an IPv4 address without its port, also one that is mapped
-  // into IPv6 (RFC 4291 2.5.5.2); of IPv6 the network (/64), since a client has all of it; all others are one.
+  // The key by which per-client limits count a client.
+  //   IPv4   the address without the port; an IPv4 address mapped into IPv6 (RFC 4291 2.5.5.2) has the same key
+  //   IPv6   the /64 network, since one client usually has all addresses of such a network
+  //   other  one key that all these addresses share
   using ClientKey = std::array<char, 9>;
   ClientKey client_key() const;
 
+  // The address as system calls take it.
   const sockaddr* data() const { return &storage_.any; }
   socklen_t size() const { return size_; }
-  // As parse() reads it. An unset address is "", an unnamed unix one "unix:": these two parse() refuses.
+
+  // Returns the address in the form that parse() reads. There are two exceptions, which parse() refuses: an unset
+  // address is "", and an unnamed unix address is "unix:".
   std::string to_string() const;
+
+  // True if both are the same address: family, host, port and IPv6 scope, or the name of the unix socket.
   bool operator==(const SocketAddress& other) const;
 
  private:

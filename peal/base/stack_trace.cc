@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libgcc walks the stack (without a lock, since glibc finds unwind tables without one); libbacktrace, and only here,
-// reads DWARF, under a lock of ours: sanitizers cannot see its own. Its state lives for ever: it has no destructor.
+// capture() uses the unwinder of libgcc, which takes no lock because glibc finds unwind tables without one. describe()
+// uses libbacktrace to read DWARF, and no other file uses that library. A mutex of this file guards it: thread
+// sanitizers cannot see the lock inside libbacktrace. The state of libbacktrace is never freed, since the library
+// cannot free it.
 #include <peal/base/stack_trace.h>
 
 #include <backtrace.h>
@@ -20,11 +22,13 @@
 namespace peal {
 namespace {
 
+// The state of one walk, which is passed to step().
 struct Walk {
   RawTrace& trace;
   std::size_t skip;
 };
 
+// Called by the unwinder for each frame, innermost first. Stores the frame's address, or skips the frame.
 _Unwind_Reason_Code step(_Unwind_Context* context, void* argument) {
   auto& walk = *static_cast<Walk*>(argument);
   int before_instruction = 0;
@@ -34,7 +38,8 @@ _Unwind_Reason_Code step(_Unwind_Context* context, void* argument) {
     --walk.skip;
     return _URC_NO_REASON;
   }
-  // A return address may already belong to the next line; where a signal struck is exact.
+  // A return address is the instruction after the call, which may belong to the next line, so step back into the call.
+  // The address at which a signal interrupted the code is exact.
   walk.trace.addresses[walk.trace.count++] = before_instruction != 0 ? address : address - 1;
   return _URC_NO_REASON;
 }
@@ -43,29 +48,34 @@ void ignore_error(void*, const char*, int) {}
 
 constinit Mutex mutex;
 
+// Returns libbacktrace's state, or null if it cannot be created.
 backtrace_state* debug_information() PEAL_REQUIRES(mutex) {
   static backtrace_state* const state = backtrace_create_state(nullptr, 0, ignore_error, nullptr);
   return state;
 }
 
+// One function that a frame belongs to. `function` is a mangled name; a field that is not known is null or 0.
 struct Place {
   const char* function;
   const char* file;
   int line;
 };
 
+// Called by libbacktrace for each function at an address. Returns 0 to be called for the next one.
 int add_place(void* places, uintptr_t, const char* file, int line, const char* function) {
-  // clang's absolute names arrive with the folder of the compilation before them.
+  // For files that clang compiled with an absolute name, libbacktrace puts the build folder in front: cut it off.
   if (const char* joint = file != nullptr ? std::strstr(file, "//") : nullptr) file = joint + 1;
   if (function != nullptr) static_cast<std::vector<Place>*>(places)->push_back({function, file, line});
   return 0;
 }
 
+// Called by libbacktrace with the name of the symbol at an address.
 void set_symbol(void* symbol, uintptr_t, const char* name, uintptr_t, uintptr_t) {
   *static_cast<const char**>(symbol) = name;
 }
 
-// What runs at `address`: the innermost inlined call first, the function that is really there last.
+// Returns the functions at `address`: first the innermost inlined call, last the function that was not inlined. The
+// list is never empty.
 std::vector<Place> places_of(uintptr_t address) PEAL_REQUIRES(mutex) {
   std::vector<Place> places;
   const char* symbol = nullptr;
@@ -74,7 +84,7 @@ std::vector<Place> places_of(uintptr_t address) PEAL_REQUIRES(mutex) {
     backtrace_syminfo(state, address, set_symbol, ignore_error, static_cast<void*>(&symbol));
   }
   if (places.empty()) places.push_back({nullptr, nullptr, 0});
-  // DWARF gives a function of internal linkage only its bare name; the symbol has namespace and parameters as well.
+  // For a function of internal linkage DWARF has only the bare name. The symbol has namespace and parameters too.
   if (symbol != nullptr) places.back().function = symbol;
   return places;
 }
@@ -90,7 +100,7 @@ std::string demangled(const char* symbol) {
 
 [[gnu::noinline]] void capture(RawTrace& trace, std::size_t skip) noexcept {
   trace.count = 0;
-  Walk walk{trace, skip + 1};  // the first frame is this function
+  Walk walk{trace, skip + 1};  // the first frame is capture() itself
   _Unwind_Backtrace(step, &walk);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a thread is, in two steps: capture() walks the stack into a fixed array, cheap enough for an exception and
-// legal in a signal handler; describe() turns the addresses into text later, on whatever thread has the time.
+// Stack traces are taken in two steps. capture() stores the addresses of the stack in a fixed array: it is cheap enough
+// for every exception and may run in a signal handler. describe() converts the addresses to text later, on any thread.
 #pragma once
 
 #include <array>
@@ -10,24 +10,30 @@
 
 namespace peal {
 
-// Addresses inside the calling instructions, the innermost frame first; what is deeper than the array is left out.
+// The addresses of a stack, innermost frame first. Each lies inside the instruction that made the call, so it belongs
+// to the line of the call. Frames beyond the 48 innermost ones are left out.
 struct RawTrace {
   std::array<uintptr_t, 48> addresses{};
   std::size_t count = 0;
 };
 
-// The calling thread's stack without its innermost `skip` frames; the caller of capture() is frame 0. Any thread.
-// Async-signal-safe once warm_up_stack_traces() has returned: neither allocates nor locks. From a handler of a signal
-// the trace goes on into what the signal interrupted.
+// Writes the stack of the calling thread to `trace`, without its innermost `skip` frames. Frame 0 is the function that
+// calls capture(). Any thread.
+//
+// After warm_up_stack_traces() has returned, capture() allocates no memory and takes no lock, so it is
+// async-signal-safe. In a signal handler the trace also contains the frames of the code that the signal interrupted.
 void capture(RawTrace& trace, std::size_t skip = 0) noexcept;
 
-// Does what the first capture of a process would do behind its back (binding symbols, sizing tables).
+// Does the work that otherwise the first capture() of the process would do, such as binding symbols and allocating
+// tables. Call it before capture() is used in a signal handler.
 void warm_up_stack_traces() noexcept;
 
-// One line a frame, each ended by a newline: "#3 peal::Loop::turn() at /src/peal/loop/loop.cc:120"; calls that were
-// inlined have lines of their own. Without debug information there is no file, without a symbol only the address.
-// Any thread; the first call reads the program's debug information, which takes milliseconds, or tenths of a second in
-// large programs, and keeps its index.
+// Returns the trace as text, with one line for each frame: "#3 peal::Loop::turn() at /src/peal/loop/loop.cc:120". Each
+// line ends with a newline. A call that was inlined has a line of its own. Without debug information a line has no
+// file, and a frame without a symbol is shown as its address.
+//
+// Any thread. The first call reads the debug information of the program and keeps an index of it. That takes some
+// milliseconds, or some tenths of a second in a large program.
 std::string describe(const RawTrace& trace);
 
 }  // namespace peal

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// Something to do after a call, or a compiler makes a jump of it, and of a recursion a loop.
+// Called after a function call, so that the compiler does not turn the call into a jump, or a recursion into a loop.
 void stay() { asm volatile("" ::: "memory"); }
 
 [[gnu::noinline]] void trace_from_here(RawTrace& trace, std::size_t skip) {
@@ -129,7 +129,7 @@ TEST(Exception, carries_its_message_and_the_stack_of_whoever_made_it) {
   }
 }
 
-// Memory may be what lacked: nothing is copied.
+// The exception may report that memory is short, so its text is not copied.
 TEST(Exception, what_was_thrown_takes_no_memory) {
   static_assert(noexcept(what_was_thrown()));
   try {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a lock guards, written where a compiler can check it: clang's -Wthread-safety, which peal's own clang builds
-// turn on. To other compilers these macros are nothing. See https://clang.llvm.org/docs/ThreadSafetyAnalysis.html.
+// Macros that state which mutex guards which data. clang checks them at compile time with -Wthread-safety, which peal's
+// clang builds turn on. For other compilers the macros are empty. Each macro stands for the attribute of the same name;
+// see https://clang.llvm.org/docs/ThreadSafetyAnalysis.html.
 //   Mutex mutex_;
 //   int hits_ PEAL_GUARDED_BY(mutex_) = 0;
 //   void count() PEAL_REQUIRES(mutex_);
@@ -12,15 +13,16 @@
 #define PEAL_THREAD_ANNOTATION(...)
 #endif
 
-// A variable; what a pointer points to.
+// For a member variable: it may be used only while `mutex` is held. The second macro is for a pointer and guards the
+// object that it points to.
 #define PEAL_GUARDED_BY(mutex) PEAL_THREAD_ANNOTATION(guarded_by(mutex))
 #define PEAL_PT_GUARDED_BY(mutex) PEAL_THREAD_ANNOTATION(pt_guarded_by(mutex))
 
-// A function to be called with the lock held; without it.
+// For a function: its callers must hold the mutex (REQUIRES), or must not hold it (EXCLUDES).
 #define PEAL_REQUIRES(...) PEAL_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
 #define PEAL_EXCLUDES(...) PEAL_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
 
-// For those who write locks.
+// For classes that are locks themselves, such as Mutex and MutexLock.
 #define PEAL_CAPABILITY(name) PEAL_THREAD_ANNOTATION(capability(name))
 #define PEAL_SCOPED_CAPABILITY PEAL_THREAD_ANNOTATION(scoped_lockable)
 #define PEAL_ACQUIRE(...) PEAL_THREAD_ANNOTATION(acquire_capability(__VA_ARGS__))

@@ -10,7 +10,8 @@
 #include <peal/base/memory/memory_budget.h>
 #include <peal/base/memory/memory_charge.h>
 
-// The ABI's name for this program or library. NOLINTNEXTLINE(readability-identifier-naming)
+// Identifies this program or library to the C++ runtime. The name is given by the ABI.
+// NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" [[gnu::visibility("hidden")]] void* __dso_handle;
 
 namespace peal {
@@ -18,7 +19,7 @@ namespace {
 
 constexpr std::align_val_t kDataAlignment{64};
 
-// Any thread.
+// Frees the block, and its data unless the data belongs to shared bytes. Any thread.
 void delete_block(Block* block) {
   if (block->shared == nullptr) {
     MemoryBudget::shrank(block->capacity_bytes);
@@ -39,8 +40,9 @@ SharedBytes share_bytes(std::string bytes) {
   return {counted, &counted->content};
 }
 
-// A thread's objects end in the reverse order of their making. One that asks for the pool after the pool has ended gets
-// a new one, which ends right after it: each pool has an end of its own, where a thread_local could not be made twice.
+// Objects of a thread are destroyed in the reverse order of their construction. A destructor may need a pool after the
+// thread's pool has ended: it gets a new pool, which ends directly after that destructor. A thread_local object cannot
+// be constructed twice in one thread, so each pool registers an end of its own with the C++ runtime.
 BlockPool& BlockPool::create_for_this_thread() {
   auto* pool = new BlockPool;
   current_ = pool;
@@ -79,7 +81,7 @@ Block* BlockPool::acquire_returned_or_new(uint32_t bytes) {
 Block* BlockPool::wrap(SharedBytes shared, size_t offset, uint32_t bytes) {
   PEAL_ASSERT(offset + bytes <= shared->size(), "a part of {} bytes at offset {} does not fit into {} shared bytes",
               bytes, offset, shared->size());
-  // Never written through: a buffer finds no room in a shared block.
+  // The const_cast is safe, because a buffer never writes into a block that has `shared` set.
   auto* data = reinterpret_cast<std::byte*>(const_cast<char*>(shared->data() + offset));
   return count_block(new Block{this, data, bytes, 1, &never_kept_, nullptr, std::move(shared)});
 }
@@ -111,7 +113,6 @@ void BlockPool::return_to_owner(Block* block) {
   if (last) delete this;
 }
 
-// Takes in what other threads have pushed, leaving `instead` in its place. The mutex is held.
 void BlockPool::take_returned(Block* instead) {
   returned_bytes_.store(0, std::memory_order_relaxed);
   for (Block* block = returned_.exchange(instead, std::memory_order_acquire); block != nullptr;) {
@@ -126,7 +127,8 @@ void BlockPool::take_returned(Block* instead) {
 }
 
 void BlockPool::take_returned() {
-  // Both: a push that has been counted may come after the last taking.
+  // Both values are checked. Another thread first adds to returned_bytes_ and then pushes its block, and this thread
+  // may have set the value to 0 between the two. A thread that frees its block instead adds to returned_bytes_ only.
   if (returned_.load(std::memory_order_relaxed) == nullptr && returned_bytes_.load(std::memory_order_relaxed) == 0)
     return;
   const std::lock_guard lock(mutex_);

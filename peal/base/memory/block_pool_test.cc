@@ -15,7 +15,7 @@
 namespace peal {
 namespace {
 
-// Runs `body` on a thread of its own, whose pool is fresh.
+// Runs `body` on a new thread, which has a new pool.
 template <class Body>
 void on_fresh_pool(Body body) {
   std::thread([&] { body(BlockPool::here()); }).join();
@@ -205,7 +205,7 @@ TEST(BlockPool, much_that_others_release_goes_back_to_malloc_at_once) {
     std::thread([&] {
       for (Block* block : blocks) BlockPool::release(block);
     }).join();
-    // Its owner has done nothing since.
+    // The pool's own thread has done nothing since then.
     EXPECT_EQ(shared.use_count(), 1);
     EXPECT_LE(MemoryBudget::held_bytes(), held_before + 1024 * 1024 + 2 * kLargeBlockBytes);
     EXPECT_EQ(blocks[500]->references, 1U);
@@ -276,7 +276,7 @@ TEST(BlockPool, outlives_its_thread_until_the_last_block_is_home) {
     pool.unref(pool.acquire(1));
   });
   EXPECT_EQ(orphans[1]->data[kLargeBlockBytes - 1], std::byte{7});
-  // Under a leak or address sanitizer this also shows that the pool went with the last one, and not before.
+  // With a leak or address sanitizer this also checks that the pool was destroyed with its last block, and not before.
   for (Block* block : orphans) {
     EXPECT_FALSE(BlockPool::owns(block));
     BlockPool::release(block);
@@ -284,7 +284,8 @@ TEST(BlockPool, outlives_its_thread_until_the_last_block_is_home) {
   EXPECT_EQ(shared.use_count(), 1);
 }
 
-// Made before its thread's pool, so it dies after it; then needs a pool, and leaves a block to the next such object.
+// An object of this type is constructed before the pool of its thread, so it is destroyed after the pool. Its
+// destructor then needs a pool, and leaves a block for the destructor of the next such object.
 struct UsesThePoolWhenItDies {
   ~UsesThePoolWhenItDies() {
     BlockPool& late = BlockPool::here();

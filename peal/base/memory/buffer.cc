@@ -9,7 +9,7 @@
 
 namespace peal {
 
-// Only the last part may be empty, having been prepared: one that others would follow is given up.
+// Only the last part may be empty, after prepare(). A part that is pushed behind an empty one replaces it.
 void Buffer::push(Part part) {
   if (Part& before = last(); before.size() == 0) {
     if (rest_ != nullptr) rest_->capacity -= before.block->capacity_bytes;
@@ -29,7 +29,6 @@ void Buffer::push(Part part) {
   rest_->capacity += part.block->capacity_bytes;
 }
 
-// The first part has been given away: the next one takes its place.
 void Buffer::pop_first() {
   if (rest_ == nullptr) {
     first_ = Part{};
@@ -78,7 +77,6 @@ Buffer Buffer::take(size_t bytes) {
   return front;
 }
 
-// A block's free end may be written by the one part that refers to it.
 bool Buffer::may_grow(const Part& part) {
   return part.block != nullptr && BlockPool::is_sole(part.block) && part.block->shared == nullptr;
 }
@@ -91,8 +89,8 @@ uint32_t Buffer::tail_room() {
 std::span<std::byte> Buffer::prepare_more(size_t bytes) {
   if (bytes > UINT32_MAX) throw_bad_value("cannot prepare {} bytes at once: the most is 4 GiB", bytes);
   if (uint32_t room = tail_room(); room < bytes || room == 0) {
-    // The first block of a chain may be small; one that follows another is large, so that a growing output does not
-    // become a long chain.
+    // The first block may be small. Every further block is large, so that a growing buffer does not become a long
+    // chain.
     auto wanted = std::max(static_cast<uint32_t>(bytes), first_.block == nullptr ? 1U : kLargeBlockBytes);
     push({BlockPool::here().acquire(wanted), 0, 0});
   }
@@ -129,17 +127,18 @@ void Buffer::append_other(Buffer& other) {
   }
 }
 
-// True when the bytes are here now without their block: they continue the last part, or are copied.
 bool Buffer::merge_into_last(const Part& part) {
   Part& before = last();
+  // The bytes directly follow the last part in the same block, so extend that part.
   if (before.block == part.block && before.end == part.begin) {
     before.end = part.end;
     if (rest_ != nullptr) rest_->bytes += part.size();
     return true;
   }
-  // Shared bytes are not copied here: whoever shared them may count on what is still held of them.
+  // Shared bytes are not copied here, because their owner may check whether they are still referenced.
   if (part.size() > kLittleBytes || part.block->shared != nullptr) return false;
-  // Where there is no room, what follows may use that of its block, unless somebody else has that too.
+  // The last block has too little room, so copying would need a new block. Move the part instead if later bytes can use
+  // the free end of its block, or if the part fills a quarter of it.
   const bool fills_its_block = part.size() > kSmallBlockBytes && part.size() >= part.block->capacity_bytes / 4;
   if (tail_room() < part.size() && (may_grow(part) || fills_its_block)) return false;
   append(std::string_view(part.data(), part.size()));
@@ -156,7 +155,6 @@ void Buffer::append(const SharedBytes& shared) {
   }
 }
 
-// Copies the first `bytes` into one fresh block at the front.
 void Buffer::join(size_t bytes) {
   if (bytes > std::min<size_t>(size(), UINT32_MAX))
     throw_bad_value("cannot view {} bytes at once of a buffer of {}", bytes, size());

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Buffer: a queue of bytes as a short chain of parts of blocks. Moving one moves no byte; an empty one holds no memory.
+// Buffer is a queue of bytes. It is a chain of parts of blocks (block_pool.h), which is short as a rule. To move a
+// Buffer copies no bytes. An empty Buffer holds no memory, except after prepare().
 //
-// One thread at a time. A Buffer may be moved to another thread, and so may what take() has cut off: its blocks travel
-// home when released. More bytes asked of it than it has, or more than 4 GiB at once, throw std::invalid_argument: the
-// number may be a peer's.
+// A Buffer is used by one thread at a time. It may be moved to another thread, also if take() has cut it off another
+// Buffer: its blocks return to their own pools when they are released.
+//
+// A function that is asked for more bytes than the Buffer has, or for 4 GiB or more at once, throws
+// std::invalid_argument. It does not assert, because the number may come from a peer.
 #pragma once
 
 #include <sys/uio.h>
@@ -23,7 +26,8 @@ class Buffer {
  public:
   Buffer() = default;
   explicit Buffer(std::string_view bytes) { append(bytes); }
-  // [begin, end) of `block`; takes over one reference the caller holds.
+
+  // Makes a buffer of the bytes [begin, end) of `block`. The buffer takes over one reference from the caller.
   Buffer(Block* block, uint32_t begin, uint32_t end) : first_{block, begin, end} {}
   Buffer(Buffer&& other) noexcept
       : first_(std::exchange(other.first_, Part{})), rest_(std::exchange(other.rest_, nullptr)) {}
@@ -38,36 +42,49 @@ class Buffer {
     if (first_.block != nullptr) clear();
   }
 
+  // The number of bytes.
   size_t size() const { return first_.size() + (rest_ == nullptr ? 0 : rest_->bytes); }
   bool empty() const { return size() == 0; }
+
+  // True if the buffer has at most one part, so that front() has all its bytes.
   bool is_contiguous() const { return rest_ == nullptr; }
-  // Whether it is one part of one block, neither more nor less.
+
+  // True if the buffer has exactly one part.
   bool is_one_part() const { return first_.block != nullptr && rest_ == nullptr; }
-  // Whether it keeps any memory; an empty buffer does only after prepare().
+
+  // True if the buffer holds memory. For an empty buffer that is possible only after prepare().
   bool holds_blocks() const { return first_.block != nullptr; }
 
-  // The first contiguous part; empty when the buffer is. Valid until the buffer changes.
+  // Returns the first contiguous part, or an empty view if the buffer is empty. Valid until the buffer changes.
   std::string_view front() const {
     if (first_.block == nullptr) return {};
     return {first_.data(), first_.size()};
   }
-  // The same, of a buffer that is_one_part().
+
+  // Returns all bytes. A faster front(), for a buffer of which is_one_part() is true.
   std::string_view only_part() const { return {first_.data(), first_.size()}; }
-  // The first `bytes` (at most size()) as one view; joins parts only when they straddle blocks.
+
+  // Returns the first `bytes` (at most size()) as one view. They are copied into one block if they are in several
+  // parts. Valid until the buffer changes.
   std::string_view view(size_t bytes) {
     if (bytes > first_.size()) join(bytes);
     return front().substr(0, bytes);
   }
-  // Everything as one view.
+
+  // Returns all bytes as one view, as above.
   std::string_view view() { return view(size()); }
 
-  // Drops the first `bytes` (at most size()).
+  // Removes the first `bytes` (at most size()).
   void consume(size_t bytes) {
     if (rest_ == nullptr && bytes == first_.size()) return clear();
     consume_across_parts(bytes);
   }
-  // Cuts off the first `bytes` (at most size()); the rest stays here.
+
+  // Removes the first `bytes` (at most size()) and returns them. No bytes are copied: if the cut is inside a block,
+  // both buffers refer to that block.
   [[nodiscard]] Buffer take(size_t bytes);
+
+  // Removes all bytes and releases all blocks.
   void clear() {
     if (rest_ != nullptr) [[unlikely]]
       clear_rest();
@@ -75,37 +92,44 @@ class Buffer {
     first_ = Part{};
   }
 
-  // The same, of a buffer that is_one_part().
+  // Does what clear() does. A faster form for a buffer of which is_one_part() is true.
   void clear_only_part() {
     BlockPool::release(first_.block);
     first_ = Part{};
   }
 
-  // Copies in, into the room of the last block first.
+  // Copies the bytes to the end of the buffer. The unused end of the last block is filled first.
   void append(std::string_view bytes);
   void append(std::span<const std::byte> bytes) {
     append(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
   }
-  // Moves in. A little (5 KiB) is copied behind what is here, so that many small pieces share blocks; more is
-  // not.
+
+  // Moves the content of `other` to the end of this buffer and leaves `other` empty. Up to 5 KiB may be copied, so that
+  // many small pieces share blocks. More bytes are never copied.
   void append(Buffer&& other) {
     if (first_.block == nullptr) return swap(other);
     append_other(other);
   }
-  // Moves in, where this buffer is known to hold no blocks.
+
+  // Moves the content of `other` into this buffer, of which holds_blocks() must be false. That is not checked.
   void adopt(Buffer&& other) {
     first_ = std::exchange(other.first_, Part{});
     rest_ = std::exchange(other.rest_, nullptr);
   }
-  // Adds shared bytes without copying them, unless they are few (512). Null ones are none.
+
+  // Appends shared bytes without copying them, or copies them if there are at most 512 bytes. A null pointer adds
+  // nothing.
   void append(const SharedBytes& shared);
 
-  // Room for at least `bytes` (at most 4 GiB) at the end, to be written and then committed. Valid until the next call.
+  // Returns writable memory for at least `bytes` (below 4 GiB) behind the last byte. The caller writes into it and then
+  // calls commit(). The memory is valid until the next call that changes the buffer.
   std::span<std::byte> prepare(size_t bytes) {
     if (first_.block != nullptr || bytes - 1 >= UINT32_MAX) return prepare_more(bytes);
     first_.block = BlockPool::here().acquire(static_cast<uint32_t>(bytes));
     return {first_.block->data, first_.block->capacity_bytes};
   }
+
+  // Adds the first `bytes` of the memory that prepare() returned to the buffer. Asserts if there are not so many.
   void commit(size_t bytes) {
     Part& part = last();
     const size_t room = part.block == nullptr ? 0 : part.block->capacity_bytes - part.end;
@@ -115,19 +139,24 @@ class Buffer {
       rest_->bytes += bytes;
   }
 
-  // Moves a small remainder out of a large block, so that a retained byte does not pin 20 KiB. Cheap when there is
-  // nothing to gain.
+  // Copies at most 512 remaining bytes into a small block and releases their larger blocks. Without that, a single byte
+  // could keep 20 KiB in use. The call is cheap if there is nothing to gain.
   void compact() {
     if (first_.block != nullptr) copy_out_small_content();
   }
 
-  // Describes the content, from the first byte on, in at most parts.size() vectors; returns how many were filled.
+  // Fills `parts` with pointers to the content, from the first byte on, for writev(2). Returns how many entries were
+  // filled. The content may be longer than what fits into `parts`.
   size_t gather(std::span<iovec> parts) const;
-  // The memory it takes, which is what limits count: whole blocks, but of the last one the content, as its room is for
-  // what comes next.
+
+  // Returns the memory that the buffer uses, as limits count it: the capacity of all blocks except the last, of which
+  // only the content counts. The free end of the last block can still take further bytes.
   size_t held_bytes() const;
-  // The whole of its blocks, the last one's room included.
+
+  // Returns the capacity of all blocks of the buffer.
   size_t block_bytes() const;
+
+  // Returns a copy of all bytes.
   std::string to_string() const;
 
   void swap(Buffer& other) noexcept {
@@ -136,7 +165,7 @@ class Buffer {
   }
 
  private:
-  // A part of a block: [begin, end). Holds one reference to it.
+  // The bytes [begin, end) of a block. The part owns one reference to the block.
   struct Part {
     Block* block = nullptr;
     uint32_t begin = 0;
@@ -149,29 +178,53 @@ class Buffer {
     Part part;
     Link* next;
   };
-  // All parts but the first, which lives in the buffer itself: nearly every buffer has only that one.
+  // All parts except the first. The first one is stored in the Buffer itself, because most buffers have only one part.
   struct Rest {
     Link* head;
     Link* tail;
-    size_t bytes;
-    size_t capacity;  // of the blocks
+    size_t bytes;     // in all these parts
+    size_t capacity;  // of all their blocks
   };
+  // Moved parts of at most this size may be copied.
   static constexpr size_t kLittleBytes = kLargeBlockBytes / 4;
 
+  // Does the work of prepare() if the buffer already holds a block, or if `bytes` is 0 or too large.
   std::span<std::byte> prepare_more(size_t bytes);
+
+  // Appends a part to the chain and takes over its reference.
   void push(Part part);
+
+  // Removes the first part without releasing its block.
   void pop_first();
+
+  // Returns the last part, which has no block if the buffer holds none.
   Part& last() { return rest_ == nullptr ? first_ : rest_->tail->part; }
+
+  // Does the work of consume() if there are several parts or a part of the bytes remains.
   void consume_across_parts(size_t bytes);
+
+  // Does the work of append(Buffer&&).
   void append_other(Buffer& other);
+
+  // Releases all parts except the first.
   void clear_rest();
+
+  // Copies the first `bytes` into one new block, which becomes the first part.
   void join(size_t bytes);
+
+  // Does the work of compact() for a buffer that holds blocks.
   void copy_out_small_content();
+
+  // True if the unused end of the part's block may be written: no other part refers to the block.
   static bool may_grow(const Part& part);
+
+  // Returns how many bytes can be appended to the last part in place.
   uint32_t tail_room();
+
+  // Adds the bytes of `part` to the last block of this buffer. Returns false if the part has to be moved in instead.
   bool merge_into_last(const Part& part);
 
-  // No block: no rest either.
+  // If the first part has no block, rest_ is null.
   Part first_;
   Rest* rest_ = nullptr;
 };

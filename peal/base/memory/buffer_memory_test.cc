@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a Buffer keeps of the process's memory.
+// Tests how much memory a Buffer holds.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ TEST_F(BufferMemory, little_that_is_moved_in_shares_a_block) {
   }
 }
 
-// As whoever cuts messages out of what is received and sends them on.
+// Cuts messages out of received bytes and passes them on, as a relay does.
 TEST_F(BufferMemory, little_does_not_keep_a_large_block_of_somebody_elses) {
   Buffer buffer;
   std::string all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random steps on a Buffer and on a string, which must agree after each.
+// Applies random operations to a Buffer and to a string. Both must have the same content after each operation.
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -49,7 +49,7 @@ class Twins {
 
  private:
   size_t pick(size_t most) {
-    // Mostly small, sometimes anything.
+    // Most lengths are small, some are of any size.
     size_t bound = random_() % 4 == 0 ? most : std::min<size_t>(most, 700);
     return random_() % (bound + 1);
   }
@@ -102,7 +102,7 @@ class Twins {
 
   std::mt19937 random_;
   Buffer buffer_;
-  Buffer kept_;  // what was taken last: it may share a block with buffer_
+  Buffer kept_;  // the bytes taken last, which may share a block with buffer_
   std::string text_;
 };
 

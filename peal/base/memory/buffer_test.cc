@@ -13,7 +13,7 @@
 namespace peal {
 namespace {
 
-// Each test leaves as many blocks in use as it found.
+// Checks that each test releases all blocks that it has acquired.
 class BufferTest : public testing::Test {
  protected:
   void TearDown() override {
@@ -149,7 +149,7 @@ TEST_F(BufferTest, take_shares_the_block_it_cuts) {
   EXPECT_EQ(front.front().data(), where);
   EXPECT_EQ(buffer.front().data(), where + 300);
   EXPECT_EQ(blocks_in_use(), 1U);
-  front.append("beyond");  // must not write over what the other part still shows
+  front.append("beyond");  // must not overwrite bytes that the other buffer still refers to
   buffer.append("the end");
   EXPECT_EQ(front.to_string(), letters(1000).substr(0, 300) + "beyond");
   EXPECT_EQ(buffer.to_string(), letters(1000).substr(300) + "the end");
@@ -184,7 +184,7 @@ TEST_F(BufferTest, prepared_room_is_written_and_committed) {
 }
 
 TEST_F(BufferTest, room_that_was_never_filled_leaves_no_hole) {
-  // An empty part anywhere but at the end would make front() empty while the buffer is not.
+  // If an empty part were not the last one, front() could be empty although the buffer is not.
   Buffer buffer;
   buffer.prepare(100);
   buffer.prepare(10'000);
@@ -333,7 +333,7 @@ TEST_F(BufferTest, parts_of_one_block_on_several_threads) {
   }
 }
 
-// The number may have come from a peer.
+// The number may come from a peer, so these functions throw and do not abort.
 TEST_F(BufferTest, more_than_there_is_cannot_be_had) {
   Buffer buffer("four");
   EXPECT_THROW(buffer.consume(5), std::invalid_argument);

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MemoryBudget: how much memory the blocks of this process hold, and how much they may.
+// MemoryBudget counts the memory that the process uses for blocks, and has two marks above which the library saves
+// memory. There is one budget for the process. All functions may be called from any thread.
 //
-// It counts the capacity of blocks, free warm ones included, where a pool takes memory from malloc or gives it back,
-// and what MemoryCharge is told (memory_charge.h): the paths on which bytes move know nothing of it. One for the
-// process, because memory is. Any thread.
+// The budget counts the capacity of all blocks, free ones included, and the memory of each MemoryCharge
+// (memory_charge.h). A pool updates the count only when it allocates or frees a block, so sending and receiving bytes
+// does not touch it.
 //
-// Two marks. Above the soft one, a loop whose pool grows stops reading the connections that hold bytes. It reads them
-// again when what is held is below the low mark, 7/8 of the soft one. After five seconds it is enough to be below the
-// soft mark. Above the hard one, a connection that asks for more is closed. Both are the work of net; a mark may be
-// overshot by what arrives in one turn of each loop.
+// The connections of net/ do the following:
+//   - Above the soft mark, a loop whose pool allocates stops reading its connections that hold bytes.
+//   - The loop reads them again below the low mark, which is 7/8 of the soft mark. After five seconds it is enough to
+//     be at or below the soft mark.
+//   - After each five seconds above the soft mark, the loop closes its largest connection.
+//   - Above the hard mark, a connection that needs more memory is closed. A loop whose pool allocates closes its
+//     largest connections, until the rest should be below the mark.
+//
+// The count may exceed a mark by the bytes that arrive in one turn of each loop.
 #pragma once
 
 #include <atomic>
@@ -17,25 +23,35 @@
 
 namespace peal {
 
+// The two marks of the budget, in bytes.
 struct MemoryMarks {
   uint64_t soft_bytes = 0;
-  uint64_t hard_bytes = 0;  // > soft_bytes
+  uint64_t hard_bytes = 0;  // must be above soft_bytes
 };
 
 class MemoryBudget {
  public:
-  // Unless set, a quarter and a half of the machine's memory: far beyond what a healthy service queues, and soon enough
-  // to be the one who decides instead of the kernel's out-of-memory killer. Set them in a container, whose limit is
-  // not looked at, and to more than 16 MiB for each loop: what its pool keeps warm counts too.
+  // Returns the marks that hold until set() is called: a quarter and a half of the machine's memory. That is far more
+  // than a healthy service queues, and low enough to act before the kernel's out-of-memory killer.
   static MemoryMarks default_marks();
+
+  // Sets both marks. Call it in a container, since the limit of a container is not taken into account. Allow more than
+  // 16 MiB for each loop, because the free blocks of its pool count too. Asserts 0 < soft_bytes < hard_bytes.
   static void set(MemoryMarks marks);
+
+  // Returns the marks that hold now.
   static MemoryMarks marks();
+
+  // Returns the bytes that are counted now.
   static uint64_t held_bytes() { return held_bytes_.load(std::memory_order_relaxed); }
+
+  // Compare the counted bytes with the soft, the hard and the low mark.
   static bool above_soft() { return held_bytes() > marks().soft_bytes; }
   static bool above_hard() { return held_bytes() > marks().hard_bytes; }
   static bool below_low() { return held_bytes() < marks().soft_bytes / 8 * 7; }
 
-  // For pools. True when what is held is now above the soft mark.
+  // Add to the count and subtract from it, for BlockPool and MemoryCharge. grew() returns true if the count is now
+  // above the soft mark.
   static bool grew(size_t bytes) {
     return held_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes > marks().soft_bytes;
   }
@@ -43,14 +59,16 @@ class MemoryBudget {
 
  private:
   static inline std::atomic<uint64_t> held_bytes_ = 0;
-  static inline std::atomic<uint64_t> soft_bytes_ = 0;  // 0: not set
+  static inline std::atomic<uint64_t> soft_bytes_ = 0;  // 0 until set() is called
   static inline std::atomic<uint64_t> hard_bytes_ = 0;
 };
 
-// Told, on a pool's thread, that the pool has grown while the process is above its soft mark. It must not touch blocks
-// at once: whoever is growing is in the middle of something.
+// The interface of an object that BlockPool::set_listener() takes.
 class MemoryListener {
  public:
+  // Called on the pool's thread when the pool has allocated a block while the process is above the soft mark. The
+  // callback must not acquire or release blocks, because it is called in the middle of an operation on a buffer. It may
+  // schedule that for later.
   virtual void on_memory_short() = 0;
 
  protected:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MemoryCharge: memory that is not in blocks, a string that a body is gathered in say, and that the budget counts all
-// the same (memory_budget.h). free_storage(): how a string or vector is emptied of its memory.
+// MemoryCharge counts memory that is not in blocks in the memory budget (memory_budget.h), for example a string in
+// which the body of a request is collected.
 //
-// A charge does not pause anybody. Whoever gathers asks, as the memory grows, whether it may: above the hard mark it
-// may not, and what it has is given up.
+// A charge does not pause a connection. Code that collects data calls follow() as its memory grows. If the process is
+// above the hard mark, follow() returns false, and the code has to stop and release what it has collected.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace peal {
 
-// Empties it and gives back its memory. clear() keeps that, and so does `container = {}`.
+// Empties a string or container and frees its memory. clear() and `container = {}` would keep the memory.
 template <class Container>
 void free_storage(Container& container) {
   Container().swap(container);
 }
 
-// One owner, any thread, one at a time; what it counts ends with it.
+// The destructor subtracts what the charge has counted. A charge is used by one thread at a time, on any thread.
 class MemoryCharge {
  public:
   MemoryCharge() = default;
@@ -30,7 +30,10 @@ class MemoryCharge {
   }
   ~MemoryCharge() { set(0); }
 
+  // Returns the bytes that this charge counts now.
   size_t bytes() const { return bytes_; }
+
+  // Changes the counted bytes to `bytes`.
   void set(size_t bytes) {
     if (bytes > bytes_) {
       MemoryBudget::grew(bytes - bytes_);
@@ -39,8 +42,10 @@ class MemoryCharge {
     }
     bytes_ = bytes;
   }
-  // For what grows: so many bytes are held now. False where they have become more while the process is above its hard
-  // mark. Up to kFreeBytes, which many have and nobody gathers much in, nothing is counted nor refused.
+
+  // Changes the counted bytes to `bytes`, for memory that grows. Returns false if the charge has grown and the process
+  // is above the hard mark; the bytes are counted even then. Up to kFreeBytes are counted as 0 and never refused,
+  // because there are many small strings that hardly grow.
   bool follow(size_t bytes) {
     if (bytes <= kFreeBytes) bytes = 0;
     if (bytes == bytes_) return true;
@@ -49,6 +54,7 @@ class MemoryCharge {
     return !grows || !MemoryBudget::above_hard();
   }
 
+  // Up to so many bytes follow() counts as 0.
   static constexpr size_t kFreeBytes = 4096;
 
  private:

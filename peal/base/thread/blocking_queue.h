@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A queue between threads: takers wait while it is empty, putters wait while it is full. First in, first out; any
-// number of threads on both ends; elements need only move. Each wait has a deadline if one is given.
-// close() is the end of the stream: putters are refused, takers get what is left and then nothing.
-// The owner destroys it when nobody waits in it.
+// BlockingQueue passes elements between threads, first in, first out. take() waits while the queue is empty, and put()
+// waits while it is full. Any number of threads may call all functions. Elements have to be movable only.
+//
+// A deadline is a time of monotonic_now(). kNever waits without limit, and a time in the past does not wait.
+//
+// close() ends the stream: from then on put() fails, and take() returns the remaining elements and then nullopt. No
+// thread may be waiting in the queue when it is destroyed.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +21,16 @@ namespace peal {
 template <class T>
 class BlockingQueue {
  public:
-  // Unbounded.
+  // Makes a queue without a limit.
   BlockingQueue() = default;
-  // Holds `capacity` > 0 elements at most.
+
+  // Makes a queue of at most `capacity` elements. Asserts that `capacity` is above 0.
   explicit BlockingQueue(std::size_t capacity) : capacity_(capacity) {
     PEAL_ASSERT(capacity > 0, "a queue needs a capacity above 0");
   }
 
-  // Waits for room. False: closed, or the deadline has passed; then `value` has not been moved from.
+  // Waits until there is room and appends `value`. Returns false if the queue is closed or the deadline has passed:
+  // then `value` has not been moved from.
   bool put(T&& value, TimePoint deadline = kNever) {
     {
       MutexLock lock(mutex_);
@@ -39,9 +44,12 @@ class BlockingQueue {
     return true;
   }
   bool put(const T& value, TimePoint deadline = kNever) { return put(T(value), deadline); }
+
+  // Appends `value` if there is room, without waiting. Returns false as put() does.
   bool try_put(T&& value) { return put(std::move(value), TimePoint{}); }
 
-  // Waits for an element. Nothing: closed and empty, or the deadline has passed.
+  // Waits for an element and returns it. Returns nullopt if the queue is closed and empty, or if the deadline has
+  // passed.
   std::optional<T> take(TimePoint deadline = kNever) {
     std::optional<T> value;
     {
@@ -56,26 +64,32 @@ class BlockingQueue {
     not_full_.notify_one();
     return value;
   }
+
+  // Returns an element if there is one, without waiting, or nullopt.
   std::optional<T> try_take() { return take(TimePoint{}); }
-  // What there is, at once.
+
+  // Removes and returns all elements, without waiting.
   std::deque<T> take_all() {
     MutexLock lock(mutex_);
     not_full_.notify_all();
     return std::exchange(queue_, {});
   }
 
-  // Wakes all who wait. Closing twice is closing once.
+  // Closes the queue and wakes all waiting threads. A second call has no effect.
   void close() {
     MutexLock lock(mutex_);
     closed_ = true;
     not_empty_.notify_all();
     not_full_.notify_all();
   }
+
+  // True if close() has been called.
   bool closed() const {
     MutexLock lock(mutex_);
     return closed_;
   }
-  // True a moment ago.
+
+  // Returns the number of elements. Other threads may have changed it when the call returns.
   std::size_t size() const {
     MutexLock lock(mutex_);
     return queue_.size();

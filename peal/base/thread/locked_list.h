@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A list that any thread may push to, look through and empty. Visitors run outside its lock and may use it again.
+// LockedList is a list that any thread may read and change.
 #pragma once
 
 #include <algorithm>
@@ -14,25 +14,32 @@ namespace peal {
 template <class T>
 class LockedList {
  public:
+  // Appends `value`.
   void push(T value) {
     MutexLock lock(mutex_);
     list_.push_back(std::move(value));
   }
-  // The list, which is empty from now on; in the order of pushing.
+
+  // Removes and returns all elements, in the order in which they were pushed.
   std::vector<T> take_all() {
     MutexLock lock(mutex_);
     return std::exchange(list_, {});
   }
+
+  // Returns a copy of all elements, in the order in which they were pushed.
   std::vector<T> snapshot() const {
     MutexLock lock(mutex_);
     return list_;
   }
-  // Visits what was in the list when it was called; the elements passed are copies.
+
+  // Calls visit(value) for each element. The elements are copies, made when for_each() was called. The lock is not held
+  // meanwhile, so the visitor may use the list.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (const T& value : snapshot()) visit(value);
   }
-  // The first element equal to `value`; false: there is none.
+
+  // Removes the first element that is equal to `value`. Returns false if there is none.
   bool remove(const T& value) {
     MutexLock lock(mutex_);
     const auto at = std::ranges::find(list_, value);
@@ -40,6 +47,8 @@ class LockedList {
     if (found) list_.erase(at);
     return found;
   }
+
+  // Returns the number of elements. Other threads may have changed it when the call returns.
   std::size_t size() const {
     MutexLock lock(mutex_);
     return list_.size();

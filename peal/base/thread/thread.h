@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Thread is a std::jthread with a name that `top -H`, gdb and perf show, and with a start that can fail.
-// Its owner, on one thread at a time, starts and joins it; the destructor asks it to stop and joins.
+// Thread is a std::jthread that has a name, which `top -H`, gdb and perf show. Its start can fail and returns a Result.
+//
+// Start and join a Thread on one thread at a time. The destructor calls request_stop() and then joins.
 #pragma once
 
 #include <stop_token>
@@ -15,18 +16,24 @@ namespace peal {
 
 class Thread {
  public:
+  // The function that the thread runs. Its argument tells whether request_stop() has been called.
   using Body = Callback<void(const std::stop_token&)>;
 
-  // Not running.
+  // Makes an object without a thread.
   Thread() = default;
-  // Runs `body` on a new thread that bears the name before the body begins. An exception that leaves the body ends
-  // the process. EAGAIN: the machine, the user or the cgroup has no thread left.
+
+  // Starts a new thread, which sets its name to `name` and then calls `body`. An exception that leaves `body`
+  // terminates the process. Returns EAGAIN if a limit of threads is reached: that of the machine, the user or the
+  // cgroup.
   static Result<Thread> start(std::string_view name, Body body);
 
+  // True if the object has a thread that has not been joined.
   bool joinable() const { return thread_.joinable(); }
-  // Waits for the body to return. Asserts that it is not called by the thread itself, nor when not joinable.
+
+  // Waits until the body has returned. Asserts if joinable() is false, or if the thread itself calls it.
   void join();
-  // Any thread; the body sees it through its stop token.
+
+  // Asks the body to end, through its stop token. Returns false if that was requested before. Any thread.
   bool request_stop() { return thread_.request_stop(); }
   std::thread::id id() const { return thread_.get_id(); }
 

@@ -13,7 +13,7 @@
 namespace peal {
 namespace {
 
-// The pool whose thread this is.
+// The pool that the calling thread belongs to, or null.
 constinit thread_local const ThreadPool* my_pool = nullptr;
 
 void add(std::atomic<uint64_t>& counter, uint64_t n = 1) { counter.fetch_add(n, std::memory_order_relaxed); }
@@ -55,7 +55,7 @@ void ThreadPool::call_and_log_exceptions(const char* what, Function&& function) 
 
 void ThreadPool::run(Task& task) {
   call_and_log_exceptions("a task", task);
-  task = nullptr;  // what the task holds is gone when it counts as finished
+  task = nullptr;  // destroys what the task holds before it counts as finished
   add(counters_.finished);
 }
 

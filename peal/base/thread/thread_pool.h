@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Named threads that run tasks from one bounded queue, the oldest first: for work that would hold up a loop (disks,
-// long sums). The answer goes back by Loop::post. An exception that leaves a task is logged and counted; the thread
-// goes on. Its owner starts, stops and destroys it; anybody may submit.
+// ThreadPool runs tasks on its own threads, from one bounded queue, oldest first. It is for work that would block a
+// loop, such as disk access or long computations. A task passes its result back to a loop with Loop::post().
+//
+// An exception that leaves a task is logged and counted, and the thread continues with the next task. Any thread may
+// call submit() and stats(). One owner starts, stops and destroys the pool.
 #pragma once
 
 #include <atomic>
@@ -18,54 +20,67 @@
 
 namespace peal {
 
+// Decides what submit() does if the queue is full.
 enum class WhenFull {
-  kBlock,    // submit() waits for room; a task of the pool itself, which could wait for ever, runs the new one in place
-  kRefuse,   // submit() returns false: for loops, which must not wait
-  kRunHere,  // the submitter runs the task itself, which slows down whoever makes too much work
-};
-enum class StopPool {
-  kDrain,  // what is queued still runs
-  kDrop,   // what is queued is destroyed unrun, on the thread that stops; what runs is waited for
+  // submit() waits for room. If it is called by a task of the same pool, it could wait for ever, and so runs the new
+  // task at once on the calling thread.
+  kBlock,
+  // submit() returns false. Use this for calls from a loop, which must not block.
+  kRefuse,
+  // submit() runs the task on the calling thread, which slows down a thread that submits too much.
+  kRunHere,
 };
 
+// Decides what stop() does with tasks that are still queued.
+enum class StopPool {
+  kDrain,  // runs them
+  kDrop,   // destroys them without running them, on the thread that calls stop(); running tasks end normally
+};
+
+// The options of a pool.
 struct ThreadPoolOptions {
-  std::string name = "pool";  // the threads are name-0, name-1, ...; the kernel shows 15 bytes in all
-  unsigned threads = 0;       // 0: one for each CPU
-  std::size_t queue_capacity = 1024;
+  std::string name = "pool";          // the threads are called pool-0, pool-1, ...; the kernel keeps 15 bytes of a name
+  unsigned threads = 0;               // 0 means one for each CPU
+  std::size_t queue_capacity = 1024;  // in tasks; must be above 0
   WhenFull when_full = WhenFull::kBlock;
-  // Each thread's first act, with its number from 0, to pin it or to load what it needs. Several threads call it at
-  // once.
+
+  // Called by each thread before its first task, with the thread's number from 0. Use it to pin the thread to a CPU or
+  // to load data. Several threads call it at the same time.
   CopyableCallback<void(unsigned)> on_start = nullptr;
 };
 
+// Counters of a pool since its start, in tasks.
 struct ThreadPoolStats {
-  uint64_t submitted = 0;  // taken on: queued or run by the submitter
-  uint64_t refused = 0;    // full under kRefuse, or stopped
-  uint64_t ran_here = 0;   // of those submitted, run by the submitter because the queue was full
-  uint64_t finished = 0;   // those that threw included
-  uint64_t threw = 0;      // tasks and start hooks
-  uint64_t dropped = 0;    // by StopPool::kDrop
-  std::size_t queued = 0;  // now
+  uint64_t submitted = 0;  // accepted: queued, or run by the thread that called submit()
+  uint64_t refused = 0;    // submit() returned false: the queue was full, or the pool stopped
+  uint64_t ran_here = 0;   // of `submitted`: run by the calling thread because the queue was full
+  uint64_t finished = 0;   // ran to their end or threw an exception
+  uint64_t threw = 0;      // tasks, and calls of on_start, that threw an exception
+  uint64_t dropped = 0;    // destroyed without running, by StopPool::kDrop
+  std::size_t queued = 0;  // waiting in the queue now
 };
 
 class ThreadPool {
  public:
   using Task = Callback<void()>;
 
-  // EAGAIN: there is no thread left; those that were started have ended again.
+  // Starts a pool with all its threads. Returns EAGAIN if a thread cannot be started: then the others have ended again.
   static Result<std::unique_ptr<ThreadPool>> start(ThreadPoolOptions options = {});
-  // Drains.
+
+  // Calls stop(), which runs all queued tasks.
   ~ThreadPool() { stop(); }
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  // False: refused, and `task` has not been moved from. Asserts that there is a task. Any thread.
+  // Queues `task`, or does what WhenFull says if the queue is full. Returns false if the task is refused, and has then
+  // not moved from `task`. Asserts if `task` is null. Any thread.
   bool submit(Task&& task);
-  // Returns when all threads have ended. From the first call on, submit() refuses, and those it keeps waiting are
-  // refused too. Not from a task; once stopped, does nothing.
+
+  // Stops the pool and waits until all its threads have ended. submit() then returns false, also to the threads that
+  // are waiting in it. Asserts if a task of this pool calls it. A second call has no effect.
   void stop(StopPool how = StopPool::kDrain);
 
-  // Any thread; the counters are read one by one, so they may be a few tasks apart.
+  // Returns the counters. They are read one after the other, so they may differ by a few tasks. Any thread.
   ThreadPoolStats stats() const;
 
  private:
@@ -74,10 +89,18 @@ class ThreadPool {
   };
 
   explicit ThreadPool(ThreadPoolOptions options);
+
+  // The body of thread `number`: calls on_start, then runs tasks until the queue is closed and empty.
   void run_queued_tasks(unsigned number);
+
+  // Calls `function`. An exception is logged, with `what` as the name of the function, and counted.
   template <class Function>
   void call_and_log_exceptions(const char* what, Function&& function);
+
+  // Runs a task, destroys it and counts it.
   void run(Task& task);
+
+  // Runs a task on the thread that called submit(). Returns false if the pool is stopped.
   bool run_on_caller(Task& task);
 
   const ThreadPoolOptions options_;

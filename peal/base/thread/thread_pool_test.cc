@@ -26,7 +26,7 @@ std::unique_ptr<ThreadPool> start(ThreadPoolOptions options) {
   return std::move(*pool);
 }
 
-// One thread that is busy until the gate opens, and a queue that is full.
+// A pool whose one thread is busy until the gate opens, and whose queue is full.
 class FullPool : public testing::Test {
  protected:
   void fill(WhenFull when_full) {
@@ -53,7 +53,7 @@ TEST(ThreadPool, runs_what_is_submitted_on_threads_with_its_name) {
   for (int i = 0; i < 2; ++i) {
     pool->submit([&] {
       names.push(current_thread_name());
-      both.arrive_and_wait();  // so each has its own thread
+      both.arrive_and_wait();  // both tasks run at the same time, so on two threads
     });
   }
   pool->stop();
@@ -119,7 +119,7 @@ TEST_F(FullPool, blocks_the_submitter_until_there_is_room) {
 TEST_F(FullPool, stopping_refuses_who_waits_for_room) {
   fill(WhenFull::kBlock);
   std::thread submitter([this] {
-    // Put in before the stop or refused by it, never lost: whichever it was, it is counted.
+    // A task is either accepted before the stop or refused by it. Both are counted, so no task is lost.
     pool->submit([this] { ++ran; });
   });
   std::thread opener([this] { open_gate(); });
