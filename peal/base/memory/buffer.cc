@@ -87,7 +87,7 @@ uint32_t Buffer::tail_room() {
 }
 
 std::span<std::byte> Buffer::prepare_more(size_t bytes) {
-  if (bytes > UINT32_MAX) throw_bad_value("cannot prepare {} bytes at once: the most is 4 GiB", bytes);
+  if (bytes > UINT32_MAX) throw_bad_value("cannot prepare {} bytes at once: the limit is below 4 GiB", bytes);
   if (uint32_t room = tail_room(); room < bytes || room == 0) {
     // The first block may be small. Every further block is large, so that a growing buffer does not become a long
     // chain.
