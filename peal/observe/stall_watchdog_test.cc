@@ -71,7 +71,7 @@ class StallWatchdogTest : public testing::Test {
         .value();
   }
   // Until what the loop has been asked is answered.
-  static void settle(Loop& loop) {
+  static void wait_for_answer(Loop& loop) {
     Gate gate;
     loop.post([&] { gate.open(); });
     gate.wait();
@@ -89,7 +89,7 @@ TEST_F(StallWatchdogTest, watchdog_thread_names_the_function_that_holds_a_loop) 
   watchdog->watch(thread.loop());
   // Its first answer makes the thread known.
   watchdog->look();
-  settle(thread.loop());
+  wait_for_answer(thread.loop());
   Stall told;
   // A busy machine holds loops up as well, perhaps right before the culprit: then the two are one stall without a name.
   for (int tries = 0; tries < 20 && !told.stack.contains("culprit_that_waits"); ++tries) {
@@ -98,7 +98,7 @@ TEST_F(StallWatchdogTest, watchdog_thread_names_the_function_that_holds_a_loop) 
     thread.loop().post([&] { culprit_that_waits(begun, reported); });
     std::optional<Stall> next = stalls_told.take(monotonic_now() + std::chrono::minutes(1));
     reported.open();
-    settle(thread.loop());
+    wait_for_answer(thread.loop());
     ASSERT_TRUE(next.has_value()) << "nobody tells of it";
     told = std::move(*next);
   }
@@ -141,7 +141,7 @@ TEST_F(StallWatchdogTest, stall_that_begins_before_the_first_look_is_told) {
   auto watchdog = start_by_hand();
   test::LoopThread thread({.engine = "epoll"});
   watchdog->watch(thread.loop());
-  settle(thread.loop());
+  wait_for_answer(thread.loop());
   Gate begun;
   Gate released;
   thread.loop().post([&] { culprit_that_waits(begun, released); });
@@ -161,7 +161,7 @@ TEST_F(StallWatchdogTest, timers_watches_events_and_tasks_are_told_apart) {
   Loop& loop = thread.loop();
   watchdog->watch(loop);
   watchdog->look();
-  settle(loop);
+  wait_for_answer(loop);
   auto [out, in] = test::pipe_ends(O_CLOEXEC | O_NONBLOCK);
   std::unique_ptr<Watch> watch;
   Gate inside;
@@ -179,7 +179,7 @@ TEST_F(StallWatchdogTest, timers_watches_events_and_tasks_are_told_apart) {
   watchdog->look();
   watchdog->look();
   gate.open();
-  settle(loop);
+  wait_for_answer(loop);
   Gate fired;
   Gate timer_gate;
   loop.post([&] { loop.after(Duration::zero(), [&] { culprit_that_waits(fired, timer_gate); }); });
@@ -188,7 +188,7 @@ TEST_F(StallWatchdogTest, timers_watches_events_and_tasks_are_told_apart) {
   pass(milliseconds(120));
   watchdog->look();
   timer_gate.open();
-  settle(loop);
+  wait_for_answer(loop);
   thread.finish();
   ASSERT_EQ(stalls.size(), 2u);
   EXPECT_EQ(stalls[0].what, "a watch");
@@ -212,7 +212,7 @@ TEST_F(StallWatchdogTest, loops_that_sleep_or_do_not_run_are_not_held_to_stall) 
   watchdog->watch(thread.loop());
   for (int round = 0; round < 5; ++round) {
     watchdog->look();
-    settle(thread.loop());
+    wait_for_answer(thread.loop());
     pass(std::chrono::seconds(10));
     dead.reset();
   }
@@ -229,7 +229,7 @@ TEST_F(StallWatchdogTest, thread_that_blocks_the_signal_is_reported_without_a_st
   test::LoopThread thread({.engine = "epoll"});
   watchdog->watch(thread.loop());
   watchdog->look();
-  settle(thread.loop());
+  wait_for_answer(thread.loop());
   Gate inside;
   Gate gate;
   thread.loop().post([&] {
@@ -246,7 +246,7 @@ TEST_F(StallWatchdogTest, thread_that_blocks_the_signal_is_reported_without_a_st
   pass(milliseconds(100));
   watchdog->look();
   gate.open();
-  settle(thread.loop());
+  wait_for_answer(thread.loop());
   ASSERT_EQ(stalls.size(), 1u);
   EXPECT_NE(stalls[0].stack.find("took no signal"), std::string::npos);
 }
