@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FlightRecorder: what lately happened to the connections of a loop: one preallocated ring, the oldest event is
-// overwritten. An event costs four stores and no memory in the connection; finding one connection's events costs a
-// look at the whole ring, which is for when something went wrong. The loop owns it; its thread alone touches it.
+// FlightRecorder remembers the latest events of a loop's connections, to find out what happened before something went
+// wrong. The events are in one ring of fixed size, and a new event overwrites the oldest one.
+//
+// To record an event costs four stores, and no memory in the connection. To find the events of one connection, the
+// whole ring is searched. The loop owns the recorder, and only the loop's thread may use it.
 //   if (FlightRecorder* recorder = loop.flight_recorder())
 //     recorder->record([&] { return loop.now(); }, id, FlightKind::kSent, bytes);
 #pragma once
@@ -19,36 +21,42 @@
 
 namespace peal {
 
+// The kind of an event. The comments say what FlightEvent::bytes has for that kind; for all other kinds it is 0.
 enum class FlightKind : uint8_t {
-  kConnecting,
+  kConnecting,  // the library does not record this kind at present
   kOpened,
-  kReceived,  // bytes: in this call up
-  kSent,      // bytes: given to send()
+  kReceived,  // the bytes that this call of the receive callback got
+  kSent,      // the bytes that were passed to send()
   kPaused,
   kResumed,
-  kAboveHighWater,  // bytes: queued
-  kBelowHighWater,  // bytes: queued
-  kPeerEnded,
-  kEndedOutput,
-  kSendFailed,  // bytes: the errno
-  kDeadline,    // one of its deadlines passed
-  kBudget,      // bytes: those that made it too much
-  kThrew,       // a callback of the user's
-  kStartsLayer,
-  kClosing,  // bytes: the reason, as the owner numbers it; it has the words for dump()
+  kAboveHighWater,  // the bytes that are queued for sending
+  kBelowHighWater,  // the bytes that are queued for sending
+  kPeerEnded,       // the peer has sent its last byte
+  kEndedOutput,     // this side has ended its output
+  kSendFailed,      // the errno
+  kDeadline,        // a deadline of the connection has passed
+  kBudget,          // the bytes that exceeded a budget; the library does not record this kind at present
+  kThrew,           // a callback of the application threw an exception
+  kStartsLayer,     // a layer such as TLS starts on the open connection
+  kClosing,         // the number of the close reason; the connection's owner has the text for dump()
   kClosed,
 };
+
+// Returns the name of the kind, such as "peer ended", or "?" for an unknown number.
 std::string_view to_string(FlightKind kind);
 
-// Names one use of a connection's slot: the owner, the slot, its generation. Never dereferenced.
+// Identifies one connection: its owner, its slot there and the slot's generation (slot_table.h). The pointer is only
+// compared and never dereferenced.
 struct FlightId {
   const void* owner = nullptr;
-  uint32_t generation = 0;  // these two as SlotLinks has them, so that one move copies both
+  // In the order of SlotLinks (slot_table.h), so that the compiler copies both with one instruction.
+  uint32_t generation = 0;
   uint32_t slot = 0;
 
   bool operator==(const FlightId&) const = default;
 };
 
+// One recorded event.
 struct FlightEvent {
   TimePoint at;
   FlightId id;
@@ -58,53 +66,71 @@ struct FlightEvent {
 
 class FlightRecorder {
  public:
+  // Where the recorder gets the time of an event from.
   enum class TimeBy : uint8_t {
-    kAsking,  // record()'s caller
-    kCycles,  // the processor, where it has such a clock (cycle_clock.h)
+    kAsking,  // record() calls the function `now` that its caller passes
+    kCycles,  // the processor's cycle counter (cycle_clock.h) if it is usable, otherwise as kAsking
   };
-  // Room for at least `events` (> 0, at most 2^24), rounded up to a power of two; 32 bytes each.
+
+  // Makes a recorder of `events` events, rounded up to a power of two. Each takes 32 bytes. Asserts that `events` is
+  // between 1 and 2^24.
   explicit FlightRecorder(size_t events, TimeBy time = TimeBy::kAsking);
 
-  // `now` is called only where there is no cheaper clock.
+  // Records an event. `now` returns the time, and is called only if the recorder does not use the cycle counter.
   template <class Now>
   void record(Now&& now, FlightId id, FlightKind kind, uint64_t bytes = 0) {
     if (!record_by_cycles(id, kind, bytes)) keep(in_ticks(now()), id, kind, bytes);
   }
-  // False, and nothing is recorded, where record() has to ask for the time.
+
+  // Records an event with the time of the cycle counter. Returns false and records no event if the recorder does not
+  // use that counter: the caller then has to use record().
   bool record_by_cycles(FlightId id, FlightKind kind, uint64_t bytes = 0) {
     if (!by_cycles_) return false;
     keep(CycleClock::stamp(), id, kind, bytes);
     return true;
   }
 
-  // The last events of one connection, or of all, at most `most`, oldest first: those that the ring still has.
+  // Returns the latest events that are still in the ring, at most `most`, oldest first. With an `id` only the events of
+  // that connection are returned.
   std::vector<FlightEvent> last(std::optional<FlightId> id, size_t most = 64) const;
-  // As last(), a line each: the time before the newest of them in ms, the kind, the bytes unless 0; of all, the
-  // connection's slot and generation too. `reason` has the words for what kClosing holds in their place.
+
+  // Returns the events of last() as text, with one line for each event. A line has the time relative to the newest
+  // event in ms, the kind, and the bytes if they are not 0. Without an `id` it also has the connection's slot and
+  // generation. `reason` converts the number of a kClosing event to text; if it is null, the number is printed.
   std::string dump(std::optional<FlightId> id, size_t most = 64, std::string_view (*reason)(uint64_t) = nullptr) const;
 
+  // Returns how many events the ring holds.
   size_t capacity() const { return mask_ + 1; }
+
+  // Returns how many events have been recorded, overwritten ones included.
   uint64_t recorded() const { return count_; }
 
  private:
+  // An event as the ring stores it.
   struct Kept {
     uint64_t stamp = 0;
     FlightId id;
-    uint64_t bytes_and_kind = 0;  // one store
+    uint64_t bytes_and_kind = 0;  // the bytes in the upper 56 bits, the kind in the lower 8
   };
   static_assert(sizeof(Kept) == 32, "a ring's index is a shift");
+
+  // Writes an event over the oldest one. `stamp` is a cycle count or, without the counter, in nanoseconds.
   void keep(uint64_t stamp, FlightId id, FlightKind kind, uint64_t bytes) {
     Kept& event = ring_[count_++ & mask_];
     event.stamp = stamp;
     event.id = id;
     event.bytes_and_kind = bytes << 8 | static_cast<uint8_t>(kind);
   }
+
+  // Returns a time in nanoseconds, as a stamp.
   static uint64_t in_ticks(TimePoint at) { return static_cast<uint64_t>(at.time_since_epoch().count()); }
 
-  size_t mask_;
+  size_t mask_;  // capacity - 1
   uint64_t count_ = 0;
   std::unique_ptr<Kept[]> ring_;
   bool by_cycles_;
+
+  // The time at which the recorder was made, to convert cycle counts to times.
   CycleClock::Moment made_ = CycleClock::now();
 };
 

@@ -20,7 +20,7 @@ constexpr FlightId kOne{.owner = &kSet, .generation = 7, .slot = 1};
 constexpr FlightId kOneLater{.owner = &kSet, .generation = 9, .slot = 1};
 constexpr FlightId kTwo{.owner = &kSet, .generation = 7, .slot = 2};
 
-// A clock that tells so many microseconds after the start.
+// Returns a clock whose time is `after` microseconds after kStart.
 auto at(int after) {
   return [after] { return kStart + microseconds(after); };
 }

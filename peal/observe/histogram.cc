@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shape of the array of counts, and what is asked of it after recording.
+// The layout of the array of counts, and the statistics that are computed from it.
 #include <peal/observe/histogram.h>
 
 #include <algorithm>
@@ -16,13 +16,15 @@ __extension__ using Uint128 = unsigned __int128;
 
 constexpr std::uint64_t kMaxTotal = std::numeric_limits<std::int64_t>::max();
 
-// log2 of half the sub-buckets: the smallest power of two that holds 2 * 10^digits units one by one, halved.
+// Returns log2 of half the number of sub-buckets. That number is the smallest power of two that is at least 2 *
+// 10^digits, so that values up to there each have a sub-bucket of their own.
 int half_magnitude_for(int digits) {
   std::uint64_t units = 2;
   for (int i = 0; i < digits; ++i) units *= 10;
   return static_cast<int>(std::bit_width(units - 1)) - 1;
 }
 
+// Returns log2 of `lowest`, rounded down.
 int unit_magnitude_for(std::int64_t lowest) {
   return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(lowest))) - 1;
 }
@@ -109,7 +111,7 @@ std::int64_t Histogram::max() const {
 
 double Histogram::mean() const {
   if (empty()) return 0;
-  Uint128 sum = 0;  // both factors are below 2^63, and so is the sum of the counts
+  Uint128 sum = 0;  // no overflow: all values, and the sum of all counts, are below 2^63
   for_each_recorded([&](const Bucket& bucket) {
     sum += Uint128{bucket.count} * static_cast<std::uint64_t>(middle_equivalent(bucket.lowest));
   });
@@ -131,7 +133,7 @@ std::int64_t Histogram::value_at_percentile(double percent) const {
   if (!(percent >= 0 && percent <= 100)) throw_bad_value("percentile {} is not between 0 and 100", percent);
   if (empty()) return 0;
   const double exact = percent * static_cast<double>(total_count_) / 100 + 0.5;
-  // At totals above 2^53 the product may round up past the total.
+  // For totals above 2^53 the product may be rounded up to more than the total.
   const auto target = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(exact), 1, total_count_);
   std::size_t index = 0;
   std::uint64_t count_to_here = counts_[index];

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An HDR histogram (Gil Tene's HdrHistogram): counts of integers over a wide range, each kept to a fixed number of
-// significant decimal digits, in memory fixed at construction. Recording is a shift and two additions.
+// Histogram is an HDR histogram (Gil Tene's HdrHistogram). It counts integers over a wide range and keeps a fixed
+// number of significant decimal digits of each. Its memory is fixed at construction. To record a value costs a shift
+// and two additions.
 //
-// Values share a bucket when they cannot be told apart at that precision. Buckets double in width each time the
-// value doubles past the first `sub_bucket_count` units:
+// Values that differ too little for that precision share a bucket. The first `sub_bucket_count()` buckets are equally
+// wide. After them, the width doubles each time the value doubles:
 //   2 digits: 256 buckets of width 1, then 128 of width 2, 128 of width 4, ...
-// Everything reported about values is the edge of a bucket, as HdrHistogram reports it.
-// Not thread-safe: one owner records; histograms of several threads are merged with add().
+// Every reported value is computed from the edges of a bucket, as HdrHistogram does.
+//
+// A histogram is not thread-safe and has one owner. Histograms of several threads are merged with add().
 #pragma once
 
 #include <bit>
@@ -18,23 +20,28 @@
 
 namespace peal {
 
+// The range and the precision of a histogram.
 struct HistogramOptions {
-  std::int64_t lowest = 1;                   // smallest value told from 0; rounded down to a power of two
-  std::int64_t highest = 3'600'000'000'000;  // an hour of nanoseconds; what is above is clamped and counted
-  int significant_digits = 3;                // 2 to 5: 3 keeps 0.1 %, in 264 KiB for the range above
+  std::int64_t lowest = 1;  // the smallest value that is distinguished from 0; rounded down to a power of two
+  std::int64_t highest = 3'600'000'000'000;  // one hour in nanoseconds; a larger value is recorded as this one
+  int significant_digits = 3;                // 2 to 5; 3 means a precision of 0.1 % and 264 KiB for the range above
 
-  // 1 <= lowest, 2 * lowest <= highest, 2 to 5 digits, and the first doubling fits in 62 bits.
+  // True if a histogram can be made with these options:
+  //   - 1 <= lowest and 2 * lowest <= highest
+  //   - 2 to 5 significant digits
+  //   - the buckets before the first doubling end at 2^62 or below
   bool valid() const;
   bool operator==(const HistogramOptions&) const = default;
 };
 
 class Histogram {
  public:
-  // Allocates all it will ever need: at most 50 MB, at 5 digits over all of int64. Options that are not valid() are
-  // refused, std::invalid_argument; so is, below, every value that may not be.
+  // Allocates all memory of the histogram. The maximum is 50 MB, for 5 digits over all of int64. Throws
+  // std::invalid_argument if the options are not valid().
   explicit Histogram(const HistogramOptions& options = {});
 
-  // `value` >= 0. One above `highest` is recorded as `highest` and counted in clamped_count().
+  // Counts `value`. A value above `highest` is recorded as `highest`, and is counted in clamped_count() too. Throws
+  // std::invalid_argument if the value is negative.
   void record(std::int64_t value) {
     if (static_cast<std::uint64_t>(value) > static_cast<std::uint64_t>(options_.highest)) [[unlikely]] {
       value = clamp(value, 1);
@@ -42,32 +49,52 @@ class Histogram {
     ++counts_[index_of(value)];
     ++total_count_;
   }
-  // The same, `count` times. The total stays below 2^63.
+
+  // Does what `count` calls of record() do. Throws std::invalid_argument if total_count() would reach 2^63.
   void record_n(std::int64_t value, std::uint64_t count);
-  // Adds the counts of a histogram made with the same options.
+
+  // Adds all counts of another histogram. Throws std::invalid_argument if that one has other options, or if
+  // total_count() would reach 2^63.
   void add(const Histogram& other);
+
+  // Sets all counts to 0.
   void reset();
 
   const HistogramOptions& options() const { return options_; }
+
+  // True if no value has been recorded.
   bool empty() const { return total_count_ == 0; }
+
+  // Returns how many values have been recorded.
   std::uint64_t total_count() const { return total_count_; }
-  // How many of them were above `highest`. The encodings do not carry it.
+
+  // Returns how many of the recorded values were above `highest`. Encoded histograms do not contain this number.
   std::uint64_t clamped_count() const { return clamped_count_; }
 
-  // The lowest value equivalent to the smallest one recorded, the highest equivalent to the largest; 0 when empty.
+  // min() returns the lower edge of the lowest bucket that has counts, max() the upper edge of the highest. Both return
+  // 0 if the histogram is empty.
   std::int64_t min() const;
   std::int64_t max() const;
-  // Of the middles of the buckets; 0 when empty.
+
+  // Return mean and standard deviation, with each value replaced by the middle of its bucket. Both return 0 if the
+  // histogram is empty.
   double mean() const;
   double standard_deviation() const;
-  // The highest value equivalent to the smallest one that `percent` % of the counts, rounded to the nearest count,
-  // do not exceed; at 0, the lowest equivalent of the smallest one. 0 <= percent <= 100. 0 when empty.
+
+  // Returns the upper edge of the first bucket at which `percent` % of all values, rounded to the nearest count, have
+  // been reached. For 0 % the result is min(). Returns 0 if the histogram is empty. Throws std::invalid_argument if
+  // `percent` is not between 0 and 100.
   std::int64_t value_at_percentile(double percent) const;
-  // How many of the recorded values are equivalent to `value` or smaller; `value` >= 0.
+
+  // Returns how many recorded values are in the bucket of `value` or below. Throws std::invalid_argument if `value` is
+  // negative.
   std::uint64_t count_at_or_below(std::int64_t value) const;
+
+  // Returns how many recorded values are in the bucket of `value`. Throws std::invalid_argument if `value` is negative.
   std::uint64_t count_at(std::int64_t value) const;
 
-  // The edges of the bucket `value` falls in; `value` >= 0.
+  // Return the lower edge, the upper edge and the middle of the bucket of `value`, which must not be negative. That is
+  // not checked.
   std::int64_t lowest_equivalent(std::int64_t value) const { return value >> shift_of(value) << shift_of(value); }
   std::int64_t highest_equivalent(std::int64_t value) const {
     return lowest_equivalent(value) + ((std::int64_t{1} << shift_of(value)) - 1);
@@ -75,15 +102,19 @@ class Histogram {
   std::int64_t middle_equivalent(std::int64_t value) const {
     return lowest_equivalent(value) + ((std::int64_t{1} << shift_of(value)) >> 1);
   }
+
+  // True if both values are in the same bucket.
   bool equivalent(std::int64_t a, std::int64_t b) const { return lowest_equivalent(a) == lowest_equivalent(b); }
 
+  // A bucket and its counts.
   struct Bucket {
-    std::int64_t lowest;  // the values it stands for, both ends included
+    std::int64_t lowest;  // the range of its values, both ends included
     std::int64_t highest;
     std::uint64_t count;          // > 0
-    std::uint64_t count_to_here;  // its own and those of all smaller values
+    std::uint64_t count_to_here;  // the counts of this bucket and of all lower ones
   };
-  // Calls visit(const Bucket&) for every bucket that has counts, in ascending order.
+
+  // Calls visit(const Bucket&) for each bucket that has counts, in ascending order.
   template <class Visit>
   void for_each_recorded(Visit visit) const {
     std::uint64_t count_to_here = 0;
@@ -95,27 +126,38 @@ class Histogram {
     }
   }
 
-  // The options and the counts are the same; what was clamped does not matter.
+  // True if options and counts are equal. clamped_count() is not compared.
   bool operator==(const Histogram& other) const { return options_ == other.options_ && counts_ == other.counts_; }
 
-  // For encodings: the counts, in ascending order of value; HdrHistogram's names for the shape of the array.
+  // For encodings: all counts, in ascending order of value, and the lower edge of the bucket at an index. value_of()
+  // asserts that the index exists.
   const std::vector<std::uint64_t>& counts() const { return counts_; }
   std::int64_t value_of(std::size_t index) const;
-  // Adds to the count at `index`. False, and nothing added, if there is none or the total would reach 2^63.
+
+  // For encodings: adds to the count at `index`. Returns false and adds nothing if the index does not exist, or if
+  // total_count() would reach 2^63.
   bool add_at(std::size_t index, std::uint64_t count);
+
+  // The shape of the array of counts, in the terms of HdrHistogram. There a "sub-bucket" is what is called a bucket
+  // here, and a "bucket" is a range in which all sub-buckets have the same width.
   std::size_t bucket_count() const { return (counts_.size() >> half_magnitude_) - 1; }
   std::size_t sub_bucket_count() const { return std::size_t{2} << half_magnitude_; }
 
  private:
-  // Values in [0, sub_bucket_mask_] are stored in units of `lowest`; above, each doubling shifts one bit further.
+  // Returns log2 of the width of the value's bucket. Values in [0, sub_bucket_mask_] are stored in units of `lowest`.
+  // Above, each doubling of the value shifts one bit further.
   int shift_of(std::int64_t value) const {
     return shift_at_zero_clz_ - std::countl_zero(static_cast<std::uint64_t>(value | sub_bucket_mask_));
   }
+
+  // Returns the index of the value's bucket in counts_.
   std::size_t index_of(std::int64_t value) const {
     const int shift = shift_of(value);
     return (static_cast<std::size_t>(shift - unit_magnitude_) << half_magnitude_) +
            static_cast<std::size_t>(value >> shift);
   }
+
+  // Returns `highest` and adds `count` to clamped_count_. Throws std::invalid_argument if the value is negative.
   std::int64_t clamp(std::int64_t value, std::uint64_t count);
 
   HistogramOptions options_;

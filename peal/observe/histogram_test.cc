@@ -65,7 +65,7 @@ TEST(Histogram, indexes_and_values_are_each_other_s_inverse) {
     Histogram histogram({.lowest = lowest, .highest = kMaxValue, .significant_digits = 2});
     std::int64_t next = 0;
     for (std::size_t i = 0; i < histogram.counts().size(); ++i) {
-      ASSERT_EQ(histogram.value_of(i), next);  // no gap, no overlap
+      ASSERT_EQ(histogram.value_of(i), next);  // the buckets have no gap and no overlap
       histogram.record(histogram.value_of(i));
       ASSERT_EQ(histogram.counts()[i], 1u);
       const std::int64_t highest = histogram.highest_equivalent(next);

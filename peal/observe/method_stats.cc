@@ -17,7 +17,7 @@ void MethodStats::add(const MethodStats& other) {
 
 void add_methods(std::vector<MethodStats>& sum, const std::vector<MethodStats>& more) {
   for (size_t i = 0; i < more.size(); ++i) {
-    // Loops of one server tell their methods in one order, so a search is rare.
+    // All loops of a server list their methods in the same order, so a search is rarely needed.
     const auto found = i < sum.size() && sum[i].name == more[i].name
                            ? sum.begin() + static_cast<std::ptrdiff_t>(i)
                            : std::ranges::find(sum, more[i].name, &MethodStats::name);

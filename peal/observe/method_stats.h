@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MethodStats: how the calls of one method of a protocol went, as plain counters. RpcServer counts with it; so can a
-// protocol of your own, and the inspector shows it. One thread counts; sums of several threads are made with add().
+// MethodStats counts the calls of one method of a protocol. RpcServer uses it. A protocol of the application can use it
+// too, and the inspector shows it. It is a plain struct for one thread. Counters of several threads are summed with
+// add().
 #pragma once
 
 #include <cstddef>
@@ -12,23 +13,27 @@
 
 namespace peal {
 
+// The counters of one method.
 struct MethodStats {
-  std::string name;        // full: package.Service.Method
-  uint64_t calls = 0;      // that have begun
-  uint64_t failed = 0;     // answered with an error, those that were too late included
-  uint64_t timed_out = 0;  // of the failed ones, those that were too late
-  uint64_t cancelled = 0;  // given up by the client, or the client had gone
-  uint64_t threw = 0;      // an exception left the handler
-  size_t under_way = 0;    // now
-  // From the turn in which the request was read until the handler has ended; in nanoseconds, to two digits.
+  std::string name;        // the full name: package.Service.Method
+  uint64_t calls = 0;      // calls that have begun
+  uint64_t failed = 0;     // calls that were answered with an error, those in timed_out included
+  uint64_t timed_out = 0;  // of the failed calls, those that exceeded their deadline
+  uint64_t cancelled = 0;  // calls that the client cancelled, or whose client closed the connection
+  uint64_t threw = 0;      // calls whose handler threw an exception
+  size_t under_way = 0;    // calls in progress now
+
+  // The time from the loop turn that read the request until the handler ended, in nanoseconds, to two significant
+  // digits.
   Histogram latency{{.lowest = 1'000, .significant_digits = 2}};
 
-  // std::invalid_argument: the other's latency has other HistogramOptions.
+  // Adds the counters of `other`, and leaves the name unchanged. Throws std::invalid_argument if the latencies have
+  // different HistogramOptions.
   void add(const MethodStats& other);
 };
 
-// Adds each of `more` to the one of its name in `sum`. Methods that `sum` lacks are appended. Throws as
-// MethodStats::add.
+// Adds each method in `more` to the method of the same name in `sum`. Methods that `sum` does not have are appended.
+// Throws std::invalid_argument as MethodStats::add() does.
 void add_methods(std::vector<MethodStats>& sum, const std::vector<MethodStats>& more);
 
 }  // namespace peal

@@ -13,19 +13,23 @@
 
 namespace peal {
 
-// A running thread takes a signal at once; one that is not scheduled takes it when it is.
+// How long report() waits for the signal handler. A running thread handles a signal at once. A thread that is waiting
+// for a CPU handles it when it runs again.
 static constexpr Duration kTraceTimeout = std::chrono::seconds(1);
-// watch() is expected this soon after the start.
+
+// If watch() has not been called so long after the start, a warning is logged.
 static constexpr Duration kMostUnused = std::chrono::seconds(1);
-// `asked` of a loop that owes no answer.
+
+// The value of Watched::asked while no answer is pending.
 static constexpr TimePoint kOwesNothing = kNever;
 
-// One loop, shared with the task in its queue that answers.
+// A watched loop. The watchdog shares it with the task in the loop's queue that answers.
 struct StallWatchdog::Watched {
   Watched(WatchedThread loop, const StallWatchdogOptions& watchdog)
       : queue(std::move(loop.queue)), counts(loop.counts), options(watchdog) {}
 
-  // On the loop's thread.
+  // Called on the loop's thread. The first answer stores the thread's id. Later answers count a stall if they come too
+  // late.
   void answer() {
     const Duration owed = options.clock() - asked.load();
     if (thread_id.load() == 0) {
@@ -39,12 +43,14 @@ struct StallWatchdog::Watched {
   }
 
   const std::shared_ptr<WatchedQueue> queue;
-  StallCounts* const counts;  // touched on the loop's thread
+  StallCounts* const counts;  // used only on the loop's thread
   const StallWatchdogOptions options;
-  std::string thread_name;           // written once, before thread_id
-  std::atomic<pid_t> thread_id = 0;  // 0: has not answered yet
+  std::string thread_name;           // written once, before thread_id is stored
+  std::atomic<pid_t> thread_id = 0;  // 0 until the loop has answered for the first time
+
+  // When the pending answer was asked for.
   std::atomic<TimePoint> asked = kOwesNothing;
-  bool reported = false;  // what it owes now; touched in look()
+  bool reported = false;  // true if the pending answer was reported as a stall; used only in look()
 };
 
 Result<std::unique_ptr<StallWatchdog>> StallWatchdog::start(const StallWatchdogOptions& options, OnStall on_stall) {
@@ -87,7 +93,7 @@ void StallWatchdog::ask(const std::shared_ptr<Watched>& watched) {
 
 void StallWatchdog::watch(WatchedThread loop) {
   auto watched = std::make_shared<Watched>(std::move(loop), options_);
-  ask(watched);  // at once: a stall before a loop's first answer cannot be put down to a thread
+  ask(watched);  // at once, because a stall is reported only after the first answer, which has the thread's id
   const std::lock_guard lock(mutex_);
   unused_ = false;
   watched_.push_back(std::move(watched));
@@ -128,7 +134,7 @@ void StallWatchdog::report(const Watched& watched, Duration lasting) {
     stall.what = "code that cannot be interrupted";
     stall.stack = "no stack: the thread took no signal\n";
   }
-  {  // first: whoever has read the log line finds it in recent()
+  {  // before the log line, so that a reader of that line finds the stall in recent()
     const std::lock_guard lock(mutex_);
     if (recent_.size() == kMostRemembered) recent_.pop_front();
     recent_.push_back(stall);

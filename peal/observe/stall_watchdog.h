@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// StallWatchdog: finds the callback that holds a loop, and says where it is while it does. A thread of its own asks
-// each loop, through its queue, for a sign of life; a loop that has owed one for longer than the threshold is sent a
-// signal, whose handler keeps the stack of whatever the loop's thread is doing; that is logged.
+// StallWatchdog finds callbacks that block a loop, and logs their stack while they do.
 //
-// It costs a loop that is not watched nothing, one that is two wake-ups in each threshold. The signal is SIGURG, which
-// nothing dies of and whose disposition comes back with the watchdog's end. It interrupts the stalled thread: system
-// calls that SA_RESTART does not restart (signal(7): poll, nanosleep, ...) fail with EINTR there.
+// How it works:
+//   1. The watchdog's own thread posts a task to each loop, and the task answers that the loop is alive.
+//   2. If a loop has not answered for longer than the threshold, the watchdog sends a signal to the loop's thread.
+//   3. The signal handler takes the stack of whatever that thread is doing. The watchdog logs it.
+//
+// A loop that is not watched has no cost. A watched loop is woken twice in each threshold.
+//
+// The signal is SIGURG, which is ignored by default. The watchdog installs its handler at the start, and its destructor
+// restores the earlier disposition. The signal interrupts the blocked thread. There, system calls that SA_RESTART does
+// not restart (signal(7): poll, nanosleep, ...) fail with EINTR.
 #pragma once
 
 #include <sys/types.h>
@@ -27,44 +32,63 @@
 
 namespace peal {
 
+// A report about one blocked loop.
 struct Stall {
-  std::string thread_name;  // the loop's
-  pid_t thread_id = 0;      // the kernel's
-  Duration lasting{};       // until now; a lower bound, it began up to half a threshold earlier
-  std::string what;         // kind of callback: "a task", "a timer", ...
-  std::string stack;        // a line a frame, innermost first; says so if it could not be had
-  TimePoint found{};        // by the watchdog's clock
+  std::string thread_name;  // the name of the loop's thread
+  pid_t thread_id = 0;      // the kernel id of the loop's thread
+
+  // How long the loop has been blocked so far. It may have been up to half a threshold longer.
+  Duration lasting{};
+
+  std::string what;   // the kind of callback that blocks the loop: "a task", "a timer", ...
+  std::string stack;  // one line for each frame, innermost first, or a line that says why there is none
+  TimePoint found{};  // when the watchdog found the stall, by its clock
 };
 
+// The options of a watchdog.
 struct StallWatchdogOptions {
-  Duration threshold = std::chrono::milliseconds(100);  // a human notices; > 0. Half as much again is always found
-  Duration log_interval = std::chrono::seconds(1);      // at most one log line in this time: a stack is many lines
-  bool own_thread = true;                               // false: somebody calls look() instead
-  TimePoint (*clock)() = monotonic_now;                 // any thread
+  // A loop that does not answer for this long is blocked; must be above 0. A stall of 1.5 times the threshold is always
+  // found, a shorter one only by chance. The default is a delay that people notice.
+  Duration threshold = std::chrono::milliseconds(100);
+
+  // At most one stall is logged in this time, because a stack has many lines. The next log line has the number of those
+  // that were left out.
+  Duration log_interval = std::chrono::seconds(1);
+
+  // If false, the watchdog has no thread, and the application calls look() instead.
+  bool own_thread = true;
+
+  // Returns the time. Must be callable on any thread.
+  TimePoint (*clock)() = monotonic_now;
 };
 
 class StallWatchdog {
  public:
-  // Called inside look(), once a stall, while it lasts; at no bounded rate. Must not throw, nor call look().
+  // Called for each stall once, while the loop is still blocked, on the thread that runs look(). log_interval does not
+  // limit these calls. The callback must not throw and must not call look().
   using OnStall = Callback<void(const Stall&)>;
 
-  // EBUSY: the process has one already, which can watch many loops. EAGAIN: no thread left. It watches nothing before
-  // watch() is called, and says so in the log when nobody has called it within a second.
+  // Starts a watchdog. It watches no loop until watch() is called, and logs a warning if that does not happen within a
+  // second. Returns EBUSY if the process already has a watchdog: one can watch all loops. Returns EAGAIN if the thread
+  // cannot be started.
   static Result<std::unique_ptr<StallWatchdog>> start(const StallWatchdogOptions& options = {}, OnStall on_stall = {});
-  // Any thread but its own.
+
+  // Stops the watchdog's thread. May be called on any thread except that one.
   ~StallWatchdog();
   StallWatchdog(const StallWatchdog&) = delete;
   StallWatchdog& operator=(const StallWatchdog&) = delete;
 
-  // Any thread. Until the loop ends; it may be destroyed before the watchdog, and the watchdog before it. A loop that
-  // has not answered once, as one that does not run yet, is never held to stall. Stalls are counted in LoopStats once
-  // they are over.
+  // Watches a loop until it ends. The loop and the watchdog may be destroyed in any order. A loop that has never
+  // answered, for example because it does not run yet, is not reported. LoopStats counts a stall when it is over. Any
+  // thread.
   void watch(WatchedThread loop);
-  // One round over all loops: asks those that owe no answer, reports those that owe one for too long. It is what the
-  // watchdog's thread does twice in each threshold. Any thread that is no loop's of these. It takes up to a second for
-  // each stalled thread that cannot be interrupted.
+
+  // Checks all loops once: posts a task to each loop that has answered, and reports each loop that has not answered for
+  // too long. The watchdog's thread does this twice in each threshold. Any thread except those of the watched loops.
+  // The call takes up to a second for each blocked thread that does not react to the signal.
   void look();
-  // The last kMostRemembered stalls, oldest first. Any thread.
+
+  // Returns the latest stalls, at most kMostRemembered, oldest first. Any thread.
   std::vector<Stall> recent() const;
   static constexpr size_t kMostRemembered = 16;
 
@@ -72,7 +96,11 @@ class StallWatchdog {
   struct Watched;
 
   StallWatchdog(const StallWatchdogOptions& options, OnStall on_stall);
+
+  // Posts the task that answers to the loop, and notes the time.
   static void ask(const std::shared_ptr<Watched>& watched);
+
+  // Takes the stack of the loop's thread, remembers the stall, logs it and calls on_stall_.
   void report(const Watched& watched, Duration lasting);
 
   const StallWatchdogOptions options_;
@@ -81,7 +109,7 @@ class StallWatchdog {
   LogLimiter log_limiter_;
   const TimePoint started_;
   mutable std::mutex mutex_;
-  bool unused_ = true;                             // no watch() yet, and that has not been said; guarded by mutex_
+  bool unused_ = true;                             // watch() not called and no warning yet; guarded by mutex_
   std::vector<std::shared_ptr<Watched>> watched_;  // guarded by mutex_
   std::deque<Stall> recent_;                       // guarded by mutex_
   std::condition_variable_any stopping_;

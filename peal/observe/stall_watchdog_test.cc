@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A callback blocks until the watchdog has told of it: nothing here is timed.
+// In most tests a callback blocks until the watchdog has reported it, so the tests do not depend on timing.
 #include <peal/observe/stall_watchdog.h>
 
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 
 namespace peal {
 
-// Where a callback hangs until somebody opens it.
+// A gate at which a callback blocks until the test opens it.
 class Gate {
  public:
   void open() {
@@ -43,11 +43,11 @@ class Gate {
   bool open_ = false;
 };
 
-// With names that a stack can show.
+// A function with external linkage, so that a stack trace shows its name.
 [[gnu::noinline]] void culprit_that_waits(Gate& inside, Gate& gate) {
   inside.open();
   gate.wait();
-  asm volatile("" ::: "memory");  // no tail call: it stays on the stack
+  asm volatile("" ::: "memory");  // prevents a tail call, so that this function stays on the stack
 }
 
 namespace {
@@ -64,13 +64,13 @@ class StallWatchdogTest : public testing::Test {
   }
   void TearDown() override { set_log_sink({}); }
 
-  // With a clock of the test's and no thread.
+  // Makes a watchdog that uses the clock of the test and has no thread.
   std::unique_ptr<StallWatchdog> start_by_hand() {
     return StallWatchdog::start({.threshold = milliseconds(100), .own_thread = false, .clock = fake_clock},
                                 [this](const Stall& stall) { stalls.push_back(stall); })
         .value();
   }
-  // Until what the loop has been asked is answered.
+  // Waits until the loop has answered the watchdog.
   static void wait_for_answer(Loop& loop) {
     Gate gate;
     loop.post([&] { gate.open(); });
@@ -87,11 +87,12 @@ TEST_F(StallWatchdogTest, watchdog_thread_names_the_function_that_holds_a_loop) 
   auto watchdog = StallWatchdog::start({}, [&](const Stall& stall) { stalls_told.put(stall); }).value();
   test::LoopThread thread({.engine = "epoll"});
   watchdog->watch(thread.loop());
-  // Its first answer makes the thread known.
+  // Waits for the loop's first answer, which tells the watchdog the loop's thread.
   watchdog->look();
   wait_for_answer(thread.loop());
   Stall told;
-  // A busy machine holds loops up as well, perhaps right before the culprit: then the two are one stall without a name.
+  // On a busy machine a loop may be delayed for other reasons, perhaps directly before the callback blocks. Both delays
+  // are then one stall, and its report has no name of a callback.
   for (int tries = 0; tries < 20 && !told.stack.contains("culprit_that_waits"); ++tries) {
     Gate begun;
     Gate reported;
@@ -239,7 +240,7 @@ TEST_F(StallWatchdogTest, thread_that_blocks_the_signal_is_reported_without_a_st
     ::pthread_sigmask(SIG_BLOCK, &urgent, nullptr);
     inside.open();
     gate.wait();
-    ::pthread_sigmask(SIG_UNBLOCK, &urgent, nullptr);  // the late signal finds nobody who wants it
+    ::pthread_sigmask(SIG_UNBLOCK, &urgent, nullptr);  // the signal arrives too late, and no request waits for it
   });
   inside.wait();
   watchdog->look();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TurnTimes: where a loop's time went since somebody asked it to measure (Loop::measure_turns). The loop owns it; its
-// thread alone touches it. It costs two clock reads a turn, four where something was due before the wait: that is busy
-// time too, though it comes first. What the kernel does for an io_uring inside the wait counts
-// as waiting, where other engines make a system call in their busy time.
+// TurnTimes measures how much time a loop is busy and how much it waits, from Loop::measure_turns() on. The loop owns
+// it, and only the loop's thread may use it.
+//
+// The cost is two clock reads for each turn. A turn in which the engine has work to do before it waits costs four: that
+// work counts as busy time. An io_uring engine lets the kernel work inside the wait, which counts as waiting. Other
+// engines make system calls for the same work, which count as busy time.
 //
 //        begin_turn()   woke_at()            begin_turn()
 //   ---------+-------------+----------------------+------
@@ -17,13 +19,15 @@ namespace peal {
 
 class TurnTimes {
  public:
-  // Of the turns that are over.
+  // Return the total busy time and the total waiting time of all completed turns.
   Duration busy() const { return busy_; }
   Duration waiting() const { return waiting_; }
-  // How long each turn was busy, in ns, to 1 %; a minute at most.
+
+  // Returns the busy time of each completed turn, in ns, with a precision of 1 %. A longer time than a minute counts as
+  // a minute.
   const Histogram& turns() const { return turns_; }
 
-  // For the loop: at `now` the last turn is over and a new one begins, by waiting.
+  // Ends the current turn at the time `now` and begins a new one, which starts with its wait. Called by the loop.
   void begin_turn(TimePoint now) {
     const TimePoint woke = woke_at_ == kNever ? now : woke_at_;
     if (began_ != kNever) {
@@ -36,14 +40,18 @@ class TurnTimes {
     woke_at_ = kNever;
     worked_ = {};
   }
-  // What the engine is to write when a wait is over; with several waits in a turn the last counts.
+
+  // The time at which the wait of this turn ended. The engine sets it after each wait, so the last wait of a turn
+  // counts.
   TimePoint& woke_at() { return woke_at_; }
-  // What it adds that it worked before: on what was queued, or a step of a handshake.
+
+  // The time that the engine worked before its waits in this turn, for example to send queued bytes or to continue a
+  // handshake. The engine adds to it.
   Duration& worked() { return worked_; }
 
  private:
-  TimePoint began_ = kNever;
-  TimePoint woke_at_ = kNever;
+  TimePoint began_ = kNever;    // when this turn began; kNever before the first one
+  TimePoint woke_at_ = kNever;  // kNever if this turn has not waited
   Duration worked_{};
   Duration busy_{};
   Duration waiting_{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a loop's turns are timed, on a clock that the test moves.
+// Tests how the turns of a loop are timed. The test moves the clock.
 #include <peal/observe/turn_times.h>
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using test::FakeEngine;
 class TurnTimesTest : public testing::Test {
  protected:
   void make(Spin spin = {}) { loop.emplace(std::make_unique<FakeEngine>(world), LoopOptions{.spin = spin}); }
-  // An event that takes `busy` comes after `delay`.
+  // Schedules an event that arrives after `delay` and takes `busy`.
   void plan(Duration delay, Duration busy) {
     world->plan(delay, [this, busy] { world->now += busy; });
   }
@@ -77,7 +77,7 @@ TEST_F(TurnTimesTest, what_is_done_before_a_wait_is_busy_time) {
   plan(milliseconds(10), milliseconds(3));
   stop_after(milliseconds(50));
   ASSERT_TRUE(loop->run());
-  const Duration polled = world->poll_cost;  // for the task
+  const Duration polled = world->poll_cost;  // the engine polls once because of the task
   EXPECT_EQ(loop->turn_times()->busy(), milliseconds(2 + 3) + polled);
   EXPECT_EQ(loop->turn_times()->waiting(), milliseconds(10 - 2) - polled) << "the last turn is not over";
 }
@@ -102,7 +102,7 @@ TEST_F(TurnTimesTest, asked_twice_it_goes_on) {
 
 class TurnTimesEngineTest : public test::LoopEngineTest {};
 
-// Begun while the loop runs: the engine is open then.
+// The measurement begins while the loop runs, so the engine is open already.
 TEST_P(TurnTimesEngineTest, real_turns_are_counted_and_cover_the_time) {
   test::LoopThread thread(options());
   Loop& loop = thread.loop();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a StallWatchdog needs of a thread it watches: one that runs tasks one after the other, as a Loop's does.
+// The interface between StallWatchdog and the threads that it watches. Such a thread runs tasks from a queue, one after
+// the other. The thread of a Loop is one.
 #pragma once
 
 #include <atomic>
@@ -11,31 +12,34 @@
 
 namespace peal {
 
-// Its queue of tasks; may outlive the thread.
+// The task queue of a watched thread. It may outlive the thread.
 class WatchedQueue {
  public:
   virtual ~WatchedQueue() = default;
-  // Any thread: `task` runs on the watched thread. False when that has ended.
+
+  // Queues `task` to run on the watched thread, even if the queue is over its limit. Returns false if the thread has
+  // ended. Any thread.
   virtual bool insist(Callback<void()> task) = 0;
-  // Any thread: whether it still takes tasks.
+
+  // True if the queue still accepts tasks. Any thread.
   virtual bool open() const = 0;
 };
 
-// Counted and read on the watched thread.
+// Counters of stalls, which are written and read on the watched thread.
 struct StallCounts {
-  uint64_t stalls = 0;  // turns longer than a StallWatchdog's threshold; 0 without one
+  uint64_t stalls = 0;  // answers that were later than the watchdog's threshold; 0 if no watchdog watches
   Duration longest_stall{};
 };
 
-// A Loop converts to it.
+// A thread as StallWatchdog::watch() takes it. A Loop converts to it.
 struct WatchedThread {
   std::shared_ptr<WatchedQueue> queue;
-  StallCounts* counts = nullptr;  // lives as long as the queue takes tasks
+  StallCounts* counts = nullptr;  // must stay valid as long as the queue accepts tasks
 };
 
 namespace detail {
-// What the calling thread is at, for who looks at it from outside: "a task", "timers", ...; null: an engine's event, or
-// nothing. Async-signal-safe.
+// The kind of callback that the calling thread runs: "a task", "timers", ... Null while it runs an engine's event or
+// waits. A signal handler on the same thread may read it.
 inline constinit thread_local std::atomic<const char*> running{nullptr};
 }  // namespace detail
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A request has a number, which travels with the signal. Whoever swaps it for 0, the handler or the requester who has
-// timed out, owns the slot: a signal that comes late finds another number and does nothing.
+// There is one slot, which the signal handler fills and the requester reads. Each request has a number, which travels
+// with the signal and is stored in slot.asked. The handler and a requester whose time is over both try to replace the
+// number by 0, and the one that succeeds owns the slot. A handler that runs too late finds another number and does
+// nothing.
 #include <peal/observe/parts/remote_trace.h>
 
 #include <semaphore.h>
@@ -20,25 +22,25 @@ namespace {
 
 constexpr int kSignal = SIGURG;
 
-// What the handler touches: nothing of it ever dies.
+// The data that the signal handler uses. It is static and never destroyed, since a late signal may arrive at any time.
 struct Slot {
-  std::atomic<bool> taken{false};
-  std::atomic<int> asked{0};  // the number of the request nobody has claimed
-  sem_t filled{};
-  std::atomic<int> answered{0};  // the number of the request that `answer` is for; its store releases it
+  std::atomic<bool> taken{false};  // true between open_remote_traces() and close_remote_traces()
+  std::atomic<int> asked{0};       // the number of the request that is still unclaimed, or 0
+  sem_t filled{};                  // posted when `answer` has been written
+  std::atomic<int> answered{0};    // the number of the request that `answer` belongs to; stored after `answer`
   RemoteTrace answer;
 };
 constinit Slot slot;
 int last_number = 0;
 struct sigaction action_before;
 
-// Async-signal-safe: lock-free atomics, capture() once it is warm, sem_post(3).
+// Handles SIGURG. All calls are async-signal-safe: lock-free atomics, sem_post(3), and capture() after its warm-up.
 void answer(int, siginfo_t* info, void*) {
   const int saved_errno = errno;
   int number = info->si_value.sival_int;
   if (info->si_code == SI_QUEUE && info->si_pid == ::getpid() && number != 0 &&
       slot.asked.compare_exchange_strong(number, 0)) {
-    capture(slot.answer.trace, 2);  // without this and the C library's return from it
+    capture(slot.answer.trace, 2);  // leaves out this handler and the C library's return frame
     slot.answer.running = running.load(std::memory_order_relaxed);
     slot.answered.store(info->si_value.sival_int, std::memory_order_release);
     ::sem_post(&slot.filled);
@@ -87,7 +89,7 @@ std::optional<RemoteTrace> trace_thread(pid_t thread_id, Duration timeout) {
   }
   int mine = number;
   if (waited != 0 && slot.asked.compare_exchange_strong(mine, 0)) return std::nullopt;
-  // A handler has the slot: at the last moment, it is just about to fill it.
+  // The handler has claimed the slot at the last moment and is writing the answer: wait for it.
   while (waited != 0) waited = ::sem_wait(&slot.filled);
   const int answered = slot.answered.load(std::memory_order_acquire);
   PEAL_ASSERT(answered == number, "trace request {} got the answer to request {}", number, answered);
