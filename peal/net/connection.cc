@@ -96,10 +96,9 @@ void Connection::send_file(FileRange range) {
   if (held > high_water_bytes_) crossed_high_water(held);
 }
 
-bool Connection::end_over_budget() {
+void Connection::end_over_budget() {
   ++set_->stats().memory_closes;
   end(CloseReason::kMemoryBudget, CloseHow::kReset);
-  return false;
 }
 
 void Connection::pause_for_budget() {
@@ -121,7 +120,10 @@ bool Connection::crossed_high_water(size_t queued) {
     end(CloseReason::kOutputLimit, CloseHow::kReset);
     return false;
   }
-  if (MemoryBudget::above_hard()) return end_over_budget();
+  if (MemoryBudget::above_hard()) {
+    end_over_budget();
+    return false;
+  }
   if (!has(kAboveHighWater)) {
     set_slow_path(kAboveHighWater, true);
     note_high_water(queued);
@@ -210,7 +212,7 @@ void Connection::keep(Buffer& bytes) {
   input_ = std::move(bytes);
   input_.compact();
   set_slow_path(kKeptInput, true);
-  if (MemoryBudget::above_hard()) return void(end_over_budget());
+  if (MemoryBudget::above_hard()) return end_over_budget();
   // A coroutine at work has not asked for it. Its peer is slowed down until the coroutine reads.
   if (over && !awaits_input()) return pause();
   if (over) return end(CloseReason::kInputLimit, CloseHow::kReset);

@@ -305,7 +305,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   CloseReason shown_reason() const;
   void end_gracefully(CloseReason reason);
   void look_whether_acknowledged();
-  bool end_over_budget();
+  void end_over_budget();
   void pause_for_budget();
   void resume_after_budget();
   size_t memory_bytes() const;

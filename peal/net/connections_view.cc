@@ -42,7 +42,11 @@ std::vector<FlightEvent> ConnectionsView::flight(uint32_t slot, uint32_t generat
 bool ConnectionsView::end(uint32_t slot, uint32_t generation, EndHow how) const {
   Connection* connection = set_->find(slot, generation);
   if (connection == nullptr) return false;
-  how == EndHow::kAbort ? connection->abort() : set_->drain_one(*connection);
+  if (how == EndHow::kAbort) {
+    connection->abort();
+  } else {
+    set_->drain_one(*connection);
+  }
   return true;
 }
 

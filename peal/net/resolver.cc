@@ -177,7 +177,11 @@ bool Resolver::cancel(ResolveId id) {
 // Never inside c-ares. `id` has ended.
 void Resolver::drop_detached(ResolveId id) {
   for (const auto& channel : channels_) {
-    lookups_.empty() ? channel->cancel_all() : channel->drop(id);
+    if (lookups_.empty()) {
+      channel->cancel_all();
+    } else {
+      channel->drop(id);
+    }
   }
   const auto* const asked = channels_.empty() ? nullptr : channels_.back().get();
   std::erase_if(channels_, [&](const auto& each) { return each.get() != asked && each->questions() == 0; });

@@ -31,7 +31,10 @@ class Distributor {
   bool hand_over(LooseStream stream) {
     ConnectionSet& set = choose();
     set.load().fetch_add(1, std::memory_order_relaxed);
-    if (set.mailbox().here() != nullptr) return set.adopt(std::move(stream)), true;
+    if (set.mailbox().here() != nullptr) {
+      set.adopt(std::move(stream));
+      return true;
+    }
     const bool posted = set.mailbox().post(
         [keep = set.shared_from_this(), stream = std::move(stream)]() mutable { keep->adopt(std::move(stream)); });
     if (posted) return true;
@@ -150,7 +153,10 @@ Result<SocketAddress> Server::accept_on(Shard& shard, bool for_itself, auto bind
   Result<SocketAddress> bound = fail(Trouble::kLoopStopped);
   on_loop_and_wait(*shard.mailbox, [&](Loop& loop) {
     const Result<ListenerId> listener = bind(loop.engine());
-    if (!listener) return void(bound = std::unexpected(listener.error()));
+    if (!listener) {
+      bound = std::unexpected(listener.error());
+      return;
+    }
     bound = loop.engine().local_address(*listener);
     std::vector<std::shared_ptr<ConnectionSet>> sets = for_itself ? std::vector{shard.set} : all_sets();
     shard.acceptors.push_back(Acceptor::start(loop, *listener, Distributor(options_.accept, std::move(sets))));

@@ -118,7 +118,11 @@ TEST_P(HandshakeTest, of_a_client_fails_with_its_own_error) {
   std::string answer;
   auto server = serve({.on_open = [&](Connection& connection) {
     connection.send(answer);
-    answer.empty() ? connection.abort() : connection.close();
+    if (answer.empty()) {
+      connection.abort();
+    } else {
+      connection.close();
+    }
   }});
   ClientOptions options;
   options.connection.layer = &layer;

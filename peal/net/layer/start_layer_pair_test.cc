@@ -174,7 +174,11 @@ TEST_P(StartLayerPairTest, client_may_be_stopped_or_destroyed_meanwhile) {
     client_starting = false;
     connect();
     ASSERT_TRUE(run_until([&] { return client_starting; }));
-    destroyed ? client.reset() : client->stop();
+    if (destroyed) {
+      client.reset();
+    } else {
+      client->stop();
+    }
     ASSERT_TRUE(run_until([&] { return server->connections() == 0; }));
   }
   EXPECT_EQ(journal.count("c closed here"), 1u) << "once by stop(); a client that is gone calls nothing";

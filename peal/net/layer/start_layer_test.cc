@@ -261,7 +261,11 @@ TEST_P(StartLayerTest, line_and_end_in_one_piece_end_it_once) {
   for (size_t i = 0; i < 8; ++i) {
     RawPeer peer = connect_peer();
     peer.send("start\n");
-    i % 2 == 0 ? peer.fin() : peer.reset();
+    if (i % 2 == 0) {
+      peer.fin();
+    } else {
+      peer.reset();
+    }
     ASSERT_TRUE(wait_until([&] { return server->stats().closed == i + 1 && server->connections() == 0; }));
   }
   EXPECT_EQ(server->stats().opened, 8u);
@@ -274,7 +278,11 @@ TEST_P(StartLayerTest, closed_or_aborted_meanwhile_it_ends_at_once) {
       RawPeer peer = starting(connect_peer());
       const size_t before = journal.lines().size();
       auto end = [&] { EXPECT_TRUE(aborts ? handle.abort() : handle.close()); };
-      from_its_loop ? ask(end) : end();
+      if (from_its_loop) {
+        ask(end);
+      } else {
+        end();
+      }
       EXPECT_TRUE(ends(peer));
       ASSERT_TRUE(wait_until([&] { return server->connections() == 0; }));
       ASSERT_EQ(journal.lines().size(), before + 1);

@@ -72,7 +72,7 @@ void Connection::note_received(size_t bytes) {
 // As with input that the callback leaves: it is judged how the rest comes, in a handshake too.
 void Connection::on_withheld() {
   if (!is_open() && !is_beginning()) return;
-  if (MemoryBudget::above_hard()) return void(end_over_budget());
+  if (MemoryBudget::above_hard()) return end_over_budget();
   if (has(kTracked)) note_activity();
   if (!is_piped()) watch_input();
 }

@@ -141,7 +141,11 @@ void ConnectionSet::release(Connection& connection) {
     open_successor(*cap_entry);
   }
   if (which && !retired_) {
-    was_open ? call(on_connection_gone, which, wanted_here) : call(on_connect_done, which, error);
+    if (was_open) {
+      call(on_connection_gone, which, wanted_here);
+    } else {
+      call(on_connect_done, which, error);
+    }
   }
   if (draining_ && table_.size() == 0) finish_drains();
 }

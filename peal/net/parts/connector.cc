@@ -127,7 +127,11 @@ void Connector::fail_attempt(std::error_code error) {
   drop_attempt();
   const bool more = options_.retry.attempts == 0 || attempts_ < options_.retry.attempts;
   const Duration delay = more ? backoff_.next() : Client::kNoRetry;
-  more ? set_timer(&Connector::timer_, delay, &Connector::attempt) : give_up();
+  if (more) {
+    set_timer(&Connector::timer_, delay, &Connector::attempt);
+  } else {
+    give_up();
+  }
   set_->call(on_failed_, error, delay);
 }
 
