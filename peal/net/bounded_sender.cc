@@ -17,23 +17,24 @@ class BoundedSender::Account : public std::enable_shared_from_this<Account> {
   explicit Account(size_t most_bytes) : most_bytes_(most_bytes) {}
 
   enum class Taken : uint8_t {
-    kNot,       // no room, or ended
-    kToLeave,   // somebody has them leave
-    kMustLeave  // the caller has: nobody else does
+    kRefused,      // no room, or ended
+    kTaskPending,  // somebody has them leave
+    kMustPostTask  // the caller has: nobody else does
   };
   Taken put(std::string_view bytes, bool waits) {
     std::unique_lock lock(mutex_);
     auto ready = [&] {
-      return ended_ || drawn_ == 0 || (bytes.size() <= most_bytes_ && drawn_ <= most_bytes_ - bytes.size());
+      return ended_ || on_their_way_ == 0 ||
+             (bytes.size() <= most_bytes_ && on_their_way_ <= most_bytes_ - bytes.size());
     };
     if (waits) changed_.wait(lock, ready);
-    if (ended_ || !ready()) return Taken::kNot;
-    drawn_ += bytes.size();
+    if (ended_ || !ready()) return Taken::kRefused;
+    on_their_way_ += bytes.size();
     waiting_.append(bytes);
-    return std::exchange(leaving_, true) ? Taken::kToLeave : Taken::kMustLeave;
+    return std::exchange(task_pending_, true) ? Taken::kTaskPending : Taken::kMustPostTask;
   }
   // On the connection's loop.
-  void leave(Connection* connection) {
+  void send_waiting(Connection* connection) {
     if (connection == nullptr || !connection->can_send()) return end();
     // As a block of its own, however small: it pays back when the connection is done with it.
     const SharedBytes bytes = take();
@@ -43,22 +44,22 @@ class BoundedSender::Account : public std::enable_shared_from_this<Account> {
   void end() {
     const std::lock_guard lock(mutex_);
     ended_ = true;
-    drawn_ -= std::exchange(waiting_, {}).size();
+    on_their_way_ -= std::exchange(waiting_, {}).size();
     changed_.notify_all();
   }
   bool ended() const {
     const std::lock_guard lock(mutex_);
     return ended_;
   }
-  size_t drawn() const {
+  size_t on_their_way() const {
     const std::lock_guard lock(mutex_);
-    return drawn_;
+    return on_their_way_;
   }
 
  private:
   SharedBytes take() {
     const std::lock_guard lock(mutex_);
-    leaving_ = false;
+    task_pending_ = false;
     return {new std::string(std::exchange(waiting_, {})), [account = shared_from_this()](const std::string* sent) {
               account->pay_back(sent->size());
               delete sent;
@@ -66,7 +67,7 @@ class BoundedSender::Account : public std::enable_shared_from_this<Account> {
   }
   void pay_back(size_t bytes) {
     const std::lock_guard lock(mutex_);
-    drawn_ -= bytes;
+    on_their_way_ -= bytes;
     changed_.notify_all();
   }
 
@@ -74,8 +75,8 @@ class BoundedSender::Account : public std::enable_shared_from_this<Account> {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::string waiting_;  // guarded by the mutex, as are:
-  size_t drawn_ = 0;
-  bool leaving_ = false;  // a task that takes what waits is on its way
+  size_t on_their_way_ = 0;
+  bool task_pending_ = false;  // a task that takes what waits is on its way
   bool ended_ = false;
 };
 
@@ -95,15 +96,17 @@ bool BoundedSender::try_send(std::string_view bytes) { return put(bytes, false);
 bool BoundedSender::put(std::string_view bytes, bool waits) {
   if (bytes.empty()) return !ended();
   const Account::Taken taken = account_->put(bytes, waits);
-  if (taken != Account::Taken::kMustLeave) return taken == Account::Taken::kToLeave;
+  if (taken != Account::Taken::kMustPostTask) return taken == Account::Taken::kTaskPending;
   const std::shared_ptr<detail::ConnectionSet>& set = connection_.set_;
-  const bool leaves = set->mailbox().insist([set, slot = connection_.slot_, generation = connection_.generation_,
-                                             account = account_] { account->leave(set->find(slot, generation)); });
-  if (!leaves) account_->end();
-  return leaves;
+  const bool posted =
+      set->mailbox().insist([set, slot = connection_.slot_, generation = connection_.generation_, account = account_] {
+        account->send_waiting(set->find(slot, generation));
+      });
+  if (!posted) account_->end();
+  return posted;
 }
 
 bool BoundedSender::ended() const { return account_->ended(); }
-size_t BoundedSender::bytes_on_their_way() const { return account_->drawn(); }
+size_t BoundedSender::bytes_on_their_way() const { return account_->on_their_way(); }
 
 }  // namespace peal

@@ -50,7 +50,7 @@ ConnectionHandle Connection::handle() { return {set_->shared_from_this(), slot, 
 
 bool Connection::send(std::string_view bytes) {
   if (!can_send()) return false;
-  return sent_slow_path(bytes.size(), port_->send_copy(stream_, bytes));
+  return count_sent(bytes.size(), port_->send_copy(stream_, bytes));
 }
 
 bool Connection::send(const SharedBytes& bytes) {
@@ -59,26 +59,26 @@ bool Connection::send(const SharedBytes& bytes) {
   return send(std::move(buffer));
 }
 
-bool Connection::send_slow_path(Buffer&& bytes) {
+bool Connection::send_when_not_plain(Buffer&& bytes) {
   const size_t size = bytes.size();
-  if (!only_recorded(FlightKind::kSent, size)) return send_watched(std::move(bytes));
-  return queue(size, std::move(bytes));
+  if (!only_recorded(FlightKind::kSent, size)) return send_with_checks(std::move(bytes));
+  return count_and_queue(size, std::move(bytes));
 }
 
-bool Connection::send_watched(Buffer&& bytes) {
+bool Connection::send_with_checks(Buffer&& bytes) {
   const size_t size = bytes.size();
   if (has_only(kRecorded)) {  // where the recorder asks for the time
     record_event(FlightKind::kSent, size);
-    return queue(size, std::move(bytes));
+    return count_and_queue(size, std::move(bytes));
   }
   if (!can_send()) {
     bytes.clear();  // an echo's input: it would be kept, and shown again
     return false;
   }
-  return sent_slow_path(size, port_->send(stream_, std::move(bytes)));
+  return count_sent(size, port_->send(stream_, std::move(bytes)));
 }
 
-bool Connection::sent_slow_path(size_t size, size_t queued) {
+bool Connection::count_sent(size_t size, size_t queued) {
   sent_bytes_ += size;
   bool below = is_below_high_water(queued) && !has(kAboveHighWater);
   if (has(kWatched)) note_sent(size);
@@ -106,13 +106,13 @@ void Connection::pause_for_budget() {
   if (fast_path_.state == State::kReadingOut) return end(reason_);  // nothing would ever tell of its end
   stop_reading(kOverBudget, true);
   ++set_->stats().memory_pauses;
-  follow_flow();
+  start_or_stop_reading();
 }
 
 void Connection::resume_after_budget() {
   if (!stopped_by(kOverBudget)) return;
   stop_reading(kOverBudget, false);
-  if (is_open()) follow_flow();
+  if (is_open()) start_or_stop_reading();
 }
 
 bool Connection::crossed_high_water(size_t queued) {
@@ -128,7 +128,7 @@ bool Connection::crossed_high_water(size_t queued) {
     set_slow_path(kAboveHighWater, true);
     note_high_water(queued);
     port_->report_sent(stream_);
-    if (is_piped()) follow_flow();
+    if (is_piped()) start_or_stop_reading();
   }
   pause_for_output();
   return false;
@@ -142,12 +142,12 @@ void Connection::pause_for_output() {
   if (received_bytes_ == own.received_at_output_pause) return;
   own.received_at_output_pause = received_bytes_;
   stop_reading(kOutputFull, true);
-  follow_flow();
+  start_or_stop_reading();
 }
 
 // It reads if nothing stops it. Ending and lingering, it reads to find the peer's end.
-void Connection::follow_flow() {
-  if (is_piped()) return pipe_pair()->follow();
+void Connection::start_or_stop_reading() {
+  if (is_piped()) return pipe_pair()->start_or_stop_reading();
   port_->receive(stream_, fast_path_.state != State::kClosed && read_stops_ == 0 && !expects_no_input());
 }
 
@@ -158,7 +158,7 @@ void Connection::report_drained() {
 }
 
 // Inside a handler.
-void Connection::threw() {
+void Connection::end_after_exception() {
   set_->note_exception();
   record(FlightKind::kThrew);
   end(CloseReason::kCallbackThrew);
@@ -171,7 +171,7 @@ void Connection::threw() {
   try {
     on_message(*this, bytes);
   } catch (...) {
-    return threw();
+    return end_after_exception();
   }
   if (bytes.holds_blocks()) [[unlikely]]
     keep(bytes);
@@ -181,11 +181,11 @@ void Connection::on_received(Buffer& bytes) {
   const size_t size = bytes.size();
   received_bytes_ += size;
   if (!plain() && !only_recorded(FlightKind::kReceived, size)) [[unlikely]]
-    return received_slow_path(bytes);
+    return receive_when_not_plain(bytes);
   deliver(bytes);
 }
 
-void Connection::received_slow_path(Buffer& bytes) {
+void Connection::receive_when_not_plain(Buffer& bytes) {
   if (!is_open()) return;
   if (has(kWatched)) note_received(bytes.size());
   if (is_piped()) return pipe_pair()->received(*this, bytes);
@@ -194,7 +194,7 @@ void Connection::received_slow_path(Buffer& bytes) {
     bytes = take_kept();
   }
   deliver(bytes);
-  settle_input();
+  note_input_shown();
 }
 
 Buffer Connection::take_kept() {
@@ -225,16 +225,16 @@ void Connection::show_kept() {
   if (has(kKeptInput)) {
     Buffer bytes = take_kept();
     deliver(bytes);
-    settle_input();
+    note_input_shown();
   }
-  if (is_open()) follow_flow();
+  if (is_open()) start_or_stop_reading();
 }
 
-void Connection::await_input_slow_path() {
+void Connection::await_input_when_not_plain() {
   if (!is_open() || is_piped()) return;
   set_slow_path(kKeptInput, has_kept());
   if (!has_part()) {
-    settle_input();
+    note_input_shown();
   } else if (tracked_) {
     tracked_->read.since = kNever;
     watch_input();
@@ -261,7 +261,7 @@ void Connection::on_sent(size_t left_bytes) {
   set_slow_path(kAboveHighWater, false);
   stop_reading(kOutputFull, false);
   record(FlightKind::kBelowHighWater, left_bytes);
-  follow_flow();
+  start_or_stop_reading();
   if (!set_->call(set_->callbacks().on_writable, *this)) return end(CloseReason::kCallbackThrew);
   show_kept();
 }

@@ -58,8 +58,8 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   bool send(std::string_view bytes);  // copied
   bool send(Buffer&& bytes) {         // moved
     if (!plain()) [[unlikely]]
-      return send_slow_path(std::move(bytes));
-    return queue(bytes.size(), std::move(bytes));
+      return send_when_not_plain(std::move(bytes));
+    return count_and_queue(bytes.size(), std::move(bytes));
   }
   bool send(const SharedBytes& bytes);  // referred to
   // Part of a file, in order with the rest. Its bytes hold no memory: they count in queued_bytes() but towards no mark
@@ -113,7 +113,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   // counts from now if part of a message is kept, and a connection that drains is closed if nothing is.
   void await_input() {
     if (await_input_matters()) [[unlikely]]
-      await_input_slow_path();
+      await_input_when_not_plain();
   }
   // Whether await_input() would do anything now.
   bool await_input_matters() const { return !plain(); }
@@ -176,7 +176,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   friend class detail::ConnectionSet;
   friend class SlotTable<Connection>;
   using State = ConnectionLife;
-  // Why it does not read: follow_flow().
+  // Why it does not read: start_or_stop_reading().
   enum ReadStop : uint8_t {
     kByUser = 1,      // pause(); in kPaused, kOrphaned, perhaps in kPiped
     kOutputFull = 2,  // until output has drained to half of the high-water mark: pause_for_output()
@@ -228,7 +228,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
     fast_path_.reasons = static_cast<uint8_t>(on ? fast_path_.reasons | what : fast_path_.reasons & ~what);
   }
   // Counted first, or the size would have to be kept over the call.
-  bool queue(size_t size, Buffer&& bytes) {
+  bool count_and_queue(size_t size, Buffer&& bytes) {
     sent_bytes_ += size;
     return is_below_high_water(port().send(stream_, std::move(bytes)));
   }
@@ -237,10 +237,10 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
       return crossed_high_water(queued);
     return true;
   }
-  [[gnu::noinline]] bool send_slow_path(Buffer&& bytes);
-  [[gnu::noinline]] bool send_watched(Buffer&& bytes);
-  bool sent_slow_path(size_t size, size_t queued);
-  [[gnu::noinline]] void await_input_slow_path();
+  [[gnu::noinline]] bool send_when_not_plain(Buffer&& bytes);
+  [[gnu::noinline]] bool send_with_checks(Buffer&& bytes);
+  bool count_sent(size_t size, size_t queued);
+  [[gnu::noinline]] void await_input_when_not_plain();
   [[gnu::noinline]] bool crossed_high_water(size_t queued);
   void pause_for_output();
   // connection_states.cc: the only places where the state changes.
@@ -255,13 +255,13 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
     return static_cast<uint32_t>(now.time_since_epoch().count() >> kAgeShift);
   }
   void deliver(Buffer& bytes);
-  [[gnu::noinline]] void received_slow_path(Buffer& bytes);
+  [[gnu::noinline]] void receive_when_not_plain(Buffer& bytes);
   [[gnu::noinline]] void keep(Buffer& bytes);
   Buffer take_kept();
   bool has_kept() const { return has(kKeptInput) && input_.holds_blocks(); }
   // It holds a part of a message that the user has not taken, or a part of a record of its layer.
   bool has_part() const { return has_kept() || port_->waits_for_rest(stream_); }
-  [[gnu::noinline]] void threw();
+  [[gnu::noinline]] void end_after_exception();
   // connection_deadlines.cc: who is watched, and cut off.
   void begin_watching();
   void remember_peer();
@@ -272,7 +272,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   void note_activity();
   void note_sent(size_t bytes);
   void note_high_water(size_t queued);
-  void settle_input();
+  void note_input_shown();
   void watch_input();
   void watch_output();
   void watch_until(TimePoint due);
@@ -298,13 +298,13 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
     read_stops_ = static_cast<uint8_t>(on ? read_stops_ | why : read_stops_ & ~why);
   }
   bool stopped_by(ReadStop why) const { return (read_stops_ & why) != 0; }
-  void follow_flow();
+  void start_or_stop_reading();
   bool expects_no_input() const { return peer_ended_ || ignores_peer_end_; }
   CloseReason note_error(std::error_code error);
   // What the user is told: reason_, unless the peer was refused.
   CloseReason shown_reason() const;
   void end_gracefully(CloseReason reason);
-  void look_whether_acknowledged();
+  void linger_if_acknowledged();
   void end_over_budget();
   void pause_for_budget();
   void resume_after_budget();

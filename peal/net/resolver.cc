@@ -14,7 +14,7 @@
 namespace peal {
 namespace {
 
-constexpr Duration kBetweenLooks = std::chrono::seconds(1);  // at resolv.conf
+constexpr Duration kResolvConfCheckInterval = std::chrono::seconds(1);  // at resolv.conf
 
 Result<Resolver::Addresses> find_name(const NameTable& names, std::string host, uint16_t port) {
   if (host.ends_with('.')) host.pop_back();
@@ -91,7 +91,7 @@ void Resolver::start(ResolveId id) {
   if (!lookup.literal.is_set() && names == nullptr) return ask(id, lookup);
   Result<Addresses> known =
       lookup.literal.is_set() ? Addresses{lookup.literal} : find_name(*names, lookup.host, lookup.port);
-  if (known) lookup.untold = std::move(*known);
+  if (known) lookup.undelivered = std::move(*known);
   if (!known) lookup.error = known.error();
   finish(id);
 }
@@ -114,8 +114,8 @@ void Resolver::ask(ResolveId id, Lookup& lookup) {
 Result<detail::ResolverChannel*> Resolver::channel() {
   const TimePoint now = loop_->now();
   bool outdated = channels_.empty();
-  if (!outdated && now >= next_look_) {
-    next_look_ = now + kBetweenLooks;
+  if (!outdated && now >= next_resolv_conf_check_) {
+    next_resolv_conf_check_ = now + kResolvConfCheckInterval;
     outdated = channels_.back()->is_outdated();
   }
   if (outdated) {
@@ -132,21 +132,22 @@ void Resolver::arrived(ResolveId id, Result<Addresses> addresses, bool more) {
   if (found == lookups_.end()) return;
   Lookup& lookup = found->second;
   lookup.more = more;
-  if (addresses) lookup.untold = detail::join_families(std::move(lookup.untold), std::move(*addresses));
+  if (addresses) lookup.undelivered = detail::join_families(std::move(lookup.undelivered), std::move(*addresses));
   if (!addresses) lookup.error = addresses.error();
-  const bool waits = more && !(lookup.in_parts && lookup.untold.front().family() == AF_INET6);
+  const bool waits = more && !(lookup.in_parts && lookup.undelivered.front().family() == AF_INET6);
   loop_->cancel(lookup.answer_timer);
-  lookup.answer_timer = loop_->after(waits ? lookup.other_family_wait : Duration::zero(), [this, id] { tell(id); });
+  lookup.answer_timer =
+      loop_->after(waits ? lookup.other_family_wait : Duration::zero(), [this, id] { deliver_answer(id); });
 }
 
 // The call may end the lookup, or destroy this.
-void Resolver::tell(ResolveId id) {
+void Resolver::deliver_answer(ResolveId id) {
   Lookup& lookup = lookups_.at(id);
   lookup.answer_timer = {};
   if (!lookup.in_parts || !lookup.more) return finish(id);
-  lookup.told = true;
+  lookup.delivered_some = true;
   const std::shared_ptr<Part> on_part = lookup.on_part;
-  if (*on_part) (*on_part)(std::exchange(lookup.untold, {}), true);
+  if (*on_part) (*on_part)(std::exchange(lookup.undelivered, {}), true);
 }
 
 // The call may destroy this.
@@ -155,11 +156,11 @@ void Resolver::finish(ResolveId id) {
   Lookup& lookup = node.mapped();
   loop_->cancel(lookup.timer);
   loop_->cancel(lookup.answer_timer);
-  const bool found = lookup.told || !lookup.untold.empty();
+  const bool found = lookup.delivered_some || !lookup.undelivered.empty();
   ++(found ? stats_.answered : stats_.failed);
   drop_detached(id);
   if (!*lookup.on_part) return;
-  (*lookup.on_part)(found ? Result<Addresses>(std::move(lookup.untold)) : std::unexpected(lookup.error), false);
+  (*lookup.on_part)(found ? Result<Addresses>(std::move(lookup.undelivered)) : std::unexpected(lookup.error), false);
 }
 
 bool Resolver::cancel(ResolveId id) {

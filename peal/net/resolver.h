@@ -110,8 +110,8 @@ class Resolver {
     std::shared_ptr<Part> on_part;  // shared with the call that may end the lookup
     TimerId timer;                  // its beginning, then its deadline
     TimerId answer_timer;           // when it tells what it has
-    Addresses untold;
-    bool told = false;                           // some, and more was promised
+    Addresses undelivered;
+    bool delivered_some = false;                 // some, and more was promised
     bool more = true;                            // a question is open
     std::error_code error = Trouble::kNoAnswer;  // where there are no addresses
   };
@@ -122,7 +122,7 @@ class Resolver {
   void ask(ResolveId id, Lookup& lookup);
   Result<detail::ResolverChannel*> channel();
   void arrived(ResolveId id, Result<Addresses> addresses, bool more);
-  void tell(ResolveId id);
+  void deliver_answer(ResolveId id);
   void finish(ResolveId id);
   void drop_detached(ResolveId id);
   size_t questions() const;
@@ -133,7 +133,7 @@ class Resolver {
   std::map<ResolveId, Lookup> lookups_;
   // The one that is asked at the back. In front those by an older resolv.conf, until their questions are over.
   std::vector<std::unique_ptr<detail::ResolverChannel>> channels_;
-  TimePoint next_look_;  // at resolv.conf
+  TimePoint next_resolv_conf_check_;  // at resolv.conf
   uint64_t last_id_ = 0;
   ResolverStats stats_;
 };

@@ -54,11 +54,11 @@ ConnectionCaps::Answer ConnectionCaps::admit(Connection& newcomer) {
 
 // A bound on the search, or a server full of busy connections would pay for each newcomer with a look at all of them.
 Connection* ConnectionCaps::oldest_idle(const CapEntry::Queue& queue) {
-  constexpr int kMostLooks = 1024;
-  int looks = 0;
+  constexpr int kMostChecked = 1024;
+  int checked = 0;
   for (Connection* connection : queue) {
     if (ConnectionSet::is_idle(*connection)) return connection;
-    if (++looks == kMostLooks) break;
+    if (++checked == kMostChecked) break;
   }
   return nullptr;
 }
@@ -71,11 +71,13 @@ void ConnectionCaps::evict(Connection& victim, const Connection& successor) {
   ConnectionSet::evict(victim);
 }
 
-void ConnectionCaps::inherited(Connection& successor) { ConnectionSet::cap_entry(successor).predecessor = nullptr; }
+void ConnectionCaps::predecessor_released(Connection& successor) {
+  ConnectionSet::cap_entry(successor).predecessor = nullptr;
+}
 
-void ConnectionCaps::seated(Connection& connection) {
+void ConnectionCaps::list_as_evictable(Connection& connection) {
   CapEntry& cap_entry = ConnectionSet::cap_entry(connection);
-  if (cap_entry.peers != nullptr) return touched(cap_entry);
+  if (cap_entry.peers != nullptr) return mark_most_recent(cap_entry);
   cap_entry.peers = &by_peer_[cap_entry.peer];
   cap_entry.of_all = by_recency_.insert(by_recency_.end(), &connection);
   cap_entry.of_peer = cap_entry.peers->insert(cap_entry.peers->end(), &connection);

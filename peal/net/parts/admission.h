@@ -58,11 +58,11 @@ class ConnectionCaps {
   // About a connection that is not open yet. kWait: it gets its seat when the one it waits for is released.
   Answer admit(Connection& newcomer);
   // The place it waited for is free.
-  static void inherited(Connection& successor);
+  static void predecessor_released(Connection& successor);
   // From now on its place may be given away: it is open, or shakes hands. Again, it is the most recent one.
-  void seated(Connection& connection);
+  void list_as_evictable(Connection& connection);
   // It is the most recent one now.
-  void touched(CapEntry& cap_entry) {
+  void mark_most_recent(CapEntry& cap_entry) {
     if (cap_entry.peers == nullptr) return;
     by_recency_.splice(by_recency_.end(), by_recency_, cap_entry.of_all);
     cap_entry.peers->splice(cap_entry.peers->end(), *cap_entry.peers, cap_entry.of_peer);

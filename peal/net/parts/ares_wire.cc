@@ -140,11 +140,11 @@ Result<void> AresWire::open_like(const AresWire& other, int flags) {
 
 void AresWire::process(int readable_fd, int writable_fd) {
   ares_process_fd(channel_, readable_fd, writable_fd);
-  follow_timeouts();
+  rearm_timer();
   on_progress_();
 }
 
-void AresWire::follow_timeouts() {
+void AresWire::rearm_timer() {
   if (timer_) loop_.cancel(std::exchange(timer_, {}));
   timeval left{};
   if (ares_timeout(channel_, nullptr, &left) == nullptr) return;

@@ -33,10 +33,10 @@ class AresWire {
   Result<void> open(ares_options wanted, int mask);
   // The same, with the options and servers of `other` and the flags ARES_FLAG_*.
   Result<void> open_like(const AresWire& other, int flags);
-  // Questions are asked by c-ares' functions; then follow_timeouts() is called.
+  // Questions are asked by c-ares' functions; then rearm_timer() is called.
   ares_channeldata* channel() const { return channel_; }
   // Sets the timer for what c-ares waits for next.
-  void follow_timeouts();
+  void rearm_timer();
 
  private:
   // The fd is ours until c-ares closes it, whatever becomes of the watch.

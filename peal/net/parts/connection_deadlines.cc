@@ -42,7 +42,7 @@ void Connection::begin_watching() {
                 options.idle_timeout > Duration::zero() || options.min_read_bytes > 0 || own.cap_entry != nullptr);
   record(FlightKind::kOpened);
   if (options.idle_timeout > Duration::zero()) watch_until(own.active + options.idle_timeout);
-  if (own.cap_entry) set_->caps()->seated(*this);
+  if (own.cap_entry) set_->caps()->list_as_evictable(*this);
 }
 
 // As soon as there is one: later it may have reset.
@@ -61,7 +61,7 @@ Result<SocketAddress> Connection::peer_address() const {
 
 void Connection::note_activity() {
   tracked_->active = loop().now();
-  if (tracked_->cap_entry) set_->caps()->touched(*tracked_->cap_entry);
+  if (tracked_->cap_entry) set_->caps()->mark_most_recent(*tracked_->cap_entry);
 }
 
 void Connection::note_received(size_t bytes) {
@@ -96,15 +96,15 @@ void Connection::expect_input(bool on) {
   if (on) {
     const bool was_stopped = stopped_by(kOutputFull);
     stop_reading(kOutputFull, false);
-    if (was_stopped) follow_flow();
+    if (was_stopped) start_or_stop_reading();
     watch_input();
   } else {
-    settle_input();
+    note_input_shown();
   }
 }
 
 // What arrived was shown to the user.
-void Connection::settle_input() {
+void Connection::note_input_shown() {
   if (!is_open() || has_part()) return;
   if (has(kDrains) && !is_working()) return close();
   if (tracked_ && !expects_input_) tracked_->read.since = kNever;

@@ -66,7 +66,7 @@ void ConnectionSet::adopt(LooseStream stream) {
 void ConnectionSet::take_seat(Connection& connection) {
   connection.awaits_seat_ = false;
   if (connection.life() != ConnectionLife::kHandshaking) return connection.open();
-  if (caps_) caps_->seated(connection);
+  if (caps_) caps_->list_as_evictable(connection);
 }
 
 Connection& ConnectionSet::connect(const SocketAddress& address, const ConnectOptions& options) {
@@ -91,7 +91,7 @@ void ConnectionSet::retire() {
   for (uint32_t slot = 0; slot < table_.capacity(); ++slot) {
     if (table_[slot].generation != 0) table_[slot].end(CloseReason::kLocal);
   }
-  if (table_.size() == 0) let_go();
+  if (table_.size() == 0) drop_callbacks();
 }
 
 // The other end of its pipe has begun to end; `hard`: by an error or a reset.
@@ -102,7 +102,7 @@ void ConnectionSet::end_piped(Connection& rest, bool hard) {
 
 // Retired, without a connection: what may refer to this, and what belongs to the loop's thread, which the last handle
 // need not.
-void ConnectionSet::let_go() {
+void ConnectionSet::drop_callbacks() {
   callbacks_.reset();
   layer_port_.reset();
 }
@@ -134,7 +134,7 @@ void ConnectionSet::release(Connection& connection) {
   if (table_.size() == 0) {
     MemoryRelief::of_this_thread().leave(*this);
     self_.reset();
-    if (retired_) let_go();
+    if (retired_) drop_callbacks();
   }
   if (cap_entry) {
     caps_->released(*cap_entry);
@@ -153,7 +153,7 @@ void ConnectionSet::release(Connection& connection) {
 void ConnectionSet::open_successor(const CapEntry& cap_entry) {
   Connection* next = table_.find(cap_entry.successor_slot, cap_entry.successor_generation);
   if (next == nullptr) return;
-  ConnectionCaps::inherited(*next);
+  ConnectionCaps::predecessor_released(*next);
   if (retired_ || !mailbox_->open()) return;
   if (next->is_beginning()) take_seat(*next);
 }
@@ -198,7 +198,7 @@ void ConnectionSet::drain_one(Connection& connection) {
   if (connection.is_piped()) return;
   // A request that is half here is still answered.
   connection.set_slow_path(Connection::kDrains, true);
-  connection.settle_input();
+  connection.note_input_shown();
 }
 
 void ConnectionSet::force() {

@@ -92,10 +92,10 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   }
   static bool peer_ended(const Connection& connection) { return connection.peer_ended_; }
   // Whether it may read, for the other end; whether it may be sent what the other reads.
-  static bool gives(const Connection& connection) {
+  static bool can_be_read(const Connection& connection) {
     return connection.is_open() && connection.read_stops_ == 0 && !connection.peer_ended_;
   }
-  static bool takes(const Connection& connection) {
+  static bool can_be_sent_to(const Connection& connection) {
     return connection.is_open() && !connection.stopped_by(Connection::kOverBudget) &&
            !connection.has(Connection::kAboveHighWater);
   }
@@ -171,7 +171,7 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   static ConnectionOptions in_range(ConnectionOptions options);
   Connection& make();
   void count_end(const Connection& connection);
-  void let_go();
+  void drop_callbacks();
   void open_successor(const CapEntry& cap_entry);
   void take_seat(Connection& connection);
   void apply_forced_end(uint32_t slot, uint32_t generation, ForcedEnd end_how);

@@ -29,7 +29,7 @@ void Connection::enter(State next) {
 }
 
 // How often an ending connection looks whether the peer has everything.
-static Duration look_interval(const ConnectionOptions& options) {
+static Duration acknowledgement_check_interval(const ConnectionOptions& options) {
   return std::max<Duration>(options.linger_timeout / 4, std::chrono::milliseconds(1));
 }
 
@@ -40,8 +40,9 @@ Duration Connection::time_in(State state) const {
     case State::kHandshaking: return options.handshake_timeout;
     case State::kShowing: return Duration::zero();
     case State::kOrphaned: return options.linger_timeout;
-    case State::kEnding: return look_interval(options);
-    case State::kLingering: return std::max(options.linger_timeout - look_interval(options), Duration::zero());
+    case State::kEnding: return acknowledgement_check_interval(options);
+    case State::kLingering:
+      return std::max(options.linger_timeout - acknowledgement_check_interval(options), Duration::zero());
     default: return Duration(-1);
   }
 }
@@ -52,7 +53,7 @@ void Connection::time_up() {
     case State::kHandshaking: return on_connected(errno_code(ETIMEDOUT));
     case State::kShowing: return show_kept();
     case State::kOrphaned: return on_receive_end(error());
-    case State::kEnding: return look_whether_acknowledged();
+    case State::kEnding: return linger_if_acknowledged();
     case State::kLingering: return end(CloseReason::kLingerTimeout);
     default: PEAL_ASSERT(false, "connection {} has a timer while {}", slot, to_string(fast_path_.state));
   }
@@ -89,9 +90,9 @@ void Connection::open() {
   if (set_->watches()) begin_watching();
   if (expects_input_) watch_input();
   if (has(kAboveHighWater) || drain_wanted_) port_->report_sent(stream_);
-  follow_flow();
-  auto& told = anew ? set_->callbacks().on_secured : set_->callbacks().on_open;
-  if (!set_->call(told, *this)) end(CloseReason::kCallbackThrew);
+  start_or_stop_reading();
+  auto& callback = anew ? set_->callbacks().on_secured : set_->callbacks().on_open;
+  if (!set_->call(callback, *this)) end(CloseReason::kCallbackThrew);
   if ((set_->asks_to_end() || has(kDrains)) && fast_path_.state != State::kHandshaking) set_->drain_one(*this);
 }
 
@@ -129,7 +130,7 @@ void Connection::pause() {
   stop_reading(kByUser, true);
   record(FlightKind::kPaused);
   if (!is_piped()) enter(State::kPaused);
-  follow_flow();
+  start_or_stop_reading();
 }
 
 // What is kept is shown from the loop, not from here: the caller may be inside on_message.
@@ -141,7 +142,7 @@ void Connection::resume_as(State next) {
   stop_reading(kByUser, false);
   record(FlightKind::kResumed);
   if (!is_piped()) enter(next);
-  follow_flow();
+  start_or_stop_reading();
 }
 
 void Connection::enter_pipe(detail::PipePair& pair) {
@@ -179,7 +180,7 @@ void Connection::on_send_failed(std::error_code error) {
   stop_reading(kOutputFull, false);
   const bool awaited = has(kAboveHighWater) || drain_wanted_;
   set_slow_path(kAboveHighWater, true);  // so that send() answers false
-  follow_flow();
+  start_or_stop_reading();
   if (awaited && !set_->call(set_->callbacks().on_writable, *this)) end(CloseReason::kCallbackThrew);
 }
 
@@ -244,10 +245,10 @@ void Connection::end_gracefully(CloseReason reason) {
   // Otherwise the fd is closed as soon as all is sent; but a layer's end mark is to find room as what it follows does.
   if (!expects_no_input() || !port_->adopts_open()) port_->shutdown_send(stream_);
   port_->report_sent(stream_);
-  follow_flow();
+  start_or_stop_reading();
 }
 
-void Connection::look_whether_acknowledged() {
+void Connection::linger_if_acknowledged() {
   if (owed_bytes() == 0) return enter(State::kLingering);
   watch_output();
   timer_ = loop().after(time_in(State::kEnding), [this] { time_up(); });
@@ -274,7 +275,7 @@ void Connection::on_closed() {
   record(FlightKind::kClosed);
   detail::PipePair* joined = pipe_pair();
   set_->release(*this);
-  if (joined != nullptr) joined->gone(*this);
+  if (joined != nullptr) joined->side_released(*this);
 }
 
 }  // namespace peal

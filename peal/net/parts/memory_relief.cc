@@ -8,7 +8,7 @@
 
 namespace peal::detail {
 
-static constexpr Duration kLookAgainAfter = std::chrono::milliseconds(20);
+static constexpr Duration kReliefInterval = std::chrono::milliseconds(20);
 static constexpr Duration kReliefTimeout = std::chrono::seconds(5);
 
 MemoryRelief& MemoryRelief::of_this_thread() {
@@ -29,10 +29,10 @@ void MemoryRelief::leave(ConnectionSet& set) {
 void MemoryRelief::on_memory_short() {
   const Mailbox::AllOfThread all;
   grown_ = true;
-  if (pending_.expired()) look_after(Duration::zero());
+  if (pending_.expired()) schedule_relief(Duration::zero());
 }
 
-void MemoryRelief::look_after(Duration delay) {
+void MemoryRelief::schedule_relief(Duration delay) {
   if (sets_.empty()) return;
   auto pending = std::make_shared<char>();
   pending_ = pending;
@@ -59,7 +59,7 @@ void MemoryRelief::relieve() {
     if (held > marks.soft_bytes) pause(found);
   }
   grown_ = false;
-  look_after(kLookAgainAfter);
+  schedule_relief(kReliefInterval);
 }
 
 std::vector<MemoryRelief::Holder> MemoryRelief::holders() const {

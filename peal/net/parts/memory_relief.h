@@ -38,7 +38,7 @@ class MemoryRelief final : private MemoryListener {
   };
 
   void on_memory_short() override;
-  void look_after(Duration delay);
+  void schedule_relief(Duration delay);
   void relieve();
   std::vector<Holder> holders() const;
   void end_largest(std::vector<Holder>& holders, uint64_t bytes);

@@ -31,18 +31,19 @@ void PipePair::start() {
   for (Side& side : sides_) {
     if (ConnectionSet::peer_ended(*side.connection)) peer_ended(*side.connection);
   }
-  follow();
+  start_or_stop_reading();
 }
 
-void PipePair::follow() {
-  follow(sides_[0], sides_[1]);
-  follow(sides_[1], sides_[0]);
+void PipePair::start_or_stop_reading() {
+  start_or_stop_reading(sides_[0], sides_[1]);
+  start_or_stop_reading(sides_[1], sides_[0]);
 }
 
-void PipePair::follow(Side& from, const Side& to) {
+void PipePair::start_or_stop_reading(Side& from, const Side& to) {
   if (from.connection == nullptr || !from.connection->is_open()) return;
   Connection& reader = *from.connection;
-  if (to.connection == nullptr || !ConnectionSet::gives(reader) || !ConnectionSet::takes(*to.connection)) {
+  if (to.connection == nullptr || !ConnectionSet::can_be_read(reader) ||
+      !ConnectionSet::can_be_sent_to(*to.connection)) {
     from.forwarding = false;
     return ConnectionSet::receive(reader, false);
   }
@@ -67,7 +68,7 @@ void PipePair::received(Connection& from, Buffer& bytes) {
 }
 
 void PipePair::drained(Connection& to, size_t left_bytes) {
-  if (ConnectionSet::drained(to, left_bytes)) follow();
+  if (ConnectionSet::drained(to, left_bytes)) start_or_stop_reading();
 }
 
 void PipePair::peer_ended(Connection& from) {
@@ -104,7 +105,7 @@ uint64_t PipePair::moved_bytes() {
   return sides_[0].received_bytes + sides_[1].received_bytes;
 }
 
-void PipePair::gone(Connection& side) {
+void PipePair::side_released(Connection& side) {
   Side& one = sides_[index_of(side)];
   one.connection = nullptr;
   one.forwarding = false;

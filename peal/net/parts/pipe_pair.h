@@ -23,7 +23,7 @@ class PipePair {
   void drained(Connection& to, size_t left_bytes);
   void peer_ended(Connection& from);
   // Both directions are read, or not, as they should be now.
-  void follow();
+  void start_or_stop_reading();
   // One begins to end; `hard`: by an error or a reset.
   void ended(Connection& side, bool hard);
   // In both directions, as of now.
@@ -31,7 +31,7 @@ class PipePair {
   // Takes what was spliced into the counters of both; while their streams still live.
   void count_spliced();
   // It was released. The second time deletes this.
-  void gone(Connection& side);
+  void side_released(Connection& side);
 
  private:
   struct Side {
@@ -44,7 +44,7 @@ class PipePair {
 
   PipePair(Connection& a, Connection& b, bool splice, Callback<void(PipeReport)> on_done);
   void start();
-  void follow(Side& from, const Side& to);
+  void start_or_stop_reading(Side& from, const Side& to);
   size_t index_of(const Connection& side) const { return sides_[0].connection == &side ? 0 : 1; }
   Side& other(const Connection& side) { return sides_[1 - index_of(side)]; }
 

@@ -244,7 +244,7 @@ void ResolverChannel::ask_waiting() {
     waiting_.erase(waiting_.begin());
     ask_fresh(question);
   }
-  udp_.follow_timeouts();
+  udp_.rearm_timer();
   ask_waiting_over_tcp();
 }
 
@@ -308,7 +308,7 @@ void ResolverChannel::ask_over_tcp(Half& half) {
   const Result<void> opened = half.wire->open_like(udp_, ARES_FLAG_USEVC);
   if (!opened) return answered_over_tcp(&half, ARES_ENOMEM, 0, nullptr, 0);
   ares_query(half.wire->channel(), half.name.c_str(), ns_c_in, half.type, &answered_over_tcp, &half);
-  half.wire->follow_timeouts();
+  half.wire->rearm_timer();
 }
 
 void ResolverChannel::answered(void* of, int status, int, unsigned char* message, int size) {
@@ -366,7 +366,7 @@ void ResolverChannel::cancel_all() {
   waiting_.clear();
   take_back(nullptr);
   ares_cancel(udp_.channel());
-  udp_.follow_timeouts();
+  udp_.rearm_timer();
 }
 
 void ResolverChannel::take_back(const Question* question) {
