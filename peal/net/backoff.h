@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Backoff: how long to wait before trying again: doubling from `first` to `longest`, each delay drawn from its upper
-// half, so that clients who lost one server together do not come back together.
+// Backoff: how long to wait before the next attempt. The delay doubles from `first` to `longest`. Each delay is drawn
+// at random from its upper half, so that clients that lost the same server do not return at the same moment.
 //
-// That a connection came about does not start the delays anew, only that it lasted: for as long as the longest delay.
-// Otherwise a server that accepts and drops would be tried at the first delay for ever; so, in the long run, no client
-// comes more often than about once in the longest delay, whatever the server does.
+// A successful connect does not start the delays anew; only a connection that lasted for `longest` does. Otherwise a
+// server that accepts and drops would be tried at the first delay for ever. So in the long run no client connects more
+// often than about once in `longest`, whatever the server does.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,14 @@ namespace peal::detail {
 
 class Backoff {
  public:
-  // 0 < first <= longest.
+  // Requires 0 < first <= longest.
   Backoff(Duration first, Duration longest, uint64_t seed)
       : first_(first), longest_(longest), step_(first), random_(mixed(seed)) {
     PEAL_ASSERT(first > Duration::zero() && first <= longest, "back-off from {} ns to {} ns", first.count(),
                 longest.count());
   }
 
+  // Returns the next delay, and doubles the one after it.
   Duration next() {
     std::uniform_int_distribution<Duration::rep> draw(step_.count() / 2, step_.count());
     Duration delay(draw(random_));
@@ -32,13 +33,14 @@ class Backoff {
   }
   void reset() { step_ = first_; }
   void seed(uint64_t seed) { random_.seed(mixed(seed)); }
-  // A connection is lost that had been open for so long.
+  // Must be called when a connection is lost that had been open for `open`.
   void lost_after(Duration open) {
     if (open >= longest_) reset();
   }
 
  private:
-  // SplitMix64's finisher: minstd_rand would make neighbouring seeds' first draws neighbours.
+  // Spreads the seed with SplitMix64's finisher. Otherwise minstd_rand would draw similar first numbers for similar
+  // seeds.
   static uint32_t mixed(uint64_t seed) {
     seed += 0x9e3779b97f4a7c15;
     seed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Client: one connection to one address: connecting with a deadline, trying again with jittered back-off, and, if
-// asked, connecting anew when the connection is lost.
+// Client: keeps one connection to one address. A Client connects within a deadline, retries with jittered back-off and,
+// if asked, reconnects when the connection is lost.
 //
-// Every call from any thread; the callbacks run on the loop. A Client may be destroyed before or after its loop, while
-// connecting, and from inside its own callbacks; after that no callback of it begins. Destroying it while the loop runs
-// on another thread waits for that loop's current turn.
+// All functions may be called on any thread; the callbacks are called on the loop. A Client may be destroyed before or
+// after its loop, while connecting, and from inside its own callbacks. After that none of its callbacks begins.
+// Destroying it on another thread while the loop runs waits for the loop's current turn.
 #pragma once
 
 #include <cstdint>
@@ -27,56 +27,66 @@ namespace detail {
 class Connector;
 }
 
-// The delays carry jitter (each is drawn from its upper half) and begin anew only after a connection that was open for
-// `longest_delay`: a server that accepts and drops is tried ever more slowly, too.
+// How often and how fast a Client retries. The bound of the delay doubles with each attempt; the delay is drawn at
+// random between half of the bound and all of it. The bound starts anew only after a connection that was open for
+// `longest_delay`. So a server that accepts and drops is tried ever more slowly, too.
 struct RetryOptions {
-  unsigned attempts = 1;                                  // that fail in a row; 0: without end
-  Duration first_delay = std::chrono::milliseconds(100);  // before the second attempt; doubles from there
+  unsigned attempts = 1;                                  // stop after so many failures in a row; 0: never stop
+  Duration first_delay = std::chrono::milliseconds(100);  // before the second attempt
   Duration longest_delay = std::chrono::seconds(30);
-  bool reconnect = false;  // also after a connection that was open is lost
-  uint64_t seed = 0;       // of the jitter, for runs that are to be repeated; 0: Engine::random_seed
+  bool reconnect = false;  // also when a connection that was open is lost
+  uint64_t seed = 0;       // seed of the jitter, for repeatable runs; 0: Engine::random_seed()
 };
 
-// Between the addresses of one name: RFC 8305, Happy Eyeballs. The first to connect wins, the others are closed.
+// How the addresses of one name are tried: RFC 8305, Happy Eyeballs. The first connection that opens wins; the others
+// are closed.
 struct RaceOptions {
-  Duration attempt_delay = std::chrono::milliseconds(250);  // then the next address is tried as well (RFC 8305 8)
-  unsigned most_at_once = 4;                                // 1: the next one only when one has failed
+  Duration attempt_delay = std::chrono::milliseconds(250);  // after that, try the next address too (RFC 8305 8)
+  unsigned most_at_once = 4;                                // 1: try the next address only after one has failed
 };
 
 struct ClientOptions {
-  // Of one attempt: the name's lookup and the race between its addresses. The attempt then fails: with
-  // Trouble::kNoAnswer where the lookup has brought no address, with ETIMEDOUT while connections are under way, or with
-  // the error of the last connection that failed.
+  // Limits one attempt: the lookup of the name and the race between its addresses. An attempt that runs out of time
+  // fails with
+  // - Trouble::kNoAnswer if the lookup has brought no address,
+  // - ETIMEDOUT if a connection is still being tried,
+  // - the error of the last connection that failed otherwise.
   Duration connect_timeout = std::chrono::seconds(10);
+
   RetryOptions retry = {};
   RaceOptions race = {};
-  Resolver* resolver = nullptr;  // of the same loop; must outlive the client. Null: the loop's own
-  ConnectOptions connect = {};   // an empty host becomes the name connected to
+  // Looks up names. Must belong to the same loop and outlive the client. Null means the resolver that the loop's
+  // clients share.
+  Resolver* resolver = nullptr;
+  // Options of the socket. If connect.host is empty, it becomes the name that connect() is given.
+  ConnectOptions connect = {};
   ConnectionOptions connection = {};
 };
 
 class Client {
  public:
-  // Told of each attempt that failed, and when the next one comes; kNoRetry after the last.
+  // Called after each attempt that failed. `next_attempt_in` is kNoRetry after the last attempt.
   using ConnectFailed = Callback<void(std::error_code error, Duration next_attempt_in)>;
   static constexpr Duration kNoRetry = Duration::max();
 
+  // `on_failed` may be unset; it is called on the loop.
   Client(Loop& loop, ConnectionCallbacks callbacks, const ClientOptions& options = {}, ConnectFailed on_failed = {});
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Starts connecting; the loop need not run yet. The text is an address as SocketAddress::parse() reads it, or
-  // "name:port"; a name is looked up anew for every attempt. What parse() says of any other text, EALREADY when
-  // this client was started before and has not been stopped. "unix:" in front makes it a unix socket: a text that a
-  // peer had a part in is a HostPort, see below.
+  // Starts connecting. May be called before the loop runs. `address` is what SocketAddress::parse() reads, or
+  // "name:port"; the name is looked up anew for every attempt. For any other text, returns parse()'s error. Returns
+  // EALREADY if the client was started and has not been stopped, Trouble::kLoopStopped if the loop has ended.
+  //
+  // "unix:" in front of `address` means a unix socket. So use a HostPort for text that a peer had a part in.
   Result<void> connect(std::string_view address);
   Result<void> connect(const SocketAddress& address);
-  // Where the host comes from a peer or a URL: it is never a unix socket.
+  // Connects to a host that came from a peer or a URL: a HostPort never means a unix socket.
   Result<void> connect(const HostPort& place);
-  // Gives up connecting and reconnecting; an open connection ends gracefully.
+  // Gives up connecting and reconnecting. An open connection is closed gracefully.
   void stop();
-  // Waits for the loop.
+  // Returns the counters. Waits for the loop's current turn if the loop runs on another thread.
   NetStats stats() const;
 
  private:

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connection: one stream with its callbacks, limits and end. A user keeps a ConnectionHandle of it.
+// Connection: one stream with its callbacks, its limits and its end. The user's code keeps a ConnectionHandle of it.
 //
-// A Connection belongs to its loop, is made by a Server or a Client, and dies after on_close. A Connection& is good
-// inside the callback it was given to; whoever wants more keeps handle(), good at any time on any thread.
+// A Server or a Client makes a Connection. It belongs to one loop and is destroyed after on_close. A Connection& is
+// valid only inside the callback it was passed to. Code that needs the connection later, or on another thread, keeps
+// handle().
 //
-// How a connection ends. close() sends what is queued, then FIN, and waits for the peer's FIN, so that the last answer
-// is never cut off by a reset: while the peer has not acknowledged everything min_write_bytes bounds the wait, then
-// linger_timeout. What still comes in meanwhile is dropped. abort() resets at once. When the peer sends FIN first, what
-// is queued still goes out before the end: half-close is honoured both ways. Whatever ends it, on_close comes exactly
-// once for each on_open, last, and tells why.
+// How a connection ends:
+// - close() sends the queued output, then FIN, and waits for the peer's FIN, so that no reset cuts off the last answer.
+//   Until the peer has acknowledged everything, min_write_bytes bounds the wait; after that, linger_timeout does. Input
+//   that still arrives is dropped.
+// - abort() resets the connection at once.
+// - If the peer sends FIN first, queued output is still sent before the connection ends: half-close works both ways.
+// - However the connection ends, on_close is the last callback, exactly once for each on_open, with the reason.
 //
-// Its states and their timers are in connection_life.h; parts/connection_states.cc is where it goes from one to the
-// next.
+// connection_life.h lists the states and their timers. parts/connection_states.cc has every function that changes them.
 #pragma once
 
 #include <algorithm>
@@ -52,119 +54,137 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Queues output, which leaves in one piece when the callback returns. True while below the high-water mark; after
-  // false, on_writable tells when to go on, or on_close that there is nobody left to send to. On a connection that is
-  // ending it is dropped, and the answer false.
-  bool send(std::string_view bytes);  // copied
-  bool send(Buffer&& bytes) {         // moved
+  // Queues output: the string_view is copied, the Buffer moved, the SharedBytes shared. Everything that one callback
+  // queues is sent together when it returns. Returns true while the queue is below the high-water mark. After false,
+  // wait for on_writable before sending more; on_close means that nobody will receive it. If can_send() is false, drops
+  // the bytes and returns false.
+  bool send(std::string_view bytes);
+  bool send(Buffer&& bytes) {
     if (!plain()) [[unlikely]]
       return send_when_not_plain(std::move(bytes));
     return count_and_queue(bytes.size(), std::move(bytes));
   }
-  bool send(const SharedBytes& bytes);  // referred to
-  // Part of a file, in order with the rest. Its bytes hold no memory: they count in queued_bytes() but towards no mark
-  // or limit; the range itself counts there, with 60 bytes. A file shorter than the range ends the connection (EIO).
+  bool send(const SharedBytes& bytes);
+  // Queues a part of a file, in order with other output. The file's bytes count in queued_bytes(), but not towards the
+  // high-water mark or output_limit_bytes; only about 60 bytes for the range do. If the file turns out shorter than the
+  // range, the connection ends with EIO.
   void send_file(FileRange range);
-  // Ends sending alone: FIN follows what is queued, later sends answer false. With the peer's FIN it ends by itself.
+  // Ends only the sending direction: FIN follows the queued output, and later sends return false. The connection ends
+  // by itself when the peer's FIN has arrived too.
   void shutdown_send();
 
-  // Ends gracefully; see above. Later calls do nothing.
+  // Ends the connection gracefully, as the top of this file describes. Later calls do nothing.
   void close();
-  // The same without waiting for the peer's FIN: it is over when the kernel has what is queued. For a peer that has
-  // said that it sends no more; if it does, the kernel answers with RST, and what it had not yet read is lost to it.
+  // Ends the connection gracefully, but does not wait for the peer's FIN: it ends when the kernel has taken the queue.
+  // Call this only if the peer has announced that it sends nothing more. If the peer sends anyway, the kernel answers
+  // with RST, and the peer loses what it had not yet read.
   void close_when_sent() {
     ignores_peer_end_ = ignores_peer_end_ || is_open();
     close();
   }
-  // Ends gracefully, as close() does, because the peer sent what this side cannot read: mark_refused(), then the end. A
-  // Client connects anew if ClientOptions::retry says so.
+  // Ends the connection gracefully because the peer sent something that this side cannot read: mark_refused(), then the
+  // end. Unlike after close(), a Client reconnects if RetryOptions::reconnect is set.
   void refuse(Trouble why);
-  // The connection stays open, so that the peer can be told what was wrong. However it ends then, its CloseReason is
-  // kTruncated if `why` is Trouble::kTruncated, otherwise kBadMessage, and error() answers `why`. Counts in
-  // NetStats::bad_messages. Does nothing if the connection was refused before, or is ending.
+  // Fixes the reason for the end, but leaves the connection open, so that an error answer can still be sent. However
+  // the connection ends later, error() is `why` and the CloseReason is kBadMessage, or kTruncated for
+  // Trouble::kTruncated. Counts in NetStats::bad_messages. Does nothing if the connection was refused before or is
+  // already ending.
   void mark_refused(Trouble why);
-  // Ends with RST, dropping what is queued.
+  // Ends the connection at once with RST. Queued output is dropped.
   void abort();
-  // Has on_writable called once more, when the kernel has all that was sent (unless the connection ends first).
+  // Requests one extra call of on_writable, made when the kernel has taken all output, unless the connection ends
+  // first.
   void report_drained();
-  // Puts the layer of ConnectionOptions::layer_later between the connection and its peer: what was sent before leaves
-  // in the clear, and whatever comes from now on is the layer's, what on_message leaves unconsumed included, after
-  // `unread`, which somebody has taken from there and not read. So nothing that came in the clear is shown as if it had
-  // come over the layer, if who takes one line after another stops at this. `host`: whom the layer is to reach; empty:
-  // the name that a client connected to.
-  // Then comes on_secured, or on_close when it fails or takes longer than handshake_timeout. Until then the connection
-  // is not open: what is sent is dropped, by handles too, and a BoundedSender ends with it; close() ends it at once; a
-  // pause() is over, and pause() and shutdown_send() do nothing.
-  // False, and nothing has happened: it cannot send any more, or its layer is there or on its way. It asserts where
-  // there is none, and on a pipe.
+  // Puts the layer of ConnectionOptions::layer between the connection and its peer (needs layer_later). Output queued
+  // before is still sent in the clear. The layer reads all input from now on: first `unread`, which the caller has
+  // taken from on_message's input but not interpreted, then what on_message leaves unconsumed. Stop reading at the
+  // message that starts the layer, or clear text is taken for text that came over the layer. `host` is the name that
+  // the layer is to reach; if empty, the name the client connected to.
+  //
+  // The handshake ends with on_secured, or with on_close if it fails or takes longer than handshake_timeout. Until then
+  // the connection is not open: output is dropped (a BoundedSender ends), pause() and shutdown_send() do nothing, an
+  // earlier pause() is undone, and close() ends the connection at once.
+  //
+  // Returns false, and changes nothing, if can_send() is false or the layer was already started. Asserts that
+  // layer_later is set and that the connection is not piped.
   bool start_layer(std::string_view host = {}, Buffer&& unread = {});
-  // Stops and resumes receiving; what was left unconsumed is shown again after resume(), from the loop. Paused, a
-  // connection ends when its output has failed or the peer resets; with something left to show, linger_timeout later.
+  // Stop and resume receiving. After resume(), the loop's next turn shows input that on_message had left unconsumed. If
+  // sending fails or the peer resets while the connection is paused, the connection ends: at once, or linger_timeout
+  // later if unconsumed input is left.
   void pause();
   void resume();
-  // min_write_bytes holds until the queue is empty, below the high-water mark and for files too.
+  // Enforces min_write_bytes from now until the queue is empty, even below the high-water mark and for files.
   void expect_output() { watch_output(); }
-  // Until this is switched off it is not evicted as idle: work for it is under way that the connection cannot see.
+  // Sets whether work is in progress that the connection cannot see. While true, it is not evicted as idle
+  // (ServerOptions::max_connections).
   void set_busy(bool on) { busy_ = on; }
-  // For a protocol that reads when it wants to (ConnectionCallbacks::awaits_input), outside of on_message: what
-  // on_message has left. The protocol may consume from its front.
+  // Returns the input that on_message has left unconsumed, for a protocol that reads outside of on_message
+  // (ConnectionCallbacks::awaits_input). The protocol may consume from its front.
   Buffer& kept_input() { return input_; }
-  // To be called then, when a reader begins to wait for more than kept_input() has: receiving resumes, min_read_bytes
-  // counts from now if part of a message is kept, and a connection that drains is closed if nothing is.
+  // Must be called by a protocol that reads outside of on_message, when it begins to wait for more than kept_input()
+  // holds. Receiving resumes. If part of a message is kept, the read window (min_read_bytes) starts now; if none is, a
+  // draining connection closes.
   void await_input() {
     if (await_input_matters()) [[unlikely]]
       await_input_when_not_plain();
   }
-  // Whether await_input() would do anything now.
+  // Returns whether await_input() would do anything now.
   bool await_input_matters() const { return !plain(); }
-  // What the protocol keeps of this connection's input outside of it; replaces the last figure. It counts in
-  // memory_bytes(), and prevents eviction as idle while it is not 0.
+  // Sets how many bytes of this connection's input the protocol holds elsewhere; replaces the last figure. They count
+  // as the connection's memory for the memory budget. While they are not 0, the connection is not evicted as idle.
   void count_gathered(size_t held_bytes);
-  // The peer is to send something: until this is switched off, min_read_bytes holds even with no input unconsumed, and
-  // full output does not pause receiving.
+  // Sets whether the peer must send something now. While true, min_read_bytes is enforced even if no input is
+  // unconsumed, and full output does not pause receiving.
   void expect_input(bool on);
 
   ConnectionHandle handle();
   Loop& loop() const;
   ConnectionLife life() const { return fast_path_.state; }
   bool is_open() const { return peal::is_open(fast_path_.state); }
-  // False from shutdown_send() or close() on, and when sending has failed though what the peer had sent is still read:
-  // then on_writable comes once to whoever waited for it, and the end follows.
+  // Returns false after shutdown_send() or close(), and after sending has failed. After a failure, input that had
+  // arrived is still read, then the connection ends. If a send() had returned false, on_writable is called once before.
   bool can_send() const { return is_open() && !has(kSendEnded) && fast_path_.state != State::kReadingOut; }
+
   size_t queued_bytes() const;
-  // Those, and what the peer has not acknowledged. Costs a system call.
+  // Returns queued_bytes() plus what the kernel holds and the peer has not acknowledged (SIOCOUTQ). One system call.
   uint64_t undelivered_bytes() const;
+
   uint64_t received_bytes() const { return received_bytes_; }
-  // Those, what a layer has received and cannot show yet, and what its records add. Not in on_close.
+  // Returns received_bytes() plus what a layer has received and not delivered, plus its record overhead. Not in
+  // on_close.
   uint64_t arrived_bytes() const;
-  // Accepted for sending.
+  // Returns how many bytes send() and send_file() have accepted, whether or not they have left.
   uint64_t sent_bytes() const { return sent_bytes_; }
+
   Result<SocketAddress> local_address() const;
-  // Not after a reset nor in on_close (ENOTCONN, EBADF), unless remember_peer or the flight recorder is on.
+  // Returns the peer's address. After a reset and in on_close it fails (ENOTCONN, EBADF), unless remember_peer is set
+  // or the loop has a flight recorder.
   Result<SocketAddress> peer_address() const;
+  // Sets an option of the socket; fails with the errno of setsockopt(2).
   Result<void> set_option(SocketOption option, int value);
-  // What the socket or the layer failed with, for on_close: an errno, a Trouble, or StreamPort::errors() has it. After
-  // mark_refused(): its Trouble.
+  // Returns why the connection failed, for on_close: an errno, a Trouble, or an error of StreamPort::errors(). After
+  // mark_refused(), returns its Trouble.
   std::error_code error() const;
-  // What its layer has agreed on with the peer; ENOTSUP without one. Not in on_close (EBADF).
+  // Returns what the layer has agreed on with the peer. ENOTSUP without a layer; EBADF in on_close.
   Result<LayerFacts> layer_facts() const { return port_->layer_facts(stream_); }
-  // For inspection; a few system calls. connection_facts.h
+  // Returns a snapshot for inspection. Costs a few system calls.
   ConnectionFacts facts() const;
 
-  // One object of the user's own, made in place and destroyed after on_close. context() asserts that it is a T.
+  // Creates the context: one object of the user's own type T, destroyed after on_close.
   template <class T, class... Args>
   T& emplace_context(Args&&... args) {
     adopt_context(std::make_unique<T>(std::forward<Args>(args)...));
     return *static_cast<T*>(context_.get());
   }
-  // The same for one made elsewhere.
+  // Takes over a context that was created elsewhere.
   template <class T>
   void adopt_context(std::unique_ptr<T> object) {
     PEAL_ASSERT(!keeps_context_, "the context of connection {} belongs to its protocol", slot);
     context_ = {object.release(), &destroy_context<T>};
   }
-  // Nobody may put another one in its place: it is a protocol's.
+  // Forbids replacing the context from now on, for a protocol that relies on it: adopt_context() then asserts.
   void keep_context() { keeps_context_ = true; }
+  // Returns the context. Asserts that its type is T.
   template <class T>
   T& context() const {
     PEAL_ASSERT(context_.get_deleter() == &destroy_context<T>,
@@ -176,24 +196,25 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   friend class detail::ConnectionSet;
   friend class SlotTable<Connection>;
   using State = ConnectionLife;
-  // Why it does not read: start_or_stop_reading().
+  // Reasons not to read from the port; start_or_stop_reading() applies them.
   enum ReadStop : uint8_t {
     kByUser = 1,      // pause(); in kPaused, kOrphaned, perhaps in kPiped
     kOutputFull = 2,  // until output has drained to half of the high-water mark: pause_for_output()
     kOverBudget = 4,  // until the process holds less memory: memory_relief.h
     kShowsFirst = 8,  // in kShowing: the peer's end must not overtake what it sent before
   };
-  // Reasons why bytes, in or out, take the longer path.
+
+  // Reasons why input and output need more than the fast path.
   enum SlowPathReason : uint8_t {
-    kKeptInput = 1,       // the callback left some
-    kAboveHighWater = 2,  // so that send() answers false
+    kKeptInput = 1,       // on_message left input unconsumed
+    kAboveHighWater = 2,  // send() returns false
     kSendEnded = 4,       // shutdown_send() was called
-    kDrains = 32,         // closes once no input is kept, and nothing is under way
-    kTracked = 64,        // its deadlines and its recency are followed
-    kRecorded = 128,      // the flight recorder wants to know
+    kDrains = 32,         // closes once no input is kept and the protocol is idle
+    kTracked = 64,        // its deadlines and its last activity are tracked
+    kRecorded = 128,      // the flight recorder records its events
     kWatched = kTracked | kRecorded,
   };
-  // Compared as one word on every receive and send: a plain open connection costs one compare.
+  // Compared as one word on every receive and send: for a plain open connection this is a single comparison.
   struct alignas(2) FastPathWord {
     State state = State::kClosed;
     uint8_t reasons = 0;
@@ -218,7 +239,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
 
   StreamPort& port() const { return *port_; }
   bool plain() const { return has_only(SlowPathReason{}); }
-  // Open, and plain but for this.
+  // True if the connection is open and `what` is its only slow-path reason.
   bool has_only(SlowPathReason what) const {
     return std::bit_cast<uint16_t>(fast_path_) ==
            std::bit_cast<uint16_t>(FastPathWord{.state = State::kOpen, .reasons = what});
@@ -227,7 +248,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   void set_slow_path(SlowPathReason what, bool on) {
     fast_path_.reasons = static_cast<uint8_t>(on ? fast_path_.reasons | what : fast_path_.reasons & ~what);
   }
-  // Counted first, or the size would have to be kept over the call.
+  // Counts first; otherwise the size would have to be saved across the call.
   bool count_and_queue(size_t size, Buffer&& bytes) {
     sent_bytes_ += size;
     return is_below_high_water(port().send(stream_, std::move(bytes)));
@@ -243,7 +264,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   [[gnu::noinline]] void await_input_when_not_plain();
   [[gnu::noinline]] bool crossed_high_water(size_t queued);
   void pause_for_output();
-  // connection_states.cc: the only places where the state changes.
+  // Functions of connection_states.cc, which alone change the state.
   void enter(State next);
   Duration time_in(State state) const;
   void time_up();
@@ -259,14 +280,14 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   [[gnu::noinline]] void keep(Buffer& bytes);
   Buffer take_kept();
   bool has_kept() const { return has(kKeptInput) && input_.holds_blocks(); }
-  // It holds a part of a message that the user has not taken, or a part of a record of its layer.
+  // True if the connection holds an incomplete message that on_message has left, or an incomplete record of its layer.
   bool has_part() const { return has_kept() || port_->waits_for_rest(stream_); }
   [[gnu::noinline]] void end_after_exception();
-  // connection_deadlines.cc: who is watched, and cut off.
+  // Functions of connection_deadlines.cc: tracking of activity and of deadlines.
   void begin_watching();
   void remember_peer();
   detail::Tracked& tracked();
-  // From kPiped on until it is released; null otherwise.
+  // Returns the pipe from kPiped until the connection is released; null otherwise.
   detail::PipePair* pipe_pair() const;
   void note_received(size_t bytes);
   void note_activity();
@@ -301,7 +322,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   void start_or_stop_reading();
   bool expects_no_input() const { return peer_ended_ || ignores_peer_end_; }
   CloseReason note_error(std::error_code error);
-  // What the user is told: reason_, unless the peer was refused.
+  // The reason that on_close is given: reason_, unless the peer was refused.
   CloseReason shown_reason() const;
   void end_gracefully(CloseReason reason);
   void linger_if_acknowledged();
@@ -309,11 +330,11 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   void pause_for_budget();
   void resume_after_budget();
   size_t memory_bytes() const;
-  // Not open yet, or not again.
+  // True if the connection is not open yet, or not open again after start_layer().
   bool is_beginning() const {
     return fast_path_.state == State::kConnecting || fast_path_.state == State::kHandshaking;
   }
-  // Open, or ends gracefully.
+  // True if the connection is open or ends gracefully.
   bool lives() const { return fast_path_.state >= State::kOpen; }
   bool can_be_piped() const { return is_open() && fast_path_.state != State::kReadingOut; }
   void enter_pipe(detail::PipePair& pair);
@@ -323,12 +344,12 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   }
   bool is_piped() const { return fast_path_.state == State::kPiped; }
   bool awaits_input() const;
-  // A protocol has taken input and does not wait for more yet.
+  // True if the protocol has taken input and does not wait for more yet.
   bool is_working() const { return received_bytes_ > 0 && !awaits_input(); }
   [[gnu::noinline]] void end(CloseReason reason, CloseHow how = CloseHow::kNormal);
 
-  // What every receive and send touches comes first and is one cache line, with the links and the table of virtual
-  // functions before it: with many connections, each line more is one more to fetch for a message.
+  // The members that every receive and send touches come first. They fill one cache line together with SlotLinks and
+  // the pointer to the virtual functions. With many connections, each further line is one more cache miss per message.
   StreamPort* port_ = nullptr;
   detail::ConnectionSet* set_ = nullptr;
   StreamId stream_;
@@ -339,21 +360,21 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   CloseReason reason_ = CloseReason::kLoopStopped;
   bool was_open_ : 1 = false;
   bool peer_ended_ : 1 = false;
-  bool ignores_peer_end_ : 1 = false;  // its end is not waited for: close_when_sent()
+  bool ignores_peer_end_ : 1 = false;  // close_when_sent(): does not wait for the peer's FIN
   bool ended_here_ : 1 = false;        // close() or abort() was called
-  bool refused_ : 1 = false;           // error_ says why: mark_refused()
+  bool refused_ : 1 = false;           // mark_refused() was called; error_ says why
   bool expects_input_ : 1 = false;
-  bool awaits_seat_ : 1 = false;  // an accepted stream that waits for another's place (admission.h)
+  bool awaits_seat_ : 1 = false;  // accepted, and waits for the place of an evicted connection (admission.h)
 
   Buffer input_;
   std::unique_ptr<void, void (*)(void*)> context_{nullptr, &no_context};
   struct DeleteTracked {
     void operator()(detail::Tracked* tracked) const;
   };
-  std::unique_ptr<detail::Tracked, DeleteTracked> tracked_;  // if somebody watches
-  TimerId timer_;                                            // the state's
+  std::unique_ptr<detail::Tracked, DeleteTracked> tracked_;  // null unless the connection needs more than a plain one
+  TimerId timer_;                                            // the timer of the current state
   uint32_t opened_at_ = 0;                                   // age_stamp()
-  uint16_t error_ = 0;                                       // note_error()
+  uint16_t error_ = 0;                                       // set by note_error()
   bool busy_ : 1 = false, keeps_context_ : 1 = false;
   bool drain_wanted_ : 1 = false;  // report_drained() was called
   uint8_t read_stops_ = 0;         // ReadStop

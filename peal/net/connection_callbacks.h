@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ConnectionCallbacks: what a Server or Client calls for its connections. CloseReason: why a connection has ended.
+// ConnectionCallbacks: the functions that a Server or Client calls for its connections. CloseReason: why a connection
+// has ended.
 #pragma once
 
 #include <concepts>
@@ -14,54 +15,60 @@ namespace peal {
 
 class Connection;
 
+// Why a connection has ended, passed to on_close. to_string() returns a phrase for logs.
 enum class CloseReason : uint8_t {
-  kLocal,          // close()
-  kAborted,        // abort()
-  kPeerClosed,     // the peer's FIN
-  kReset,          // the peer's RST: ECONNRESET, EPIPE
-  kFailed,         // any other error of the socket, or of the layer it runs over; see Connection::error()
-  kTruncated,      // the peer ended inside a message: without the end mark of the layer that the connection runs over,
-                   // or with input that on_message had left as incomplete
-  kInputLimit,     // the callback left more than input_limit_bytes unconsumed
+  kLocal,          // close() was called
+  kAborted,        // abort() was called
+  kPeerClosed,     // the peer sent FIN
+  kReset,          // the peer sent RST: ECONNRESET, EPIPE
+  kFailed,         // the socket, or the layer it runs over, failed with another error; see Connection::error()
+  kTruncated,      // the peer ended inside a message: its layer's end mark was missing, or on_message had left input
+  kInputLimit,     // on_message left more than input_limit_bytes unconsumed
   kOutputLimit,    // more than output_limit_bytes were queued
-  kLingerTimeout,  // the peer had everything, and did not end within linger_timeout
-  kPipeEnded,      // the connection it was piped to ended
-  kMemoryBudget,   // the process was above its hard mark (memory_budget.h) and this one asked for more, or held most
+  kLingerTimeout,  // the peer acknowledged everything, but did not send FIN within linger_timeout
+  kPipeEnded,      // the connection that it was piped to ended
+  kMemoryBudget,   // the process was above its hard mark (memory_budget.h), and this connection wanted more memory or
+                   // held most
   kCallbackThrew,  // an exception left a callback of this connection
   kLoopStopped,    // the loop ended
-  kIdle,           // idle_timeout
-  kReadTooSlow,    // read_window
-  kWriteTooSlow,   // write_window
-  kNeitherRead,    // write_window, while this side did not read either: both may have waited for the other to read
-  kEvicted,        // the server was full, and this one idle for longest
-  kDrainDeadline,  // Server::drain ran out of time
-  kSendRefused,    // what was sent from another thread found the loop's mailbox full (LoopOptions::post_limit)
-  kBadMessage,     // the peer sent a message that breaks its protocol: Connection::refuse(); error() says which rule
+  kIdle,           // nothing happened for idle_timeout
+  kReadTooSlow,    // the peer sent less than min_read_bytes in a read_window
+  kWriteTooSlow,   // the peer took less than min_write_bytes in a write_window
+  kNeitherRead,    // as kWriteTooSlow, while this side did not read either: each may have waited for the other to read
+  kEvicted,        // the server was full, and this connection had been idle for longest
+  kDrainDeadline,  // it was still open at the deadline of Server::drain()
+  kSendRefused,    // the loop's mailbox was full and refused a send from another thread (LoopOptions::post_limit)
+  kBadMessage,     // the peer broke its protocol: Connection::refuse() was called; error() says which rule
 };
 std::string_view to_string(CloseReason reason);
 
-// Shared by all connections of a Server or Client. Each is called on the connection's loop. None is required.
+// The callbacks that all connections of a Server or Client share. Each is called on the connection's loop. Every
+// callback may be left unset.
 template <template <class> class Slot>
 struct BasicConnectionCallbacks {
   Slot<void(Connection&)> on_open = nullptr;
-  // Bytes arrived. Consume what is complete; the rest is kept and shown again with what arrives next.
+  // Called when bytes have arrived. Consume the complete messages; the rest is kept, and shown again with the next
+  // bytes.
   Slot<void(Connection&, Buffer& input)> on_message = nullptr;
-  // Output that had crossed the high-water mark has drained to half of it, or has failed: can_send() tells.
+  // Called when output that was above the high-water mark has drained to half of it. Also called when sending has
+  // failed: then can_send() is false.
   Slot<void(Connection&)> on_writable = nullptr;
-  // The peer sent FIN and will send no more. With this set, the connection stays open for sending until close().
-  // Without it the connection ends: with kPeerClosed, or with kTruncated if on_message has left input unconsumed.
+  // Called when the peer has sent FIN and will send nothing more. If set, the connection stays open for sending until
+  // close(). If not set, the connection ends: with kTruncated if on_message has left input unconsumed, else with
+  // kPeerClosed.
   Slot<void(Connection&)> on_peer_end = nullptr;
-  // The server drains: close() when all is done. Without it a connection closes once it has no unconsumed input.
+  // Called when the server drains: call close() as soon as all work is done. If not set, the connection is closed once
+  // it has no unconsumed input.
   Slot<void(Connection&)> on_drain = nullptr;
-  // For a protocol that reads when it wants to, as a coroutine does: whether it waits for input now. Asked before the
-  // connection is closed for being idle, slow, or without work in a drain. Without it, it always waits. With it, full
-  // output does not pause receiving by default.
+  // Returns whether the protocol waits for input now. Set by a protocol that reads when it wants to, as a coroutine
+  // does. It is asked before the connection is closed as idle, as too slow, or as finished in a drain. If not set, the
+  // connection always waits for input. If set, full output does not pause receiving by default.
   Slot<bool(const Connection&)> awaits_input = nullptr;
-  // start_layer() is done: what is sent and received from now on goes over the layer.
+  // Called when the handshake of start_layer() is done: all later input and output goes over the layer.
   Slot<void(Connection&)> on_secured = nullptr;
   Slot<void(Connection&, CloseReason)> on_close = nullptr;
 
-  // Those of several loops do for one, too.
+  // Converts callbacks that several loops may share into those of one loop.
   template <class One>
     requires(std::same_as<One, BasicConnectionCallbacks<Callback>> && !std::same_as<One, BasicConnectionCallbacks>)
   operator One() && {
@@ -69,10 +76,10 @@ struct BasicConnectionCallbacks {
             std::move(on_drain), std::move(awaits_input), std::move(on_secured),  std::move(on_close)};
   }
 };
-// Of one loop: on its thread only.
+// Callbacks of one loop, called only on its thread.
 using ConnectionCallbacks = BasicConnectionCallbacks<Callback>;
-// Of several loops, which call them on several threads at once: no `mutable` lambda is taken. What changes is kept in
-// the connection's context, or guarded.
+// Callbacks of several loops, which call them on several threads at once. A `mutable` lambda does not compile here.
+// Keep state that changes in the connection's context, or guard it by a lock.
 using SharedConnectionCallbacks = BasicConnectionCallbacks<SharedCallback>;
 
 }  // namespace peal

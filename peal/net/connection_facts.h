@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can be told of one connection now, as plain values. Made by Connection::facts().
+// ConnectionFacts: what is known about one connection at one moment, as plain values. Made by Connection::facts().
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,29 @@
 namespace peal {
 
 struct ConnectionFacts {
-  // Names it among the connections of its server on its loop, for one life.
+  // Identify the connection among those of its server on its loop. The generation changes when the slot is used again.
   uint32_t slot = 0;
   uint32_t generation = 0;
-  SocketAddress local;  // not set when the socket has forgotten
+  // Addresses; unset if the socket no longer knows them.
+  SocketAddress local;
   SocketAddress peer;
-  std::string_view state;  // to_string() of its ConnectionLife
-  Duration age{};          // since it was opened, to 67 ms; in its tenth year it begins anew
+  // The name of its ConnectionLife.
+  std::string_view state;
+  // Time since it was opened, in steps of 67 ms. Wraps around to 0 in its tenth year.
+  Duration age{};
+
   uint64_t received_bytes = 0;
-  uint64_t sent_bytes = 0;            // accepted for sending
-  size_t queued_bytes = 0;            // of those, here
-  uint64_t unacknowledged_bytes = 0;  // of those, in the kernel (SIOCOUTQ)
-  size_t kept_bytes = 0;              // received, and left unconsumed by the callback
-  bool paused = false;                // by pause()
+  uint64_t sent_bytes = 0;  // accepted for sending
+  size_t queued_bytes = 0;  // the part of sent_bytes that this process still queues
+  uint64_t unacknowledged_bytes =
+      0;                  // the part of sent_bytes that the kernel holds and the peer has not acknowledged (SIOCOUTQ)
+  size_t kept_bytes = 0;  // received, and left unconsumed by on_message
+  bool paused = false;    // by pause()
   bool above_high_water = false;
   bool piped = false;
   bool peer_ended = false;
-  std::optional<TcpFacts> tcp;      // none: no TCP
-  std::optional<LayerFacts> layer;  // none: no layer
+  std::optional<TcpFacts> tcp;      // nullopt if it is not TCP
+  std::optional<LayerFacts> layer;  // nullopt if it has no layer
 };
 
 }  // namespace peal

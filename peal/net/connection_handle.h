@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ConnectionHandle: what a user keeps of a Connection.
+// ConnectionHandle: a safe reference to a Connection, which the user's code may keep for any time and use on any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -19,28 +20,40 @@ class ConnectionSet;
 enum class ForcedEnd : uint8_t;
 }  // namespace detail
 
-// Small, copyable, comparable; any thread, at any time, however late. On the connection's loop a call acts at once;
-// from elsewhere it travels there, in the order of the calls of one thread. The answer is whether it was taken: false
-// when the connection is known to be gone, its loop has ended or refuses (LoopOptions::post_limit), or, for a send from
-// elsewhere, the process is above its hard mark (memory_budget.h); what was taken may still come too late. A stream
-// never lacks a middle: a send that the loop refuses ends the connection, by RST and with kSendRefused, before anything
-// sent later. A thread that sends much at its own speed does it by a BoundedSender.
+// Small, copyable and comparable. All functions may be called on any thread, also after the connection has ended. On
+// the connection's own loop a call acts at once. From any other thread it is posted to the loop; the calls of one
+// thread keep their order.
+//
+// Each function returns true if the call was accepted. An accepted call may still arrive after the connection has
+// ended. It returns false in these cases:
+// - the connection is known to have ended, or its loop has;
+// - the loop's mailbox is full (LoopOptions::post_limit);
+// - for a send from another thread: the process is above its hard mark (memory_budget.h).
+//
+// No bytes are ever missing in the middle of a stream. If the loop refuses a send, the connection is reset with
+// kSendRefused before anything sent later. A thread that sends much at its own speed should use a BoundedSender.
 class ConnectionHandle {
  public:
   ConnectionHandle() = default;
+  // True if the handle names a connection, which may have ended since.
   explicit operator bool() const { return set_ != nullptr; }
   bool operator==(const ConnectionHandle&) const = default;
 
+  // Send as Connection's functions of the same names do. If such a call is refused, the connection ends with
+  // kSendRefused.
   bool send(std::string_view bytes) const;
   bool send(Buffer&& bytes) const;
   bool send(const SharedBytes& bytes) const;
   bool send_file(const FileRange& range) const;
-  // Taken, whatever waits there already, unless the connection or its loop is gone.
+  // Ends the connection as Connection::close() or abort() does. Accepted even if the loop's mailbox is full; false only
+  // if the connection or its loop has ended.
   bool close() const;
   bool abort() const;
-  // Calls `task` with the connection on its loop, if it has not ended by then.
+  // Calls `task` with the connection on its loop. If the connection has ended before that, `task` is destroyed
+  // uncalled.
   bool run(Callback<void(Connection&)> task) const;
-  // The same for what the peer must not miss: refused, the connection ends as with a send.
+  // Calls `task` as run() does, for a task whose effect the peer must not miss: if it is refused, the connection ends
+  // with kSendRefused.
   bool run_or_end(Callback<void(Connection&)> task) const;
 
  private:

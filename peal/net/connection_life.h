@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ConnectionLife: the states of a connection, and which state may follow which. Connection::enter() is the only place
-// where the state changes; it asserts may_follow(). Each state has at most one timer, which entering another one ends.
+// where the state changes; it asserts may_follow(). Each state has at most one timer, which is cancelled when the
+// connection enters another state.
 //
 //                     ┌─> handshaking ─┐                ┌─> ending ──> lingering ─┐
 //   closed ──> connecting ─────────────┴─> open ⇄ ... ──┴─────────────────────────┴──> closed
 //
-// Beside the state stand what does not depend on it: who has sent FIN, who asked for the end, whether a place is
-// waited for, and Connection::ReadStop, the mask of reasons not to read. A connection reads if the mask is empty.
+// Facts that may hold in several states are kept beside the state: which side has sent FIN, which side asked for the
+// end, whether the connection waits for another's place. Connection::ReadStop, the mask of reasons not to read, is kept
+// beside it too: a connection reads if the mask is empty.
 #pragma once
 
 #include <array>
@@ -16,29 +18,32 @@
 namespace peal {
 
 enum class ConnectionLife : uint8_t {
-  // Not begun, or over. When it is over only the port's last completion is still to come, and on_close with it.
+  // The connection has not begun, or is over. When it is over, only the port's last completion is still to come, and
+  // on_close with it.
   kClosed,
-  // The port connects, in the time that the Client gives it. Or the stream is there and waits for the place of a
-  // connection that is being evicted (ServerOptions::max_connections).
+  // The port is connecting, within the Client's connect_timeout. Or an accepted stream waits until a connection that is
+  // being evicted has been released (ServerOptions::max_connections).
   kConnecting,
-  // A layer shakes hands, for the first time or after start_layer(). Timer: handshake_timeout.
+  // The layer does its handshake, either the first one or that of start_layer(). Timer: handshake_timeout.
   kHandshaking,
-  // The states from here to kPiped are open: is_open().
+  // A plain open connection. is_open() is true for the states from this one to kPiped.
   kOpen,
-  // Input that was kept is shown in the loop's next turn, before anything else is read. Timer: no time.
+  // Resumed with kept input, which on_message is shown in the loop's next turn, before anything else is read. Timer:
+  // zero.
   kShowing,
-  // By pause().
+  // Paused by pause().
   kPaused,
-  // Paused, and the peer is gone. Timer: linger_timeout, in which resume() still shows what was kept.
+  // Paused, and the peer is gone. Timer: linger_timeout, during which resume() still shows the kept input.
   kOrphaned,
-  // Sending has failed. What the peer sent before is still read, and the end follows.
+  // Sending has failed. Input that the peer sent before is still read; then the connection ends.
   kReadingOut,
-  // Its input goes to another connection (pipe.h).
+  // Input goes to another connection (pipe.h).
   kPiped,
-  // FIN is queued. Timer: a quarter of linger_timeout, then a look whether the peer has acknowledged everything.
+  // FIN is queued after the output. Timer: every quarter of linger_timeout, check whether the peer has acknowledged
+  // all.
   kEnding,
-  // The peer has everything; only its FIN is missing, or room for the end mark of our layer. Timer: the rest of
-  // linger_timeout.
+  // The peer has acknowledged everything. Only its FIN is missing, or room for the end mark of this side's layer.
+  // Timer: the rest of linger_timeout.
   kLingering,
 };
 
@@ -48,14 +53,14 @@ namespace detail {
 
 struct ConnectionLifeRow {
   std::string_view name;
-  uint16_t next;  // a bit for each state that may follow
+  uint16_t next;  // one bit for each state that may follow
 };
 
 constexpr uint16_t life_bits(auto... states) {
   return static_cast<uint16_t>(((1U << static_cast<unsigned>(states)) | ...));
 }
 
-// In the order of ConnectionLife.
+// One row for each state, in the order of ConnectionLife.
 constexpr std::array kConnectionLife = [] {
   using enum ConnectionLife;
   return std::array{
@@ -76,9 +81,12 @@ constexpr std::array kConnectionLife = [] {
 
 }  // namespace detail
 
+// Returns the name of the state as it is shown in logs and in ConnectionFacts::state.
 constexpr std::string_view to_string(ConnectionLife life) {
   return detail::kConnectionLife.at(static_cast<size_t>(life)).name;
 }
+
+// Returns whether the state machine allows the change from `from` to `to`.
 constexpr bool may_follow(ConnectionLife from, ConnectionLife to) {
   return (detail::kConnectionLife.at(static_cast<size_t>(from)).next & detail::life_bits(to)) != 0;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ConnectionsView: the connections of one server on one loop, for whoever looks in from outside (peal/inspect).
+// ConnectionsView: the connections of one server on one loop, for inspection from outside (peal/inspect).
 //
-// Server::views() gives one for each loop. Copyable; any thread may keep it, and for longer than the server: then it
-// shows nothing. What is said of connections is asked on the loop's thread.
+// Server::views() returns one view for each loop. A view may be copied, kept on any thread, and kept for longer than
+// the server lives: then it shows no connections. Functions that look at connections must be called on the loop's
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,7 @@ class ConnectionSet;
 }
 
 enum class EndHow : uint8_t {
-  kDrain,  // as when its server drains: once what is under way is done
+  kDrain,  // as when its server drains: after the work in progress is done
   kAbort,  // at once, by RST
 };
 
@@ -32,21 +33,25 @@ class ConnectionsView {
  public:
   explicit ConnectionsView(std::shared_ptr<detail::ConnectionSet> set) : set_(std::move(set)) {}
 
-  // Any thread.
+  // May be called on any thread.
   const std::shared_ptr<Mailbox>& mailbox() const;
-  // Open, being handed over or shaking hands. Any thread.
+  // Returns how many connections are open, are being handed over to this loop, or are in their handshake. Any thread.
   size_t count() const;
 
-  // The rest: on the loop's thread.
+  // This function and all below must be called on the loop's thread.
   NetStats stats() const;
-  // Of ConnectionOptions::layer, with all who use it; nothing without one, and once the server is gone.
+  // Returns the counters of ConnectionOptions::layer, summed over all servers and clients that use it. Returns nullopt
+  // without a layer, and after the server was destroyed.
   std::optional<LayerStats> layer_stats() const;
-  // At most `most`, those with the most queued bytes first. A look at all of them, a few system calls for each told.
+  // Returns at most `most` connections, those with the most queued bytes first. It visits all connections, and makes a
+  // few system calls for each one that it returns.
   std::vector<ConnectionFacts> list(size_t most) const;
+  // Returns nullopt if there is no such connection any more.
   std::optional<ConnectionFacts> find(uint32_t slot, uint32_t generation) const;
-  // What the loop's flight recorder still has of it, oldest first; also of one that has ended. Nothing without one.
+  // Returns the events that the loop's flight recorder still has of a connection, oldest first, also after its end.
+  // Empty if the loop has no recorder.
   std::vector<FlightEvent> flight(uint32_t slot, uint32_t generation, size_t most) const;
-  // False: there is no such connection any more.
+  // Ends the connection. Returns false if there is no such connection any more.
   bool end(uint32_t slot, uint32_t generation, EndHow how) const;
 
  private:

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DatagramSocket: a UDP (or unix datagram) socket on a loop.
+// DatagramSocket: a UDP socket, or a unix datagram socket, on a loop.
 //
 //   peal::DatagramSocket socket(loop, {.on_datagram = [](auto& self, const auto& from, peal::Buffer& bytes) {
 //     (void)self.send_to(from, bytes.front());
 //   }});
 //   loop.post([&] { socket.open("127.0.0.1:9981"); });
 //
-// It belongs to its loop and is used on the loop's thread, inside run(). The user owns it and may destroy it inside its
-// own callbacks, before or after its loop, on any thread (while the loop runs elsewhere that waits for the loop's
-// current turn); after that no callback of it begins.
+// A DatagramSocket belongs to its loop and is used on the loop's thread, inside run(). The user owns it. It may be
+// destroyed inside its own callbacks, before or after its loop, and on any thread. If the loop runs on another thread,
+// the destructor waits for the loop's current turn. After that none of its callbacks begins.
 #pragma once
 
 #include <cstdint>
@@ -34,15 +34,16 @@ class DatagramPort;
 struct DatagramStats {
   uint64_t received = 0;
   uint64_t received_bytes = 0;
-  // Arrived, and dropped by the kernel for want of room in the receive buffer (or, rarely, for a wrong checksum). The
-  // kernel tells with the next datagram it takes in (SO_RXQ_OVFL), so what it dropped last is counted late. It
-  // stays 0 for a unix socket, whose senders get EAGAIN instead.
+  // Datagrams that arrived, but that the kernel dropped because the receive buffer was full (or, rarely, because of a
+  // wrong checksum). The kernel reports the count with the next datagram that it delivers (SO_RXQ_OVFL), so the latest
+  // drops are counted late. Always 0 for a unix socket, whose senders get EAGAIN instead.
   uint64_t kernel_dropped = 0;
-  uint64_t sent = 0;  // taken by the kernel
+  // Datagrams that the kernel has accepted for sending.
+  uint64_t sent = 0;
   uint64_t sent_bytes = 0;
   uint64_t dropped = 0;     // send_to() failed
-  uint64_t errors = 0;      // told by on_error
-  uint64_t exceptions = 0;  // left a callback; logged, and the socket goes on
+  uint64_t errors = 0;      // reported by on_error
+  uint64_t exceptions = 0;  // left a callback; they are logged, and the socket stays open
 };
 
 class DatagramSocket {
@@ -52,28 +53,33 @@ class DatagramSocket {
   DatagramSocket(const DatagramSocket&) = delete;
   DatagramSocket& operator=(const DatagramSocket&) = delete;
 
-  // Once. The answer is the address bound (port 0: the kernel chooses). EADDRINUSE, EACCES, EMFILE, EALREADY,
-  // Trouble::kBadAddress, Trouble::kLoopStopped. By its options: ENODEV, no such interface; EINVAL, a TTL or a size out
-  // of range; EOPNOTSUPP, a unix socket with options that only IP has.
+  // Opens the socket and binds it to `local`; may be called once. Returns the address that was bound (with port 0 the
+  // kernel chooses a port). Errors: EADDRINUSE, EACCES, EMFILE, EALREADY (opened before), Trouble::kBadAddress,
+  // Trouble::kLoopStopped. Errors because of `options`: ENODEV (no such interface), EINVAL (a TTL or a size is out of
+  // range), EOPNOTSUPP (a unix socket with options that only IP has).
   Result<SocketAddress> open(const SocketAddress& local, const DatagramOptions& options = {});
   Result<SocketAddress> open(std::string_view local, const DatagramOptions& options = {});
-  // EBADF when it is not open, as with all below.
+  // Returns the address that was bound. This function and those below return EBADF if the socket is not open.
   Result<SocketAddress> local_address() const;
-  // What the kernel made of the buffers that open() asked for. Two system calls.
+  // Returns the buffer sizes that the kernel granted for those that open() asked for. Two system calls.
   Result<DatagramBuffers> buffers() const;
-  // Now or never: EAGAIN when the kernel has no room, EMSGSIZE, EACCES: broadcast without the option, ...
+  // Sends one datagram at once; nothing is queued. EAGAIN if the kernel has no room, EMSGSIZE if it is too large,
+  // EACCES if it is a broadcast without DatagramOptions::broadcast, or another errno of sendto(2).
   Result<void> send_to(const SocketAddress& to, std::string_view bytes);
-  // Receives what is sent to a multicast group and the socket's own port, until leave() or close(). So the socket is
-  // bound to that port, of 0.0.0.0, [::] or the group itself. The group's port is ignored: join("239.255.0.1:0",
-  // "eth0"). Without the name of an interface the group's scope ("[ff02::1%eth0]:0") or the routing table chooses one.
-  // EINVAL: no multicast address; ENODEV: no such interface, or no route; EADDRINUSE: joined already; EAFNOSUPPORT: of
-  // another family than the socket; ENOBUFS: too many groups; EOPNOTSUPP: a unix socket, or a simulated network.
+  // Joins a multicast group: receives what is sent to the group and the socket's own port, until leave() or close(). So
+  // the socket must be bound to that port, at 0.0.0.0, [::] or the group's address. The port in `group` is ignored, for
+  // example join("239.255.0.1:0", "eth0"). If `interface` is empty, the group's scope ("[ff02::1%eth0]:0") or the
+  // routing table decides. Errors:
+  // - EINVAL: the address is not multicast; EAFNOSUPPORT: it is of another family than the socket
+  // - ENODEV: there is no such interface, or no route
+  // - EADDRINUSE: joined already; ENOBUFS: too many groups
+  // - EOPNOTSUPP: a unix socket, or a simulated network
   Result<void> join(const SocketAddress& group, const std::string& interface = {});
   Result<void> join(std::string_view group, const std::string& interface = {});
-  // Takes back a join() of the same group and interface. EADDRNOTAVAIL: there was none; other errors as join()'s.
+  // Undoes a join() of the same group and interface. EADDRNOTAVAIL if there was none; other errors are those of join().
   Result<void> leave(const SocketAddress& group, const std::string& interface = {});
   Result<void> leave(std::string_view group, const std::string& interface = {});
-  // What has arrived unread is dropped. Later calls do nothing.
+  // Closes the socket. Datagrams that have arrived and were not delivered are dropped. Later calls do nothing.
   void close();
   bool is_open() const;
   const DatagramStats& stats() const;
@@ -83,11 +89,12 @@ class DatagramSocket {
   const std::shared_ptr<detail::DatagramPort> port_;
 };
 
-// None is required.
+// The callbacks of a DatagramSocket, called on its loop. Each may be left unset.
 struct DatagramCallbacks {
-  // One datagram; what is left in `bytes` is dropped.
+  // Called for each datagram. Bytes that are left in `bytes` afterwards are dropped.
   Callback<void(DatagramSocket&, const SocketAddress& from, Buffer& bytes)> on_datagram = nullptr;
-  // What a datagram sent earlier met on its way (ECONNREFUSED, EHOSTUNREACH, ...). The socket goes on.
+  // Called with the error that a datagram sent earlier has met on its way (ECONNREFUSED, EHOSTUNREACH, ...). The socket
+  // stays open.
   Callback<void(DatagramSocket&, std::error_code)> on_error = nullptr;
 };
 

@@ -9,8 +9,9 @@
 
 namespace peal {
 
-// The whole of a regular file, as long as it is now. ENOENT, EACCES, EMFILE, ...; EISDIR for a directory, EINVAL for
-// what else is no regular file. Blocks for as long as open(2) does. Any thread.
+// Opens a regular file and returns all of it, at its size now. Returns an errno of open(2) (ENOENT, EACCES, EMFILE,
+// ...), EISDIR for a directory, EINVAL for any other file that is not regular. Blocks as long as open(2) does. Any
+// thread.
 Result<FileRange> open_file(const std::string& path);
 
 }  // namespace peal

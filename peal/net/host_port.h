@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HostPort: a place in the network: a host's name or IP address, and a port. What a peer, a URL or a message names is
-// made one of these, not a text for SocketAddress::parse(), to which "unix:8080" is a file. Whatever the host of a
-// HostPort says, it is no unix socket. A plain value.
+// HostPort: a host (a name or an IP address) and a port, as a plain value.
+//
+// Use a HostPort for a host that a peer, a URL or a message names. SocketAddress::parse() would take "unix:8080" for a
+// file; a HostPort never means a unix socket, whatever its host says.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +18,17 @@ namespace peal {
 struct HostPort {
   HostPort() = default;
   HostPort(std::string its_host, uint16_t its_port) : host(std::move(its_host)), port(its_port) {}
-  // "example.org:80" in its two parts. Trouble::kBadAddress unless is_host_name(host); kNoPort, kBadPort.
+  // Splits "example.org:80". Trouble::kBadAddress unless is_host_name(host) is true; kNoPort without a colon; kBadPort
+  // if the port is not a number up to 65535.
   static Result<HostPort> parse(std::string_view text);
 
-  // The address where the host is one, unset where it is a name, Trouble::kBadAddress where it is neither.
+  // Returns the address if the host is an IP address, an unset address if it is a name, and Trouble::kBadAddress
+  // otherwise.
   Result<SocketAddress> literal() const;
-  // "example.org:80", "[::1]:80".
+  // Returns for example "example.org:80" or "[::1]:80".
   std::string to_string() const;
 
-  std::string host;  // of an IPv6 address with or without brackets
+  std::string host;  // an IPv6 address may have brackets
   uint16_t port = 0;
 };
 

@@ -39,12 +39,12 @@ concept TakesMessageBuffer = std::invocable<const T&, Connection&, Buffer&&>;
 
 namespace detail {
 
-// The on_bad of messages() if the user gives none.
+// The default on_bad of messages(): sends no answer to the peer.
 struct SendsNothing {
   void operator()(Connection&, Trouble) const {}
 };
 
-// Whether messages are still to be shown after a callback.
+// Returns whether further messages may be shown after a callback.
 inline bool shows_messages(const Connection& connection) {
   return connection.life() == ConnectionLife::kOpen || connection.life() == ConnectionLife::kReadingOut;
 }

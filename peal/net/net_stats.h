@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plain counters of a Server's or Client's connections on one loop.
+// NetStats: plain counters of the connections that a Server or Client has on one loop.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +8,31 @@
 namespace peal {
 
 struct NetStats {
-  uint64_t opened = 0;  // on_open was due
-  uint64_t closed = 0;  // on_close was due
+  uint64_t opened = 0;  // on_open was called, if it is set
+  uint64_t closed = 0;  // on_close was called, if it is set
   uint64_t connect_failed = 0;
-  // Of accepted connections, before on_open, and of start_layer(): by the peer, or handshake_timeout.
+  // Handshakes that failed or exceeded handshake_timeout: of accepted connections before on_open, and of start_layer().
   uint64_t handshakes_failed = 0;
-  uint64_t exceptions = 0;     // left a callback; each closed its connection
-  uint64_t late_calls = 0;     // through a handle whose connection had gone
-  uint64_t memory_pauses = 0;  // times one that held bytes was not read because the process was above its soft mark
-  uint64_t memory_closes = 0;  // ended with CloseReason::kMemoryBudget
-  uint64_t lost_calls = 0;     // through a handle whose loop refused the post
+  // Exceptions that left a callback; each closed its connection.
+  uint64_t exceptions = 0;
+  // Calls through a handle whose connection had ended.
+  uint64_t late_calls = 0;
+  // Times that a connection holding memory was not read, because the process was above its soft mark.
+  uint64_t memory_pauses = 0;
+  // Connections that ended with CloseReason::kMemoryBudget.
+  uint64_t memory_closes = 0;
+  // Calls through a handle, and accepted streams, that a loop refused or that were refused for want of memory.
+  uint64_t lost_calls = 0;
   uint64_t idle_closes = 0;
-  uint64_t slow_closes = 0;   // CloseReason::kReadTooSlow, kWriteTooSlow and kNeitherRead
-  uint64_t evicted = 0;       // to make room for another
-  uint64_t bad_messages = 0;  // Connection::mark_refused(): CloseReason::kBadMessage, or kTruncated inside a message
-  uint64_t refused = 0;  // closed before on_open, the server being full: nobody was idle, or it shook hands for longest
-  uint64_t drained = 0;  // ended while the server drained, in time
+  uint64_t slow_closes = 0;  // kReadTooSlow, kWriteTooSlow and kNeitherRead
+  uint64_t evicted = 0;      // closed to make room for a newcomer
+  // Times that Connection::mark_refused() was called: the peer sent a bad message, or ended inside one.
+  uint64_t bad_messages = 0;
+  // Accepted connections that were closed before on_open because the server was full: none was idle, or this one's
+  // handshake had taken longest.
+  uint64_t refused = 0;
+  uint64_t drained = 0;  // ended within the deadline of Server::drain()
+  // Connections that ended in a drain by force: by its deadline, linger_timeout, the write window or the loop's end.
   uint64_t drain_forced = 0;
 
   NetStats& operator+=(const NetStats& other) {
@@ -38,12 +47,14 @@ struct NetStats {
   }
 };
 
-// What became of the connections that were open, or shook hands, when Server::drain() was called.
+// How the connections ended that were open, or in their handshake, when Server::drain() was called.
 struct DrainReport {
-  uint64_t finished = 0;    // ended by themselves, the graceful end included
-  uint64_t forced = 0;      // cut off: by the deadline, linger_timeout, the write window or the end of the loop
-  uint64_t lost_bytes = 0;  // of output, in our queues
-  uint64_t lost_in_kernel_bytes = 0;  // sent, and unacknowledged by the peer when it was cut off (SIOCOUTQ)
+  uint64_t finished = 0;  // ended by themselves, the graceful end included
+  uint64_t forced = 0;    // cut off: by the deadline, linger_timeout, the write window or the end of the loop
+  // Output that was still in peal's queues when its connection was cut off.
+  uint64_t lost_bytes = 0;
+  // Output that the kernel had taken and the peer had not acknowledged when its connection was cut off (SIOCOUTQ).
+  uint64_t lost_in_kernel_bytes = 0;
 };
 
 }  // namespace peal

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pipe(a, b): joins two connections so that what each receives is sent to the other, until both have ended.
+// pipe(a, b): joins two connections, so that each one's input is sent to the other, until both have ended.
 //
 //   peal::pipe(client, upstream, {}, [](peal::PipeReport report) { log(report.a_to_b_bytes, report.b_to_a_bytes); });
 //
-// Blocks are moved, never copied; with PipeOptions::splice, where the engine can, bytes stay in the kernel. A side
-// whose output is above its high-water mark, or full in the kernel, stops the reading of the other.
+// Memory blocks are moved, never copied. If PipeOptions::splice is set and the engine can, the bytes stay in the
+// kernel. When the output of one side is above its high-water mark, or its kernel buffer is full, the other side is not
+// read.
 //
-// Ends. The FIN of one side is sent on to the other once all before it is out; when both have sent theirs both close,
-// with CloseReason::kPeerClosed. A side that is closed ends the other gracefully; one that fails, is reset or aborted
-// resets the other: CloseReason::kPipeEnded.
+// How a pipe ends. The FIN of one side is sent to the other after all bytes before it. When both sides have sent FIN,
+// both close with CloseReason::kPeerClosed. If one side is closed, the other is closed gracefully with
+// CloseReason::kPipeEnded. If one side fails, is reset or is aborted, the other is reset with kPipeEnded.
 //
-// While piped, on_message, on_writable and on_peer_end of both are silent; on_close comes as ever. pause() and resume()
-// work; what the user sends goes out between the peer's bytes. received_bytes() and sent_bytes() are right in on_close;
-// before it they lack what was spliced. An idle pipe costs about 200 bytes, and what Engine::forward says.
+// While piped, on_message, on_writable and on_peer_end of both are not called; on_close is called as usual. pause() and
+// resume() work. What the user sends is mixed in between the peer's bytes. received_bytes() and sent_bytes() are exact
+// in on_close; before that they may lack spliced bytes. An idle pipe costs about 200 bytes, plus what Engine::forward()
+// says.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +25,21 @@
 
 namespace peal {
 
+// Options of pipe().
 struct PipeOptions {
+  // Moves the bytes inside the kernel (splice(2)) if the engine can.
   bool splice = true;
 };
 
-// What went through. Bytes that were spliced and dropped by the end of the loop are not in it.
+// How many bytes the pipe has moved. If the loop ends, bytes that were in the kernel's pipe then are not counted.
 struct PipeReport {
   uint64_t a_to_b_bytes = 0;
   uint64_t b_to_a_bytes = 0;
 };
 
-// Both are open, two, and not piped: asserts. EXDEV: they belong to different loops. ENOTCONN: one is ending, or its
-// peer is gone. Input that either has kept goes first. `on_done` is called after on_close of both, on the loop, unless
-// the Server or Client of one was destroyed before.
+// Joins `a` and `b`. Asserts that they are different, open connections and not piped yet. EXDEV if they belong to
+// different loops; ENOTCONN if one is ending or its peer is gone. Input that either has kept unconsumed is sent first.
+// `on_done` is called on the loop after on_close of both, unless the Server or Client of either was destroyed before.
 Result<void> pipe(Connection& a, Connection& b, const PipeOptions& options = {},
                   Callback<void(PipeReport)> on_done = nullptr);
 

@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Resolver: names to addresses by DNS and /etc/hosts (c-ares), without ever blocking the loop; on an engine with a
-// network of its own, by its table of names (Engine::names).
+// Resolver: looks up the addresses of names by /etc/hosts and DNS (c-ares), without ever blocking the loop. If the
+// engine has a network of its own (a simulated one), its table of names is used instead (Engine::names).
 //
-// It belongs to its loop and is used where the loop may be touched: on its thread, or before it runs. The user owns it,
-// and may share it among the clients of the loop (ClientOptions::resolver); clients without one share the loop's own.
-// It may be destroyed with lookups pending, from inside an answer, before or after its loop, on any thread (while the
-// loop runs elsewhere that waits for the loop's current turn); after that no answer begins. A loop that ends drops its
-// lookups unanswered. Nothing is cached: that is the business of the machine's own name server.
+// Threads and lifetime. A Resolver belongs to its loop. It is used on the loop's thread, or before the loop runs. The
+// user owns it and may share it among the loop's clients (ClientOptions::resolver); clients without one share the
+// loop's own. It may be destroyed on any thread, before or after its loop, with lookups pending, and inside an answer.
+// If the loop runs on another thread, the destructor waits for the loop's current turn. After that no answer is given.
+// When a loop ends, its pending lookups are dropped without an answer. Nothing is cached: run a caching name server on
+// the machine.
 //
-// A name's IPv4 and IPv6 addresses are two questions (A and AAAA), and the answer to one may be late or lost. A lookup
-// needs one of them: once it has addresses it waits a moment for the other (RFC 8305 3). It fails when neither has any:
-// with kHostNotFound where both say so, and otherwise with what kept it from knowing. /etc/hosts is read with every
-// lookup and goes first, then DNS: nsswitch.conf(5) is not asked. "localhost" and the names in that domain are the
-// loopback (RFC 6761 6.3).
+// The two families. IPv4 and IPv6 addresses are two questions (A and AAAA), and one of the answers may be late or lost.
+// When one answer has addresses, the lookup waits a moment for the other one (RFC 8305 3), then succeeds. The lookup
+// fails if neither answer has addresses: with kHostNotFound if both say so, otherwise with the reason why it is not
+// known.
 //
-// Of many lookups at once 64 are new to the name server, and the others wait in line: a burst would overflow the
-// buffers of its answers. A name that has no answer within a twentieth of try_timeout makes room for the next one. What
-// fails for one name, a TCP connection for its long answer say, touches no other name. While more than 32 long answers
-// are awaited over TCP, those that take longer than a tenth of try_timeout are given up: kNoAnswer.
+// Order. /etc/hosts is read with every lookup and asked first, then DNS; nsswitch.conf(5) is ignored. "localhost" and
+// names below it always mean the loopback (RFC 6761 6.3).
+//
+// Limits. At most 64 names are new to the name server at a time, since a burst would overflow the buffers that receive
+// its answers. Further names wait. A name without an answer after a twentieth of try_timeout makes room for the next
+// one. A failure for one name, for example of a TCP connection for its long answer, does not affect other names. While
+// more than 32 long answers are awaited over TCP, those that take longer than a tenth of try_timeout fail with
+// kNoAnswer.
 #pragma once
 
 #include <cstdint>
@@ -41,39 +45,45 @@ class ResolverChannel;
 }
 
 struct ResolverOptions {
-  std::string servers = {};  // "127.0.0.1:5353,[::1]:53"; empty: those of resolv_conf
-  // Name servers, search list and options (resolv.conf(5)). A lookup sees to it, at most once a second, that the file
-  // is still the one that was read. Once it has changed, lookups that begin go by the new one. What is missing is being
-  // replaced: the old one counts.
+  // Name servers, for example "127.0.0.1:5353,[::1]:53". Empty means those of resolv_conf.
+  std::string servers = {};
+  // The file with name servers, search list and options (resolv.conf(5)). A lookup checks, at most once a second,
+  // whether the file has changed; if so, new lookups use the new content. While the file is missing it is taken to be
+  // being replaced, and the old content stays in use.
   std::string resolv_conf = "/etc/resolv.conf";
-  Duration try_timeout = std::chrono::seconds(2);  // of the first try, 1 ms to 10 min; further ones wait longer
-  int tries = 3;               // at each server; one over TCP, for an answer that does not fit a datagram
-  size_t most_pending = 1024;  // what c-ares still has of detached lookups counts too
+  // Timeout of the first try, 1 ms to 10 min; further tries wait longer.
+  Duration try_timeout = std::chrono::seconds(2);
+  // Number of tries at each server. An answer that does not fit a datagram is asked for once more over TCP.
+  int tries = 3;
+  // Lookups beyond this fail with kTooManyLookups. Questions of cancelled lookups count while c-ares works on them.
+  size_t most_pending = 1024;
 };
 
 struct ResolveOptions {
-  Duration timeout = std::chrono::seconds(10);  // then Trouble::kNoAnswer, unless there are addresses
-  // How long a lookup that has addresses of one family waits for the other's (RFC 8305 3, Resolution Delay).
-  // Duration::max(): until both are known, or `timeout`.
+  // After this the lookup fails with Trouble::kNoAnswer, unless it has found addresses.
+  Duration timeout = std::chrono::seconds(10);
+  // How long a lookup that has addresses of one family waits for those of the other (RFC 8305 3, Resolution Delay).
+  // Duration::max() means to wait until both are known or `timeout` has passed.
   Duration other_family_wait = std::chrono::milliseconds(50);
 };
 
-// Plain counters; read where the resolver is used.
+// Plain counters, to be read on the resolver's thread.
 struct ResolverStats {
-  uint64_t lookups = 0;    // taken
-  uint64_t answered = 0;   // with addresses
-  uint64_t failed = 0;     // with an error, timeouts included
-  uint64_t timeouts = 0;   // by ResolveOptions::timeout
-  uint64_t cancelled = 0;  // by cancel()
-  uint64_t refused = 0;    // most_pending
+  uint64_t lookups = 0;    // accepted by resolve() or resolve_in_parts()
+  uint64_t answered = 0;   // succeeded with addresses
+  uint64_t failed = 0;     // failed with an error, timeouts included
+  uint64_t timeouts = 0;   // reached ResolveOptions::timeout
+  uint64_t cancelled = 0;  // ended by cancel()
+  uint64_t refused = 0;    // refused because of most_pending
 };
 
-// Names one lookup; never given out twice.
+// Identifies one lookup. An id is never used twice.
 enum class ResolveId : uint64_t { kNone = 0 };
 
 class Resolver {
  public:
-  using Addresses = std::vector<SocketAddress>;  // best first (RFC 6724), all with the port asked for
+  // Best address first (RFC 6724), each with the port that was asked for.
+  using Addresses = std::vector<SocketAddress>;
   using Answer = Callback<void(Result<Addresses>)>;
   using Part = Callback<void(Result<Addresses>, bool more)>;
 
@@ -82,18 +92,22 @@ class Resolver {
   Resolver(const Resolver&) = delete;
   Resolver& operator=(const Resolver&) = delete;
 
-  // Looks up a name (RFC 1123 2.1: letters, digits, hyphens, also '_'; at most 253 bytes), or an IP address with or
-  // without brackets. The host may come from a peer: no text names a unix socket. `on_answer` comes once, from the
-  // loop, never inside this call: with addresses, one at least, of both families or of the one that was in time;
-  // Trouble::kHostNotFound, kNoAnswer, kNameServerFailed, or an errno. When the call itself fails it never comes:
-  // Trouble::kBadAddress, kTooManyLookups, kLoopStopped.
+  // Looks up the addresses of a host, and calls `on_answer` once, from the loop and never inside this call. `host` is a
+  // name (RFC 1123 2.1: letters, digits, hyphens, also '_'; at most 253 bytes), or an IP address with or without
+  // brackets. It may come from a peer, since no text means a unix socket.
+  //
+  // The answer has at least one address, of both families or of the one that was in time. Or it is
+  // Trouble::kHostNotFound, kNoAnswer, kNameServerFailed or an errno. If the call itself fails, `on_answer` is never
+  // called: Trouble::kBadAddress, kTooManyLookups, kLoopStopped.
   Result<ResolveId> resolve(std::string_view host, uint16_t port, const ResolveOptions& options, Answer on_answer);
-  // The same for who can begin with some of the addresses: IPv6 ones are told at once, IPv4 ones as soon as the other
-  // question is over or other_family_wait has passed (RFC 8305 3). Called once, or twice when `more` is true; the
-  // second time with what came later, nothing perhaps. An error comes alone.
+  // Looks up like resolve(), for a caller that can begin with some of the addresses. IPv6 addresses are delivered at
+  // once. IPv4 addresses are delivered when the other answer is known or other_family_wait has passed (RFC 8305 3).
+  // `on_part` is called once, or twice if the first call had `more` set; the second call has the further addresses,
+  // perhaps none. An error is delivered only if there are no addresses at all.
   Result<ResolveId> resolve_in_parts(std::string_view host, uint16_t port, const ResolveOptions& options, Part on_part);
-  // True if it was pending: its answer will never come and is destroyed now. c-ares cannot take back what it has asked
-  // over UDP: what it still does for it is dropped when it ends, or with the last lookup pending.
+
+  // Cancels a lookup: its callback is destroyed now and never called. Returns true if the lookup was pending. c-ares
+  // cannot take back a question that it has sent over UDP; the answer to it is ignored.
   bool cancel(ResolveId id);
 
   size_t pending() const { return lookups_.size(); }
@@ -103,17 +117,18 @@ class Resolver {
   struct Lookup {
     std::string host;
     uint16_t port = 0;
-    SocketAddress literal;  // set: there is nothing to ask
+    SocketAddress literal;  // set if the host is an IP address: nothing is to be asked
     TimePoint deadline;
     Duration other_family_wait{};
     bool in_parts = false;
-    std::shared_ptr<Part> on_part;  // shared with the call that may end the lookup
-    TimerId timer;                  // its beginning, then its deadline
-    TimerId answer_timer;           // when it tells what it has
+    std::shared_ptr<Part> on_part;  // shared, because a call of it may end the lookup
+    TimerId timer;                  // calls start(), later the deadline
+    TimerId answer_timer;           // calls deliver_answer()
+    // Addresses that on_part was not given yet.
     Addresses undelivered;
-    bool delivered_some = false;                 // some, and more was promised
-    bool more = true;                            // a question is open
-    std::error_code error = Trouble::kNoAnswer;  // where there are no addresses
+    bool delivered_some = false;                 // on_part was given some addresses, with `more` set
+    bool more = true;                            // the question for the other family is open
+    std::error_code error = Trouble::kNoAnswer;  // the answer if there are no addresses
   };
 
   Result<ResolveId> take(std::string_view host, uint16_t port, const ResolveOptions& options, bool in_parts,
@@ -127,13 +142,13 @@ class Resolver {
   void drop_detached(ResolveId id);
   size_t questions() const;
 
-  Loop* const loop_;  // good where mailbox_ says it can be reached
+  Loop* const loop_;  // valid only while mailbox_ says that the loop can be reached
   const std::shared_ptr<Mailbox> mailbox_;
   const ResolverOptions options_;
   std::map<ResolveId, Lookup> lookups_;
-  // The one that is asked at the back. In front those by an older resolv.conf, until their questions are over.
+  // The last channel is asked. Those before it use an older resolv.conf, and stay until their questions are answered.
   std::vector<std::unique_ptr<detail::ResolverChannel>> channels_;
-  TimePoint next_resolv_conf_check_;  // at resolv.conf
+  TimePoint next_resolv_conf_check_;  // when to look whether resolv.conf has changed
   uint64_t last_id_ = 0;
   ResolverStats stats_;
 };
