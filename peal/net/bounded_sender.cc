@@ -11,15 +11,16 @@
 
 namespace peal {
 
-// Who sends draws on it; whoever lets go of the bytes, on whatever thread and for whatever reason, pays back.
+// Account: counts the bytes on their way. Sending adds to it. The release of the bytes subtracts them, whatever thread
+// releases them and for whatever reason.
 class BoundedSender::Account : public std::enable_shared_from_this<Account> {
  public:
   explicit Account(size_t most_bytes) : most_bytes_(most_bytes) {}
 
   enum class Taken : uint8_t {
     kRefused,      // no room, or ended
-    kTaskPending,  // somebody has them leave
-    kMustPostTask  // the caller has: nobody else does
+    kTaskPending,  // accepted; a task that sends them is posted already
+    kMustPostTask  // accepted; the caller must post the task
   };
   Taken put(std::string_view bytes, bool waits) {
     std::unique_lock lock(mutex_);
@@ -33,10 +34,10 @@ class BoundedSender::Account : public std::enable_shared_from_this<Account> {
     waiting_.append(bytes);
     return std::exchange(task_pending_, true) ? Taken::kTaskPending : Taken::kMustPostTask;
   }
-  // On the connection's loop.
+  // Sends what waits; runs on the connection's loop. Ends the account if the connection cannot send any more.
   void send_waiting(Connection* connection) {
     if (connection == nullptr || !connection->can_send()) return end();
-    // As a block of its own, however small: it pays back when the connection is done with it.
+    // Even a small piece gets a block of its own: releasing the block subtracts its bytes.
     const SharedBytes bytes = take();
     const auto size = static_cast<uint32_t>(bytes->size());
     connection->send(Buffer(BlockPool::here().wrap(bytes, 0, size), 0, size));
@@ -74,9 +75,10 @@ class BoundedSender::Account : public std::enable_shared_from_this<Account> {
   const size_t most_bytes_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::string waiting_;  // guarded by the mutex, as are:
+  // This member and those below are guarded by the mutex.
+  std::string waiting_;
   size_t on_their_way_ = 0;
-  bool task_pending_ = false;  // a task that takes what waits is on its way
+  bool task_pending_ = false;  // a task that will call send_waiting() is posted
   bool ended_ = false;
 };
 
@@ -92,7 +94,7 @@ bool BoundedSender::send(std::string_view bytes) {
 }
 bool BoundedSender::try_send(std::string_view bytes) { return put(bytes, false); }
 
-// One task at most is on its way, so it may insist.
+// Posts the task by insist(), which a full mailbox does not refuse. That is safe, since at most one task is pending.
 bool BoundedSender::put(std::string_view bytes, bool waits) {
   if (bytes.empty()) return !ended();
   const Account::Taken taken = account_->put(bytes, waits);

@@ -67,12 +67,13 @@ bool Connection::send_when_not_plain(Buffer&& bytes) {
 
 bool Connection::send_with_checks(Buffer&& bytes) {
   const size_t size = bytes.size();
-  if (has_only(kRecorded)) {  // where the recorder asks for the time
+  // The recorder could not stamp by the cycle counter alone and has to read the clock.
+  if (has_only(kRecorded)) {
     record_event(FlightKind::kSent, size);
     return count_and_queue(size, std::move(bytes));
   }
   if (!can_send()) {
-    bytes.clear();  // an echo's input: it would be kept, and shown again
+    bytes.clear();  // otherwise on_message's input, sent back by an echo, would be kept and shown again
     return false;
   }
   return count_sent(size, port_->send(stream_, std::move(bytes)));
@@ -103,7 +104,7 @@ void Connection::end_over_budget() {
 
 void Connection::pause_for_budget() {
   if (!is_open() || stopped_by(kOverBudget)) return;
-  if (fast_path_.state == State::kReadingOut) return end(reason_);  // nothing would ever tell of its end
+  if (fast_path_.state == State::kReadingOut) return end(reason_);  // without reading, its end would never be noticed
   stop_reading(kOverBudget, true);
   ++set_->stats().memory_pauses;
   start_or_stop_reading();
@@ -134,8 +135,8 @@ bool Connection::crossed_high_water(size_t queued) {
   return false;
 }
 
-// Only output that followed new input pauses receiving. Otherwise a callback that always has more to send would never
-// hear its peer again, and two such sides would wait for each other.
+// Pauses receiving, but only if output has followed new input. Otherwise a callback that always has more to send would
+// never receive again, and two such sides would wait for each other.
 void Connection::pause_for_output() {
   if (stopped_by(kOutputFull) || expects_input_ || is_piped() || !set_->pauses_when_full()) return;
   detail::Tracked& own = tracked();
@@ -145,7 +146,7 @@ void Connection::pause_for_output() {
   start_or_stop_reading();
 }
 
-// It reads if nothing stops it. Ending and lingering, it reads to find the peer's end.
+// Reads if there is no reason not to. An ending or lingering connection reads too, to notice the peer's FIN.
 void Connection::start_or_stop_reading() {
   if (is_piped()) return pipe_pair()->start_or_stop_reading();
   port_->receive(stream_, fast_path_.state != State::kClosed && read_stops_ == 0 && !expects_no_input());
@@ -157,7 +158,7 @@ void Connection::report_drained() {
   port_->report_sent(stream_);
 }
 
-// Inside a handler.
+// Must be called in a catch block: logs the exception and ends the connection.
 void Connection::end_after_exception() {
   set_->note_exception();
   record(FlightKind::kThrew);
@@ -202,8 +203,8 @@ Buffer Connection::take_kept() {
   return std::move(input_);
 }
 
-// What the callback left is kept for the next time, or for the layer that it has started. It is kept before a limit
-// ends the connection: a coroutine still reads what came before the end.
+// Keeps the input that on_message has left, for its next call or for a layer that was started. It is kept before a
+// limit ends the connection, so that a coroutine can still read what came before the end.
 void Connection::keep(Buffer& bytes) {
   if (fast_path_.state == State::kHandshaking) return input_.append(std::move(bytes));
   if (!is_open() || bytes.empty()) return;
@@ -213,7 +214,7 @@ void Connection::keep(Buffer& bytes) {
   input_.compact();
   set_slow_path(kKeptInput, true);
   if (MemoryBudget::above_hard()) return end_over_budget();
-  // A coroutine at work has not asked for it. Its peer is slowed down until the coroutine reads.
+  // A coroutine that is busy has not asked for this input. Pausing slows its peer down until the coroutine reads.
   if (over && !awaits_input()) return pause();
   if (over) return end(CloseReason::kInputLimit, CloseHow::kReset);
   if (has(kTracked)) watch_input();
@@ -239,7 +240,7 @@ void Connection::await_input_when_not_plain() {
     tracked_->read.since = kNever;
     watch_input();
   }
-  // The reader knows what is kept, so that need not be shown first.
+  // The reader has seen the kept input, so it is not shown again before receiving resumes.
   if (stopped_by(kByUser) && is_open()) resume_as(State::kOpen);
 }
 

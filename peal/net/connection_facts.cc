@@ -10,11 +10,11 @@
 
 namespace peal {
 
-// What error_ has beside the value where that is no errno.
+// Flags of error_: its value belongs to trouble_category(), or to the port's errors(). With neither it is an errno.
 constexpr unsigned kOfTrouble = 0x4000;
 constexpr unsigned kOfPort = 0x8000;
 
-// Keeps what the socket or the layer failed with, for on_close, and answers what that makes of the end.
+// Stores the error of the socket or the layer for on_close. Returns the CloseReason that follows from the error.
 CloseReason Connection::note_error(std::error_code error) {
   const bool of_port = error.category() == port_->errors();
   const unsigned category = error.category() == trouble_category() ? kOfTrouble : of_port ? kOfPort : 0;
@@ -65,8 +65,8 @@ ConnectionFacts Connection::facts() const {
 
 uint64_t Connection::arrived_bytes() const { return received_bytes_ + port_->withheld_bytes(stream_); }
 
-// What it keeps of the process's memory: output, input for the callback or for a layer that it starts, input that its
-// layer has not delivered, and what its protocol gathers of input elsewhere.
+// Returns how much of the process's memory the connection holds: queued output, kept input, input that the layer has
+// not delivered, and input that the protocol holds elsewhere (count_gathered()).
 size_t Connection::memory_bytes() const {
   const size_t gathered = tracked_ ? tracked_->gathered_bytes : 0;
   return port_->held_bytes(stream_) + input_.held_bytes() + port_->held_input_bytes(stream_) + gathered;

@@ -13,7 +13,7 @@ NetStats ConnectionsView::stats() const { return set_->stats_now(); }
 
 std::optional<LayerStats> ConnectionsView::layer_stats() const {
   const StreamLayer* layer = set_->options().layer;
-  // It may be gone once its server is.
+  // The user may destroy the layer after the server.
   return layer == nullptr || set_->retired() ? std::nullopt : std::optional(layer->stats());
 }
 

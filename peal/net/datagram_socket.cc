@@ -14,7 +14,7 @@
 namespace peal {
 namespace detail {
 
-// What the engine knows of a DatagramSocket: it lives on until the engine has let go.
+// DatagramPort: the object that the engine calls for a DatagramSocket. It lives until the engine has released it.
 class DatagramPort final : public DatagramEvents, public std::enable_shared_from_this<DatagramPort> {
  public:
   DatagramPort(DatagramSocket& owner, Loop& loop, DatagramCallbacks callbacks)
@@ -59,7 +59,7 @@ class DatagramPort final : public DatagramEvents, public std::enable_shared_from
     ++stats_.errors;
     call(callbacks_.on_error, error);
   }
-  // Also told by an engine that shuts, without close().
+  // Called after close(), and also without it when the engine shuts down.
   void on_datagrams_closed() override {
     datagrams_ = nullptr;
     self_.reset();
@@ -78,11 +78,12 @@ class DatagramPort final : public DatagramEvents, public std::enable_shared_from
     }
   }
 
-  DatagramSocket* owner_;  // null once destroyed
+  DatagramSocket* owner_;  // null after the DatagramSocket was destroyed
   Loop& loop_;
   DatagramCallbacks callbacks_;
-  Datagrams* datagrams_ = nullptr;      // the engine's; null while it is not open
-  std::shared_ptr<DatagramPort> self_;  // while the engine holds it
+  // Owned by the engine; null while the socket is not open.
+  Datagrams* datagrams_ = nullptr;
+  std::shared_ptr<DatagramPort> self_;  // set while the engine may call this object
   DatagramStats stats_;
   LogLimiter exception_limiter_{std::chrono::seconds(1)};
   bool used_ = false;
@@ -93,7 +94,7 @@ class DatagramPort final : public DatagramEvents, public std::enable_shared_from
 DatagramSocket::DatagramSocket(Loop& loop, DatagramCallbacks callbacks)
     : mailbox_(loop.mailbox()), port_(std::make_shared<detail::DatagramPort>(*this, loop, std::move(callbacks))) {}
 
-// Once the loop has ended its engine has let go.
+// If the loop has ended, nothing is to be done: its engine has released the port already.
 DatagramSocket::~DatagramSocket() {
   detail::on_loop_and_wait(*mailbox_, [this](Loop&) {
     port_->close();

@@ -9,7 +9,7 @@
 namespace peal {
 
 Result<FileRange> open_file(const std::string& path) {
-  // O_NONBLOCK: opening a FIFO must not wait for its writer.
+  // With O_NONBLOCK, opening a FIFO does not wait for a writer.
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!fd) return fail(errno);
   struct stat status{};

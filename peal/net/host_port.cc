@@ -16,7 +16,7 @@ Result<HostPort> HostPort::parse(std::string_view text) {
   return parts;
 }
 
-// Whatever has a colon gets brackets, so nothing that is parsed begins with "unix:".
+// to_string() puts brackets around a host with a colon. So the text for parse() never begins with "unix:".
 Result<SocketAddress> HostPort::literal() const {
   if (is_host_name(host)) return SocketAddress();
   return SocketAddress::parse(to_string());

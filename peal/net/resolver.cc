@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every answer is given from a timer: not inside resolve(), nor inside c-ares, which may not be destroyed from its own
-// calls; and what a callback throws is the loop's to survive.
+// Every answer is given from a timer. So it never comes inside resolve(), nor inside c-ares, whose channel must not be
+// destroyed during one of its calls. If a callback throws, the loop handles the exception as that of a timer.
 #include <peal/net/resolver.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace peal {
 namespace {
 
-constexpr Duration kResolvConfCheckInterval = std::chrono::seconds(1);  // at resolv.conf
+constexpr Duration kResolvConfCheckInterval = std::chrono::seconds(1);
 
 Result<Resolver::Addresses> find_name(const NameTable& names, std::string host, uint16_t port) {
   if (host.ends_with('.')) host.pop_back();
@@ -36,7 +36,7 @@ Result<Resolver::Addresses> find_name(const NameTable& names, std::string host, 
 Resolver::Resolver(Loop& loop, const ResolverOptions& options)
     : loop_(&loop), mailbox_(loop.mailbox()), options_(options) {}
 
-// Once the loop has ended nothing refers to this any more: its timers are gone and its engine has shut.
+// If the loop has ended, nothing refers to this object: the loop's timers are destroyed and its engine has shut down.
 Resolver::~Resolver() {
   detail::on_loop_and_wait(*mailbox_, [this](Loop& loop) {
     for (auto& [id, lookup] : lookups_) {
@@ -110,7 +110,8 @@ void Resolver::ask(ResolveId id, Lookup& lookup) {
                 [this, id](Result<Addresses> addresses, bool more) { arrived(id, std::move(addresses), more); });
 }
 
-// One that cannot be made anew, for want of fds say, goes on, and the next look tries again.
+// Returns the channel to ask. If resolv.conf has changed, makes a new one first. If that fails, for example for want of
+// fds, the old channel stays in use until the next check.
 Result<detail::ResolverChannel*> Resolver::channel() {
   const TimePoint now = loop_->now();
   bool outdated = channels_.empty();
@@ -126,7 +127,7 @@ Result<detail::ResolverChannel*> Resolver::channel() {
   return channels_.back().get();
 }
 
-// Inside c-ares. A lookup that was cancelled or timed out is not there any more.
+// Called inside c-ares. Ignores the answer if the lookup was cancelled or has timed out.
 void Resolver::arrived(ResolveId id, Result<Addresses> addresses, bool more) {
   const auto found = lookups_.find(id);
   if (found == lookups_.end()) return;
@@ -140,7 +141,7 @@ void Resolver::arrived(ResolveId id, Result<Addresses> addresses, bool more) {
       loop_->after(waits ? lookup.other_family_wait : Duration::zero(), [this, id] { deliver_answer(id); });
 }
 
-// The call may end the lookup, or destroy this.
+// Delivers what has arrived so far. The callback may end the lookup or destroy this object.
 void Resolver::deliver_answer(ResolveId id) {
   Lookup& lookup = lookups_.at(id);
   lookup.answer_timer = {};
@@ -150,7 +151,7 @@ void Resolver::deliver_answer(ResolveId id) {
   if (*on_part) (*on_part)(std::exchange(lookup.undelivered, {}), true);
 }
 
-// The call may destroy this.
+// Ends the lookup and calls back. The callback may destroy this object.
 void Resolver::finish(ResolveId id) {
   auto node = lookups_.extract(id);
   Lookup& lookup = node.mapped();
@@ -175,7 +176,7 @@ bool Resolver::cancel(ResolveId id) {
   return true;
 }
 
-// Never inside c-ares. `id` has ended.
+// Takes back what the channels still ask for `id`, whose lookup has ended. Must not be called inside c-ares.
 void Resolver::drop_detached(ResolveId id) {
   for (const auto& channel : channels_) {
     if (lookups_.empty()) {

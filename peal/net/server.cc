@@ -20,14 +20,15 @@ using detail::on_loop_or_after;
 
 namespace {
 
-// Chooses the loop an accepted stream goes to. Belongs to the accepting loop; the sets it knows outlive it.
+// Chooses the loop that gets an accepted stream. It belongs to the accepting loop; the sets that it refers to outlive
+// it.
 class Distributor {
  public:
   Distributor(AcceptMode mode, std::vector<std::shared_ptr<ConnectionSet>> sets)
       : mode_(mode), sets_(std::move(sets)) {}
 
   void operator()(LooseStream stream) { hand_over(std::move(stream)); }
-  // False: the loop it was to go to takes no more.
+  // Returns false if the chosen loop accepts no more; the stream is closed then.
   bool hand_over(LooseStream stream) {
     ConnectionSet& set = choose();
     set.load().fetch_add(1, std::memory_order_relaxed);
@@ -117,7 +118,8 @@ Result<SocketAddress> Server::listen(const SocketAddress& address) {
   return bound;
 }
 
-// SO_REUSEPORT would let us share a port that somebody else has taken the same way: bind once without it first.
+// Binds once without SO_REUSEPORT. Otherwise this server could share a port that another program has bound with
+// SO_REUSEPORT too.
 Result<void> Server::probe(const SocketAddress& address) const {
   if (address.port() == 0) return {};
   Result<void> free = fail(Trouble::kLoopStopped);
@@ -186,7 +188,8 @@ void Server::stop_listening() {
   }
 }
 
-// First every acceptor stops; whatever was accepted has been handed over then, and lies before this in the mailboxes.
+// Stops all acceptors before any loop drains. When the last has stopped, every accepted stream has been posted to its
+// loop. So the drain tasks, posted after that, find all connections.
 void Server::drain(Duration deadline, DrainMode mode, Callback<void(const DrainReport&)> on_done) {
   auto drain = std::make_shared<detail::Drain>(std::move(on_done));
   {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Acceptor: one listening socket on one loop, and who gets what it accepts. It lives until its last completion, whoever
-// made it; stop() may be called at any time on its loop.
+// Acceptor: accepts on one listening socket of one loop and passes each stream to a function. It keeps itself alive
+// until the engine's last completion. stop() may be called at any time on its loop.
 #pragma once
 
 #include <memory>
@@ -16,11 +16,11 @@ class Acceptor final : private AcceptEvents, public std::enable_shared_from_this
  public:
   using Take = Callback<void(LooseStream)>;
 
-  // Takes over a listener that `loop`'s engine has bound. On the loop's thread, or before it runs; accepting begins
-  // with the loop.
+  // Takes over a listener that the engine of `loop` has bound. Must be called on the loop's thread or before the loop
+  // runs. Accepting begins when the loop runs.
   static std::shared_ptr<Acceptor> start(Loop& loop, ListenerId listener, Take take);
-  // Clients whose handshake the kernel had finished are still handed on. `held` is let go of when all have been. On the
-  // loop's thread, or before it runs.
+  // Stops accepting. Clients whose TCP handshake the kernel has finished are still passed on; `held` is released after
+  // the last of them. Must be called on the loop's thread or before the loop runs.
   void stop(std::shared_ptr<void> held = {});
 
  private:
@@ -33,7 +33,7 @@ class Acceptor final : private AcceptEvents, public std::enable_shared_from_this
   const ListenerId listener_;
   Take take_;
   bool stopped_ = false;
-  std::shared_ptr<Acceptor> self_;  // set while the engine may call
+  std::shared_ptr<Acceptor> self_;  // set while the engine may call this object
   std::vector<std::shared_ptr<void>> held_;
 };
 

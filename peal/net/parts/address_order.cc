@@ -21,7 +21,7 @@ constexpr int kLinkScope = 2;  // RFC 4291 2.7
 constexpr int kSiteScope = 5;
 constexpr int kGlobalScope = 14;
 
-// An IPv4 address as an IPv4-mapped one.
+// Returns an IPv6 address as it is, and an IPv4 address as an IPv4-mapped one.
 in6_addr as_ipv6(const SocketAddress& address) {
   if (address.family() == AF_INET6) return reinterpret_cast<const sockaddr_in6*>(address.data())->sin6_addr;
   in6_addr mapped{};
@@ -30,7 +30,7 @@ in6_addr as_ipv6(const SocketAddress& address) {
   return mapped;
 }
 
-// RFC 6724 3.1 and 3.2.
+// Returns the scope of an address by RFC 6724 3.1 and 3.2.
 int scope_of(const in6_addr& address) {
   const uint8_t* const bytes = address.s6_addr;
   if (IN6_IS_ADDR_V4MAPPED(&address)) {
@@ -48,7 +48,7 @@ struct Policy {
   int label;
 };
 
-// RFC 6724 2.1. The longest prefix comes first.
+// The default policy table of RFC 6724 2.1, longest prefix first.
 constexpr Policy kPolicies[] = {
     {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 128, 50, 0},
     {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}, 96, 35, 4},
@@ -70,7 +70,8 @@ const Policy& policy_of(const in6_addr& address) {
   });
 }
 
-// Rule 9 is for IPv6.
+// Counts the leading bits that two IPv6 addresses have in common, for rule 9. Returns 0 for IPv4, which rule 9 does not
+// cover.
 int common_bits(const in6_addr& one, const in6_addr& other) {
   if (IN6_IS_ADDR_V4MAPPED(&one)) return 0;
   int bits = 0;
@@ -82,7 +83,8 @@ int common_bits(const in6_addr& one, const in6_addr& other) {
   return bits;
 }
 
-// What decides, the greater the better: it can be reached, and as the source address fits.
+// The values that decide the order, compared one after the other; greater is better. First: can the address be reached?
+// Then how well the source address fits (RFC 6724 6).
 using Merits = std::tuple<bool, bool, bool, int, int, int>;
 Merits merits_of(const SocketAddress& address) {
   const Fd probe(::socket(address.family(), SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -109,7 +111,8 @@ std::vector<SocketAddress> best_first(std::vector<SocketAddress> addresses) {
   constexpr size_t kMostSorted = 64;
   if (addresses.size() < 2) return addresses;
   const size_t count = std::min(addresses.size(), kMostSorted);
-  std::vector<std::pair<Merits, size_t>> order;  // the second is the place from the end: equal ones stay as they came
+  // The second value is the place from the end, so that equal addresses keep their order.
+  std::vector<std::pair<Merits, size_t>> order;
   order.reserve(count);
   for (size_t i = 0; i < count; ++i) order.emplace_back(merits_of(addresses[i]), count - i);
   std::ranges::sort(order, std::greater{});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In which order a name's addresses are tried (RFC 6724). A and AAAA are two questions: the answers are sorted each,
-// then joined. Sources of addresses are asked of the kernel: a few system calls an address, no packet.
+// The order in which a name's addresses are tried (RFC 6724). A and AAAA are two questions, so each answer is sorted by
+// itself, then the two are joined. The kernel is asked which source address it would use: a few system calls for each
+// address, but no packet.
 #pragma once
 
 #include <vector>
@@ -9,13 +10,12 @@
 
 namespace peal::detail {
 
-// Addresses of one family, by RFC 6724 6, rules 1, 2, 5, 6, 8 and 9. Of more than 64 the first 64 are sorted, so that a
-// long answer does not hold up the loop; the others follow as they came.
+// Sorts the addresses of one family by RFC 6724 6, rules 1, 2, 5, 6, 8 and 9. If there are more than 64, only the first
+// 64 are sorted, so that a long answer does not block the loop; the others keep their order behind them.
 std::vector<SocketAddress> best_first(std::vector<SocketAddress> addresses);
 
-// Joins the addresses of the two families, each sorted already. The family with the better first address comes first
-// (RFC 6724 6, rules 1, 2, 5, 6 and 8). Asks the kernel for the source address of both: eight system calls at most, and
-// no packet is sent.
+// Joins the sorted addresses of the two families. The family whose first address is better comes first (RFC 6724 6,
+// rules 1, 2, 5, 6 and 8). Asks the kernel for the source address of both: at most eight system calls, and no packet.
 std::vector<SocketAddress> join_families(std::vector<SocketAddress> first, std::vector<SocketAddress> second);
 
 }  // namespace peal::detail

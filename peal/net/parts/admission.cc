@@ -52,7 +52,8 @@ ConnectionCaps::Answer ConnectionCaps::admit(Connection& newcomer) {
   return Answer::kWait;
 }
 
-// A bound on the search, or a server full of busy connections would pay for each newcomer with a look at all of them.
+// Returns the least recently active connection that is idle. Checks at most kMostChecked, since a server full of busy
+// connections would otherwise visit all of them for each newcomer.
 Connection* ConnectionCaps::oldest_idle(const CapEntry::Queue& queue) {
   constexpr int kMostChecked = 1024;
   int checked = 0;
@@ -94,7 +95,7 @@ void ConnectionCaps::unlist(CapEntry& cap_entry) {
 void ConnectionCaps::released(CapEntry& cap_entry) {
   unlist(cap_entry);
   if (CapEntry* before = std::exchange(cap_entry.predecessor, nullptr)) {
-    // Who waited has gone first: the place is still taken, by the one it was taken from.
+    // A newcomer that ends before its predecessor returns the places: the predecessor still occupies them.
     if (!before->entered) std::swap(before->entered, cap_entry.entered);
     if (!before->entered_from) std::swap(before->entered_from, cap_entry.entered_from);
     before->successor_generation = 0;

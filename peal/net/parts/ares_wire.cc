@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// c-ares closes a socket inside its calls, but a watched fd must stay open until on_unwatched. So it gets its sockets
-// from here (ares_set_socket_functions(3)): one that it closes lives on until the engine lets go of it. It also spares
-// the process the SIGPIPE of a name server that hangs up on TCP.
+// c-ares closes a socket inside its calls, but a watched fd must stay open until on_unwatched. So c-ares gets its
+// sockets from the functions in this file (ares_set_socket_functions(3)). A socket that c-ares closes stays open until
+// the engine has released it. These functions also avoid SIGPIPE when a name server closes a TCP connection.
 #include <peal/net/parts/ares_wire.h>
 
 #include <ares.h>
@@ -18,11 +18,11 @@
 namespace peal::detail {
 namespace {
 
-// Of a UDP socket. Its answers may come while the loop is busy, many at once; one that finds no room is lost, and is
-// asked for again seconds later. The kernel gives what net.core.rmem_max allows.
+// Receive buffer of a UDP socket. Many answers may arrive while the loop is busy. An answer without room is lost, and
+// is asked for again only seconds later. The kernel grants at most net.core.rmem_max.
 constexpr int kReceiveBufferBytes = 1 << 20;
 
-// Once for the process; what it sets up is never torn down.
+// Initialises the library once for the process. It is never cleaned up.
 bool library_ready() {
   static const bool ready = ares_library_init(ARES_LIB_INIT_ALL) == ARES_SUCCESS;
   return ready;
@@ -44,7 +44,7 @@ std::error_code ares_error(int status) {
   }
 }
 
-// What c-ares calls; `data` is the AresWire.
+// The functions that c-ares calls. `data` is the AresWire.
 struct AresWire::Calls {
   static AresWire& wire(void* data) { return *static_cast<AresWire*>(data); }
 
@@ -60,12 +60,12 @@ struct AresWire::Calls {
     PEAL_ASSERT(found != wire(data).sockets_.end(), "c-ares asks for fd {}, which is not its own", fd);
     Socket& socket = found->second;
     const Readiness interest{.readable = readable != 0, .writable = writable != 0};
-    // No error can be told here: one that is refused is tried again at the next change, or c-ares' timeouts end the
-    // question.
+    // c-ares accepts no error here. A watch that failed is tried again at the next change of interest; otherwise the
+    // timeouts of c-ares end the question.
     if (!socket.watch->error()) return socket.watch->set_interest(interest);
     if (interest != Readiness{}) std::ignore = watch(wire(data), socket, interest);
   }
-  // Watched from the beginning: c-ares goes on to the next server, or gives up, when it gets no socket.
+  // Opens a socket and watches it at once. If that fails, c-ares asks the next server or gives up.
   static int open(int domain, int type, int protocol, void* data) {
     const int fd = ::socket(domain, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
     if (fd < 0) return fd;
@@ -121,7 +121,8 @@ Result<void> AresWire::open(ares_options wanted, int mask) {
   return {};
 }
 
-// ares_dup(3), but for the flags. What is saved has only some of the servers.
+// Copies a channel as ares_dup(3) does, but with other flags. ares_save_options() does not save all servers, so these
+// are copied separately.
 Result<void> AresWire::open_like(const AresWire& other, int flags) {
   ares_options saved{};
   ares_addr_port_node* servers = nullptr;

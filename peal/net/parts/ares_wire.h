@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AresWire: one channel of c-ares driven by a loop: its sockets are watches, its timeouts a timer. It belongs to the
-// loop's thread and to its ResolverChannel. It may be destroyed after the loop's end on any thread, but never inside
-// c-ares; its open questions are then answered with ARES_EDESTRUCTION.
+// AresWire: drives one channel of c-ares by a loop: its sockets become watches, its timeouts a timer. A ResolverChannel
+// owns it and uses it on the loop's thread. It may be destroyed on any thread after the loop's end, but never inside a
+// call of c-ares. Open questions are then answered with ARES_EDESTRUCTION.
 #pragma once
 
 #include <map>
@@ -22,24 +22,25 @@ namespace peal::detail {
 
 class AresWire {
  public:
-  // `on_progress` follows whatever c-ares did because of a socket or of time. It is outside c-ares, and may destroy
-  // this.
+  // `on_progress` is called after c-ares has worked because of a socket or a timeout. It is called outside of c-ares
+  // and may destroy this object.
   AresWire(Loop& loop, Callback<void()> on_progress);
   ~AresWire();
   AresWire(const AresWire&) = delete;
   AresWire& operator=(const AresWire&) = delete;
 
-  // Once, before anything else: ares_init_options(3) by `wanted` and `mask`, but for the callbacks. ENOMEM, EIO.
+  // Opens the channel by ares_init_options(3) with `wanted` and `mask`, except for the callbacks, which are set here.
+  // Must be called once, before all else. ENOMEM, EIO (a file could not be read), or another error of ares_error().
   Result<void> open(ares_options wanted, int mask);
-  // The same, with the options and servers of `other` and the flags ARES_FLAG_*.
+  // Opens the channel with the options and servers of `other`, but with `flags` (ARES_FLAG_*).
   Result<void> open_like(const AresWire& other, int flags);
-  // Questions are asked by c-ares' functions; then rearm_timer() is called.
+  // Returns the channel. Ask questions with c-ares' own functions, then call rearm_timer().
   ares_channeldata* channel() const { return channel_; }
-  // Sets the timer for what c-ares waits for next.
+  // Sets the timer to the next timeout of c-ares.
   void rearm_timer();
 
  private:
-  // The fd is ours until c-ares closes it, whatever becomes of the watch.
+  // A socket of c-ares. The fd stays open until c-ares closes it, even if its watch has failed.
   struct Socket {
     Fd fd;
     std::unique_ptr<Watch> watch;
@@ -51,12 +52,13 @@ class AresWire {
   Loop& loop_;
   const std::shared_ptr<Mailbox> mailbox_;
   Callback<void()> on_progress_;
-  std::map<int, Socket> sockets_;  // by fd; c-ares has them open
+  // The open sockets of c-ares, by fd.
+  std::map<int, Socket> sockets_;
   TimerId timer_;
   ares_channeldata* channel_ = nullptr;
 };
 
-// What a status of c-ares means here.
+// Translates a status of c-ares into a Trouble or an errno.
 std::error_code ares_error(int status);
 
 }  // namespace peal::detail

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The watched connection: its deadlines, its recency, what the flight recorder hears of it. All of it is asked for: a
-// connection nobody watches comes here only when its output crosses the high-water mark.
+// Connections that are tracked: their deadlines, their last activity, and the events for the flight recorder. All of it
+// is optional. Without any such option, a connection gets here only when its output crosses the high-water mark.
 //
-// One timer a connection. Activity stores a time and moves no timer; the timer looks, and comes back at the earliest
-// moment at which one of the deadlines could have passed.
+// Each connection has one timer for its deadlines. Activity only stores the time and does not move the timer. When the
+// timer runs, it checks the deadlines and is set again to the earliest time at which one of them can pass.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -30,7 +30,8 @@ Tracked& Connection::tracked() {
 
 detail::PipePair* Connection::pipe_pair() const { return tracked_ == nullptr ? nullptr : tracked_->pipe_pair; }
 
-// Whoever adds an option that wants watching adds it to ConnectionSet::watches() too.
+// Begins to track the connection, as the options require. A new option that needs tracking must be added to
+// ConnectionSet::watches() too.
 void Connection::begin_watching() {
   Tracked& own = tracked();
   own.active = loop().now();
@@ -45,7 +46,7 @@ void Connection::begin_watching() {
   if (own.cap_entry) set_->caps()->list_as_evictable(*this);
 }
 
-// As soon as there is one: later it may have reset.
+// Stores the peer's address as early as possible, because a socket that was reset does not know it any more.
 void Connection::remember_peer() {
   const bool wanted = set_->options().remember_peer || loop().flight_recorder() != nullptr;
   if (!wanted || tracked().peer) return;
@@ -69,7 +70,8 @@ void Connection::note_received(size_t bytes) {
   if (has(kTracked)) note_activity();
 }
 
-// As with input that the callback leaves: it is judged how the rest comes, in a handshake too.
+// Called when a layer has received an incomplete record. Its rest is then subject to min_read_bytes, as is a message
+// that on_message leaves incomplete; also during a handshake.
 void Connection::on_withheld() {
   if (!is_open() && !is_beginning()) return;
   if (MemoryBudget::above_hard()) return end_over_budget();
@@ -103,7 +105,7 @@ void Connection::expect_input(bool on) {
   }
 }
 
-// What arrived was shown to the user.
+// Must be called when all input was shown to the user. Closes a draining connection, and ends the read window.
 void Connection::note_input_shown() {
   if (!is_open() || has_part()) return;
   if (has(kDrains) && !is_working()) return close();
@@ -123,15 +125,17 @@ void Connection::watch_output() {
   watch_until(tracked_->write.since + set_->options().write_window);
 }
 
-// A closing connection has no other bound.
+// Returns min_write_bytes, but at least 1 in a graceful end, which no other deadline bounds.
 uint64_t Connection::least_write_bytes() const {
   return std::max<uint64_t>(set_->options().min_write_bytes, is_open() ? 0 : 1);
 }
 
-// What the peer is to take before its end is waited for; while the connection is open, what is queued.
+// Returns what the peer must still take. While open: the queued output. In a graceful end: all that it has not
+// acknowledged.
 uint64_t Connection::owed_bytes() const { return is_open() ? queued_bytes() : undelivered_bytes(); }
 
-// Had the queue been empty at any time of the window, at least what was queued at its beginning would have gone.
+// Starts a write window. It requires at most as many bytes as are queued now, so that a queue that becomes empty during
+// the window is enough.
 void Connection::begin_write_window() {
   tracked_->write = {
       .since = loop().now(), .bytes = drained_bytes(), .least = std::min(least_write_bytes(), owed_bytes())};
@@ -140,8 +144,8 @@ void Connection::begin_write_window() {
 
 uint64_t Connection::drained_bytes() const { return sent_bytes_ - std::min<uint64_t>(queued_bytes(), sent_bytes_); }
 
-// The kernel takes more only when a good part of its buffer is free: between such steps this tells who reads slowly
-// from who does not read.
+// Returns how many sent bytes the peer has acknowledged. The kernel accepts new output only in large steps, when a good
+// part of its buffer is free. Between two steps, only this number tells a slow peer from one that does not read.
 uint64_t Connection::acknowledged_bytes() const {
   const uint64_t drained = drained_bytes();
   return drained - std::min(port_->unsent_bytes(stream_), drained);
@@ -177,7 +181,8 @@ void Connection::check_deadlines() {
   if (own.write.runs()) watch_until(own.write.since + options.write_window);
 }
 
-// Output that drains is activity too, but nobody tells of it: a look that finds it moved counts it as of now.
+// Returns whether idle_timeout has passed without activity. Output that leaves the queue is activity too, but causes no
+// call. So each check compares how much has moved, and counts a change as activity at this moment.
 bool Connection::passed_idle_timeout() {
   const Duration timeout = set_->options().idle_timeout;
   if (timeout == Duration::zero()) return false;
@@ -194,7 +199,7 @@ bool Connection::passed_idle_timeout() {
 bool Connection::passed_read_window() {
   Tracked& own = *tracked_;
   if (!own.read.runs() || loop().now() < own.read.since + set_->options().read_window) return false;
-  // Half a record that has become whole may have had nothing in it for the callback.
+  // A record that became complete after the window began may have had no content for on_message, so the port is asked.
   const bool has_half = !is_piped() && port_->waits_for_rest(stream_);
   const bool asked = !is_open() || awaits_input();
   const bool waits = asked && (has_kept() || expects_input_ || has_half);
@@ -219,14 +224,15 @@ bool Connection::passed_write_window() {
   return false;
 }
 
-// Closing it now loses nothing.
+// Returns whether closing the connection now would lose nothing.
 bool Connection::is_idle() const {
   if (fast_path_.state == State::kHandshaking) return !busy_;
   if (tracked_ && tracked_->gathered_bytes > 0) return false;
   return is_open() && !busy_ && !is_working() && !has_part() && !is_piped() && queued_bytes() == 0;
 }
 
-// While its socket still knows its own address.
+// Logs the last events of a connection that ends abnormally. Called before the socket is closed, which then forgets its
+// addresses.
 void Connection::log_abnormal_end() {
   using enum CloseReason;
   constexpr std::array kNormal{kLocal,       kAborted, kPeerClosed, kPipeEnded,

@@ -10,7 +10,8 @@
 
 namespace peal::detail {
 
-// A window of no time is none. What is bounded here is added to times without later(), on each message.
+// Bounds the durations, which are added to time points for each message without the overflow check of later(). A window
+// of zero becomes the longest duration, which never passes.
 ConnectionOptions ConnectionSet::in_range(ConnectionOptions options) {
   for (Duration* window : {&options.read_window, &options.write_window}) {
     *window = *window > Duration::zero() ? bounded(*window) : kLongest;
@@ -94,14 +95,14 @@ void ConnectionSet::retire() {
   if (table_.size() == 0) drop_callbacks();
 }
 
-// The other end of its pipe has begun to end; `hard`: by an error or a reset.
+// Ends a connection because the other end of its pipe ends; `hard` is true after an error or a reset.
 void ConnectionSet::end_piped(Connection& rest, bool hard) {
   if (hard) return rest.end(CloseReason::kPipeEnded, CloseHow::kReset);
   rest.end_gracefully(rest.peer_ended_ ? CloseReason::kPeerClosed : CloseReason::kPipeEnded);
 }
 
-// Retired, without a connection: what may refer to this, and what belongs to the loop's thread, which the last handle
-// need not.
+// Called when the set is retired and has no connection left. Destroys the callbacks, which may hold handles to this
+// set. Also destroys the layer's port here, since the last handle may be destroyed on another thread.
 void ConnectionSet::drop_callbacks() {
   callbacks_.reset();
   layer_port_.reset();
@@ -121,7 +122,8 @@ void ConnectionSet::release(Connection& connection) {
   const std::error_code error = connection.error_ == 0 ? errno_code(ECANCELED) : connection.error();
   ConnectionHandle which;
   if (on_connect_done) which = connection.handle();
-  connection.context_ = {nullptr, &Connection::no_context};  // a stream takes over what is kept
+  // Destroyed first: a coroutine's stream takes over the kept input.
+  connection.context_ = {nullptr, &Connection::no_context};
   connection.input_.clear();
   std::unique_ptr<CapEntry> cap_entry;
   if (connection.tracked_) {
@@ -173,13 +175,13 @@ bool ConnectionSet::watches() const {
 void ConnectionSet::drain(std::shared_ptr<Drain> drain, Duration deadline, bool ask) {
   std::shared_ptr<ConnectionSet> keep = shared_from_this();
   draining_ = true;
-  // on_drain knows how its protocol says it without losing anything.
+  // A protocol that has on_drain is always asked: it knows how to end without losing anything.
   ask = ask || (callbacks_ != nullptr && callbacks_->on_drain);
   asks_ = asks_ || ask;
   drains_.push_back({std::move(drain), loop_->after(deadline, [set = weak_from_this()] {
                        if (auto self = set.lock()) self->force();
                      })});
-  // Who shakes hands is asked once it is open.
+  // Connections in their handshake are asked when they open.
   if (ask) {
     each([this](Connection& connection) {
       if (connection.life() != ConnectionLife::kHandshaking) drain_one(connection);
@@ -196,7 +198,7 @@ void ConnectionSet::drain_one(Connection& connection) {
     return;
   }
   if (connection.is_piped()) return;
-  // A request that is half here is still answered.
+  // The connection closes after a request that has arrived only in part was answered.
   connection.set_slow_path(Connection::kDrains, true);
   connection.note_input_shown();
 }
@@ -206,7 +208,7 @@ void ConnectionSet::force() {
   each([](Connection& connection) { connection.end(CloseReason::kDrainDeadline, CloseHow::kReset); });
 }
 
-// Letting go of the last drain makes its report, which may destroy or drain the server.
+// Releases all drains. The last release calls the user's on_done, which may destroy or drain the server.
 void ConnectionSet::finish_drains() {
   std::vector<Draining> done = std::exchange(drains_, {});
   for (Draining& each : done) loop_->cancel(each.deadline);
@@ -246,7 +248,8 @@ NetStats ConnectionSet::stats_now() const {
   return stats;
 }
 
-// Insisted on each by itself, so that it comes after what its thread has posted before and ahead of what it posts next.
+// Each end is posted by itself with insist(). So it arrives after what its thread has posted before, and before what
+// that thread posts next.
 bool ConnectionSet::force_end(uint32_t slot, uint32_t generation, ForcedEnd end_how) {
   {
     const std::lock_guard lock(forced_ends_mutex_);

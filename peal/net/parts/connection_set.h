@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ConnectionSet: the connections that one Server or Client has on one loop, with the callbacks and options they share.
-// It belongs to that loop; counted, because handles refer to it, and it keeps itself alive while a connection lives.
+// It belongs to that loop. Its handles share ownership of it, and it holds a reference to itself while it has a
+// connection.
 #pragma once
 
 #include <atomic>
@@ -24,7 +25,7 @@
 
 namespace peal::detail {
 
-// What becomes of a connection though its loop's mailbox is full; each includes those before it.
+// How a connection is ended although its loop's mailbox is full. Each way includes the ones before it.
 enum class ForcedEnd : uint8_t { kClose, kAbort, kSendRefused };
 
 class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
@@ -32,18 +33,19 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   ConnectionSet(Loop& loop, std::shared_ptr<ConnectionCallbacks> callbacks, const ConnectionOptions& options)
       : loop_(&loop), mailbox_(loop.mailbox()), callbacks_(std::move(callbacks)), options_(in_range(options)) {}
 
-  // Opens a connection over an accepted stream.
+  // Opens a connection over an accepted stream, as soon as the caps allow it and a handshake is done.
   void adopt(LooseStream stream);
-  // Starts connecting. Closing it before it is open cancels.
+  // Starts connecting, and returns the connection, which is not open yet. Closing it cancels the attempt.
   Connection& connect(const SocketAddress& address, const ConnectOptions& options);
-  // Called once for every connect(): before on_open, or with the error when all of a failed one is undone
-  // (ECANCELED: closed before it was open).
+  // Called once for every connect(): without an error just before on_open, or with an error after the failed connection
+  // was released. ECANCELED means that it was closed before it was open.
   Callback<void(const ConnectionHandle& which, std::error_code error)> on_connect_done;
-  // Called after on_close of each connection that had been open. `wanted_here`: its end was asked for on this side.
+  // Called after on_close of each connection that had been open. `wanted_here` is true if this side asked for the end.
   Callback<void(const ConnectionHandle& which, bool wanted_here)> on_connection_gone;
 
+  // Returns the connection, or null if it has ended. Counts a late call in that case.
   Connection* find(uint32_t slot, uint32_t generation);
-  // Calls `visit` with each that is not closed; it may end them.
+  // Calls `visit` with each connection that is not closed; `visit` may end connections.
   template <class Visit>
   void each(Visit&& visit) {
     for (uint32_t slot = 0; slot < table_.capacity(); ++slot) {
@@ -51,25 +53,26 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
       if (connection.generation != 0 && connection.life() != ConnectionLife::kClosed) visit(connection);
     }
   }
-  // Before any connection: newcomers come in as the caps allow.
+  // Sets the limits that newcomers must pass. Must be called before there is any connection.
   void cap(std::shared_ptr<Admission> admission) { caps_ = std::make_unique<ConnectionCaps>(std::move(admission)); }
   ConnectionCaps* caps() { return caps_.get(); }
-  // Does anybody watch connections that open now?
+  // Returns whether an option requires that connections are tracked from on_open on.
   bool watches() const;
-  // Waits for all connections, later ones too, and cuts off what is left after `deadline`. `ask`: each is also asked to
-  // end.
+  // Drains: waits for the end of all connections, those that open later included, and resets what is left after
+  // `deadline`. If `ask` is true, each connection is also asked to end.
   void drain(std::shared_ptr<Drain> drain, Duration deadline, bool ask);
   bool asks_to_end() const { return asks_; }
-  // Those under way. Holding one delays its report.
+  // Returns the drains in progress. A drain reports only after the last holder has released it.
   std::vector<std::shared_ptr<Drain>> drains() const {
     std::vector<std::shared_ptr<Drain>> all;
     all.reserve(drains_.size());
     for (const Draining& each : drains_) all.push_back(each.drain);
     return all;
   }
+  // Asks one connection to end: calls on_drain, or closes it once it has no unconsumed input.
   void drain_one(Connection& connection);
 
-  // What the loop's caps and its memory relief ask of a connection.
+  // Functions by which ConnectionCaps and MemoryRelief reach into a connection.
   static CapEntry& give_cap_entry(Connection& connection);
   static CapEntry& cap_entry(const Connection& connection);
   static void set_successor(CapEntry& cap_entry, const Connection& successor) {
@@ -83,7 +86,7 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   static void pause_for_budget(Connection& connection) { connection.pause_for_budget(); }
   static void resume_after_budget(Connection& connection) { connection.resume_after_budget(); }
 
-  // What a pipe asks of its ends.
+  // Functions by which a PipePair reaches into its two connections.
   static std::shared_ptr<ConnectionSet> set_of(const Connection& side) { return side.set_->shared_from_this(); }
   static bool can_be_piped(const Connection& connection) { return connection.can_be_piped(); }
   static void enter_pipe(Connection& connection, PipePair& pair) { connection.enter_pipe(pair); }
@@ -91,15 +94,17 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
     return connection.has(Connection::kKeptInput) ? connection.take_kept() : Buffer();
   }
   static bool peer_ended(const Connection& connection) { return connection.peer_ended_; }
-  // Whether it may read, for the other end; whether it may be sent what the other reads.
+  // Returns whether the connection may be read, so that the other end is sent its input.
   static bool can_be_read(const Connection& connection) {
     return connection.is_open() && connection.read_stops_ == 0 && !connection.peer_ended_;
   }
+  // Returns whether the connection may be sent what the other end reads.
   static bool can_be_sent_to(const Connection& connection) {
     return connection.is_open() && !connection.stopped_by(Connection::kOverBudget) &&
            !connection.has(Connection::kAboveHighWater);
   }
-  // Its queue is `left_bytes` long. True at half of the high-water mark or below: it takes more.
+  // Must be called when the connection's queue has shrunk to `left_bytes`. Returns true if the connection accepts
+  // output again: at half of the high-water mark or below.
   static bool drained(Connection& connection, size_t left_bytes) {
     if (left_bytes > connection.high_water_bytes_ / 2) return false;
     connection.set_slow_path(Connection::kAboveHighWater, false);
@@ -114,14 +119,14 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   static void end_piped(Connection& rest, bool hard);
   static bool cut_by_drain(const Connection& connection) { return connection.reason_ == CloseReason::kDrainDeadline; }
 
-  // A connection is about to be closed with its reason_.
+  // Counts the end of a connection, just before its port closes it. reason_ is set already.
   void note_end(const Connection& connection, CloseHow how);
-  // The loop ended with so much of a connection's output unsent.
+  // Counts output of a connection that nobody will send, because the loop has ended.
   void note_lost(uint64_t bytes) {
     for (Draining& each : drains_) each.drain->lost(bytes, 0);
   }
   LogLimiter& dump_limiter() { return dump_limiter_; }
-  // Ends every connection without a callback; output that the kernel has already still goes out.
+  // Ends every connection without calling a callback. Output that the kernel has already taken is still sent.
   void retire();
 
   Loop& loop() const { return *loop_; }
@@ -129,26 +134,28 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   const std::shared_ptr<Mailbox>& shared_mailbox() const { return mailbox_; }
   ConnectionCallbacks& callbacks() const { return *callbacks_; }
   const ConnectionOptions& options() const { return options_; }
-  // Whether full output pauses receiving.
+  // Returns whether full output pauses receiving.
   bool pauses_when_full() const { return options_.when_output_is_full == WhenOutputIsFull::kPauseInput; }
+  // Returns the port of ConnectionOptions::layer on this loop, and makes it at the first call.
   StreamPort& layer_port();
-  // Whom the layer that a connection starts later is to reach.
+  // Stores the host name for a layer that the connection in this slot starts later.
   void set_layer_host(uint32_t slot, std::string_view host) { layer_hosts_[slot] = host; }
   std::string take_layer_host(uint32_t slot) {
     const auto host = layer_hosts_.extract(slot);
     return host ? std::move(host.mapped()) : std::string();
   }
   bool retired() const { return retired_; }
-  // Connections here or on their way here; any thread.
+  // Returns the number of connections that are here or on their way here. May be read and changed on any thread.
   std::atomic<size_t>& load() { return load_; }
   NetStats& stats() { return stats_; }
-  // Any thread. False: the loop has ended, and the connection with it. At most one task a kind waits for a connection.
+  // Ends a connection although the mailbox is full. Any thread. Returns false if the loop has ended, and the connection
+  // with it. At most one task is posted for each connection and kind.
   bool force_end(uint32_t slot, uint32_t generation, ForcedEnd end_how);
   void count_lost() { lost_.fetch_add(1, std::memory_order_relaxed); }
   NetStats stats_now() const;
 
-  // Calls a user's callback, which must not begin once retired(). False when an exception left it: logged, counted, and
-  // the loop goes on.
+  // Calls a user's callback. Must not be called if retired(). Returns false if the callback threw; the exception is
+  // logged and counted, and the loop runs on.
   template <class Callback, class... Args>
   bool call(Callback& callback, Args&&... args) {
     if (!callback) [[unlikely]]
@@ -160,11 +167,11 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
       return note_exception();
     }
   }
-  // Inside a handler: logs and counts what is being handled. Answers false.
+  // Must be called in a catch block: logs and counts the exception. Always returns false.
   [[gnu::cold]] bool note_exception();
-  // Calls a task that came through a handle, as one of the connection's callbacks.
+  // Calls a task that was passed to ConnectionHandle::run(). If it throws, the connection ends as after a callback.
   void run(Callback<void(Connection&)>& task, Connection& connection);
-  // The engine holds nothing of it any more.
+  // Ends the life of a connection after its port's last completion: calls on_close, then frees its slot.
   void release(Connection& connection);
 
  private:
@@ -178,12 +185,13 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   void force();
   void finish_drains();
 
-  Loop* const loop_;  // good on the loop's thread only
+  Loop* const loop_;  // may be used only on the loop's thread
   const std::shared_ptr<Mailbox> mailbox_;
-  std::shared_ptr<ConnectionCallbacks> callbacks_;  // null once retired and empty: they may hold handles to this
+  // Reset when the set is retired and empty, because callbacks may hold handles, which refer to this set.
+  std::shared_ptr<ConnectionCallbacks> callbacks_;
   const ConnectionOptions options_;
   SlotTable<Connection> table_;
-  std::shared_ptr<ConnectionSet> self_;  // set while a connection lives
+  std::shared_ptr<ConnectionSet> self_;  // set while there is a connection
   std::atomic<size_t> load_ = 0;
   std::atomic<uint64_t> lost_ = 0;
   std::mutex forced_ends_mutex_;
@@ -193,13 +201,14 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
     std::shared_ptr<Drain> drain;
     TimerId deadline;
   };
-  std::unique_ptr<ConnectionCaps> caps_;         // none: no caps
-  std::unique_ptr<StreamPort> layer_port_;       // none: no layer, or no connection over it yet
+  std::unique_ptr<ConnectionCaps> caps_;         // null if there are no caps
+  std::unique_ptr<StreamPort> layer_port_;       // null if there is no layer, or no connection has used it yet
   std::map<uint32_t, std::string> layer_hosts_;  // by slot
-  std::vector<Draining> drains_;                 // under way
+  std::vector<Draining> drains_;                 // in progress
   LogLimiter dump_limiter_{std::chrono::seconds(1)}, exception_limiter_{std::chrono::seconds(1)};
-  bool draining_ = false;  // for good, as is:
-  bool asks_ = false;
+  // These flags are never reset.
+  bool draining_ = false;
+  bool asks_ = false;  // drain() was called with `ask`
   bool retired_ = false;
 };
 
@@ -212,7 +221,8 @@ inline void Connection::record_event(FlightKind kind, uint64_t bytes) {
   its_loop.flight_recorder()->record([&] { return its_loop.now(); }, flight_id(), kind, bytes);
 }
 
-// Plain but for the recorder, which now has it. Twice an echo, so it calls nothing.
+// Returns true if the connection is plain except for the recorder, which has recorded the event then. Runs twice for
+// each echoed message, so this path calls no function that is not inline.
 inline bool Connection::only_recorded(FlightKind kind, uint64_t bytes) {
   return has_only(kRecorded) && set_->loop().flight_recorder()->record_by_cycles(flight_id(), kind, bytes);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A connection from its beginning to its end: every change of its state (connection_life.h) is in this file.
+// The life of a connection: every change of its state (connection_life.h) is in this file.
 //
-// How a graceful end waits. Nobody tells when the peer has acknowledged something, so an ending connection asks the
-// kernel from time to time. As long as something is owed, the write window judges the peer, as it does while the
-// connection is open. Once nothing is, only the peer's FIN is waited for, no longer than linger_timeout. The connection
-// is not reset even then: what the peer's kernel has acknowledged, the peer may not have read.
+// How a graceful end waits. No event reports that the peer has acknowledged bytes, so an ending connection asks the
+// kernel at intervals. While bytes are unacknowledged, the write window applies, as for an open connection. After that
+// only the peer's FIN is awaited, for at most linger_timeout. Even then the connection is closed without a reset: the
+// peer's kernel has acknowledged the bytes, but the peer may not have read them.
 #include <algorithm>
 #include <cerrno>
 
@@ -21,19 +21,19 @@ void Connection::enter(State next) {
               to_string(next));
   if (timer_) loop().cancel(std::exchange(timer_, {}));
   fast_path_.state = next;
-  if (!is_open() && !is_beginning()) read_stops_ = 0;  // a later resume() has nothing to resume
+  if (!is_open() && !is_beginning()) read_stops_ = 0;  // so that a later resume() does nothing
   stop_reading(kShowsFirst, next == State::kShowing);
   if (const Duration time = time_in(next); time >= Duration::zero()) {
     timer_ = loop().after(time, [this] { time_up(); });
   }
 }
 
-// How often an ending connection looks whether the peer has everything.
+// How often an ending connection checks whether the peer has acknowledged everything.
 static Duration acknowledgement_check_interval(const ConnectionOptions& options) {
   return std::max<Duration>(options.linger_timeout / 4, std::chrono::milliseconds(1));
 }
 
-// Less than zero: the state has no timer.
+// Returns how long the state may last. Negative: it has no timer.
 Duration Connection::time_in(State state) const {
   const ConnectionOptions& options = set_->options();
   switch (state) {
@@ -59,14 +59,14 @@ void Connection::time_up() {
   }
 }
 
-// An accepted stream, or one that connects; a layer shakes hands where `handshakes`.
+// Begins the handshake of an accepted or connecting stream, if there is one.
 void Connection::begin(bool handshakes) {
   if (!handshakes) return;
   enter(State::kHandshaking);
   remember_peer();
 }
 
-// Connected, or through the handshake.
+// Called when the port has connected, or when the handshake is done or has failed.
 void Connection::on_connected(std::error_code error) {
   const bool shook_hands = fast_path_.state == State::kHandshaking;
   if (error) {
@@ -78,7 +78,7 @@ void Connection::on_connected(std::error_code error) {
   if (fast_path_.state != State::kClosed && !awaits_seat_) open();
 }
 
-// For the first time, or anew over the layer that was started.
+// Opens the connection: for the first time, or again when the layer of start_layer() is ready.
 void Connection::open() {
   enter(State::kOpen);
   const bool anew = was_open_;
@@ -114,7 +114,7 @@ bool Connection::start_layer(std::string_view host, Buffer&& unread) {
   return true;
 }
 
-// What came in the clear and nobody has read is the first that the layer is given.
+// Gives the stream to the layer. Input that came in the clear and was not interpreted becomes the layer's first input.
 void Connection::on_detached(LooseStream stream) {
   if (fast_path_.state == State::kClosed || !set_->mailbox().open()) return on_closed();
   input_.append(std::move(stream.early()));
@@ -126,14 +126,14 @@ void Connection::on_detached(LooseStream stream) {
 
 void Connection::pause() {
   if (!is_open() || stopped_by(kByUser)) return;
-  if (fast_path_.state == State::kReadingOut) return end(reason_);  // nothing would ever tell of its end
+  if (fast_path_.state == State::kReadingOut) return end(reason_);  // without reading, its end would never be noticed
   stop_reading(kByUser, true);
   record(FlightKind::kPaused);
   if (!is_piped()) enter(State::kPaused);
   start_or_stop_reading();
 }
 
-// What is kept is shown from the loop, not from here: the caller may be inside on_message.
+// Resumes. Kept input is shown from the loop's next turn and not here, since the caller may be inside on_message.
 void Connection::resume() {
   if (stopped_by(kByUser)) resume_as(has(kKeptInput) ? State::kShowing : State::kOpen);
 }
@@ -152,9 +152,11 @@ void Connection::enter_pipe(detail::PipePair& pair) {
   tracked().pipe_pair = &pair;
 }
 
-// The peer is gone, and the connection does not receive. A side of a pipe that nobody has paused goes on: it reads the
-// rest when the other side takes more. A connection that is not read for the memory budget ends, which frees its
-// memory. A paused one is orphaned: it has linger_timeout to resume. With an error and no kept input it ends at once.
+// Called when the peer is gone while the connection does not receive.
+// - A side of a pipe that the user has not paused goes on: its rest is read when the other side accepts more.
+// - With an error and without kept input, the connection ends at once.
+// - A connection that is not read because of the memory budget ends, which frees its memory.
+// - A paused connection is orphaned: the user has linger_timeout to call resume().
 void Connection::on_gone(std::error_code error) {
   if (!is_open() || (is_piped() && !stopped_by(kByUser))) return;
   if (error && !has_kept()) return on_receive_end(error);
@@ -164,12 +166,13 @@ void Connection::on_gone(std::error_code error) {
   enter(State::kOrphaned);
 }
 
-// What the peer sent before it went is still to be read, if anybody reads; the end follows it. All of that lies in the
-// kernel already, so it is bounded.
+// Reads what the peer had sent before sending failed, if the connection reads at all, and then ends it. Those bytes are
+// in the kernel already, so their number is bounded.
 void Connection::on_send_failed(std::error_code error) {
   if (fast_path_.state == State::kClosed) return;
   if (fast_path_.state == State::kHandshaking) return on_connected(error);
-  if (fast_path_.state == State::kLingering) return end(reason_);  // the peer has all but an end mark
+  // The peer has acknowledged everything except perhaps a layer's end mark.
+  if (fast_path_.state == State::kLingering) return end(reason_);
   const CloseReason reason = note_error(error);
   record(FlightKind::kSendFailed, static_cast<uint64_t>(error.value()));
   if (fast_path_.state == State::kShowing) show_kept();
@@ -179,14 +182,14 @@ void Connection::on_send_failed(std::error_code error) {
   enter(State::kReadingOut);
   stop_reading(kOutputFull, false);
   const bool awaited = has(kAboveHighWater) || drain_wanted_;
-  set_slow_path(kAboveHighWater, true);  // so that send() answers false
+  set_slow_path(kAboveHighWater, true);  // makes send() return false
   start_or_stop_reading();
   if (awaited && !set_->call(set_->callbacks().on_writable, *this)) end(CloseReason::kCallbackThrew);
 }
 
 void Connection::on_receive_end(std::error_code error) {
   const bool reads_out = fast_path_.state == State::kReadingOut;
-  // Behind an end of ours, or a failure of the output, it is the end that was waited for.
+  // After this side's end, or after sending has failed, a missing end mark is as good as a proper end.
   const bool awaited = error == Trouble::kTruncated && (!is_open() || reads_out);
   if (error && !awaited) return end(note_error(error));
   peer_ended_ = true;
@@ -228,21 +231,22 @@ void Connection::abort() {
   end(CloseReason::kAborted, CloseHow::kReset);
 }
 
-// Both sides are done once the peer's FIN is here, or nobody waits for it, and our queue is out.
+// Ends gracefully. Nothing is left to do if the queue is empty and the peer's FIN has come or is not awaited.
 void Connection::end_gracefully(CloseReason reason) {
   const bool is_over = expects_no_input() && port_->queued_bytes(stream_) == 0;
   if (is_over && (port_->adopts_open() || !is_open())) return end(reason);
   if (!is_open()) return;
-  // Nobody is shown the input that is kept, unless the protocol reads when it wants to.
+  // Kept input will not be shown any more, unless the protocol reads it by itself.
   if (!set_->callbacks().awaits_input) take_kept();
   const bool was_piped = is_piped();
-  // Where all is over, a layer's end mark is still to find room below it.
+  // A layer may still need room in the port below for its end mark.
   enter(is_over ? State::kLingering : State::kEnding);
   reason_ = reason;
   if (was_piped) pipe_pair()->ended(*this, false);
   if (fast_path_.state == State::kClosed) return;
   if (!is_over) record(FlightKind::kEndedOutput);
-  // Otherwise the fd is closed as soon as all is sent; but a layer's end mark is to find room as what it follows does.
+  // Without shutdown_send() the fd is closed as soon as all is sent, which is enough if the peer's FIN is not awaited.
+  // A layer needs the call in any case, so that its end mark follows the output.
   if (!expects_no_input() || !port_->adopts_open()) port_->shutdown_send(stream_);
   port_->report_sent(stream_);
   start_or_stop_reading();
@@ -266,9 +270,10 @@ void Connection::end(CloseReason reason, CloseHow how) {
   if (pipe_pair() != nullptr) pipe_pair()->ended(*this, how == CloseHow::kReset || error_ != 0);
 }
 
-// The port's last completion.
+// The port's last completion: nothing refers to the stream any more.
 void Connection::on_closed() {
-  if (fast_path_.state != State::kClosed) {  // without end(): the engine shuts, and the loop with it
+  // Without end(): the engine shuts down, and the loop ends with it.
+  if (fast_path_.state != State::kClosed) {
     reason_ = CloseReason::kLoopStopped;
     enter(State::kClosed);
   }

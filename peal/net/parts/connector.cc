@@ -7,7 +7,8 @@
 namespace peal::detail {
 namespace {
 
-// Of a loop. Its clients may all begin at once, where one user's lookups would be a flood.
+// The resolver that the clients of a loop share. They may all start at once, so it allows more pending lookups than a
+// user's resolver.
 struct SharedResolver : Resolver {
   explicit SharedResolver(Loop& loop) : Resolver(loop, {.most_pending = 1 << 16}) {}
 };
@@ -31,7 +32,7 @@ void Connector::start(const SocketAddress& address, const HostPort& name, uint64
   attempts_ = 0;
   backoff_.reset();
   if (options_.retry.seed == 0) backoff_.seed(set_->loop().engine().random_seed());
-  // The set dies with its last connection or with this; the hooks must not keep this alive in turn.
+  // The hooks hold weak pointers: this object owns the set, so strong ones would keep both alive for ever.
   set_->on_connect_done = [self = weak_from_this()](const ConnectionHandle& which, std::error_code error) {
     if (auto connector = self.lock()) connector->connect_done(which, error);
   };
@@ -50,14 +51,14 @@ void Connector::attempt() {
   race({address_});
 }
 
-// The user's, or the one that all clients of the loop share.
+// Returns the user's resolver, or the one that all clients of the loop share.
 Resolver& Connector::resolver() {
   if (options_.resolver != nullptr) return *options_.resolver;
   if (!shared_resolver_) shared_resolver_ = set_->loop().only<SharedResolver>();
   return *shared_resolver_;
 }
 
-// The attempt's deadline is the lookup's.
+// Starts the lookup, without a timeout of its own: the deadline of the attempt ends it.
 void Connector::look_up() {
   auto answered = [self = weak_from_this()](Result<Resolver::Addresses> addresses, bool more) {
     if (const auto connector = self.lock()) connector->looked_up(std::move(addresses), more);
@@ -79,8 +80,8 @@ void Connector::race(const std::vector<SocketAddress>& more_addresses) {
   try_next();
 }
 
-// Begins the next connection, or waits until it is its turn. The attempt has failed where nothing is under way and
-// nothing can come.
+// Starts the next connection of the race, or a timer for it. The attempt fails if no connection or lookup is in
+// progress and no address is left.
 void Connector::try_next() {
   cancel_timer(race_timer_);
   if (!eyeballs_.has_next(racing_.size())) {
@@ -100,7 +101,7 @@ void Connector::time_out() {
   fail_attempt(racing_.empty() ? make_error_code(Trouble::kNoAnswer) : errno_code(ETIMEDOUT));
 }
 
-// What is told of a connection that lost the race, or that a stop() left behind, concerns nobody.
+// Called when a connection has opened or failed. Ignores one that lost the race or that stop() has given up.
 void Connector::connect_done(const ConnectionHandle& which, std::error_code error) {
   if (std::erase(racing_, which) == 0) return;
   if (!error) {
@@ -135,7 +136,7 @@ void Connector::fail_attempt(std::error_code error) {
   set_->call(on_failed_, error, delay);
 }
 
-// What an attempt has under way: timers, a lookup, connections that did not win.
+// Ends everything that the attempt has in progress: timers, the lookup, and connections that have not won.
 void Connector::drop_attempt() {
   cancel_timer(timer_);
   cancel_timer(race_timer_);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connector: what a Client does on its loop: attempts, their deadline, the waits between them. It belongs to the loop;
-// counted, because timers and tasks refer to it.
+// Connector: the part of a Client that runs on its loop: attempts, their deadline, and the waits between them. It is
+// shared (shared_ptr), because timers and tasks refer to it.
 //
 //   attempt: look up the name -> race its addresses -> the first to connect is the current connection
 //      ^                                    |                              |
 //      +------- wait (Backoff) -------------+ failed, or no time left -----+ lost
 //
-// The race begins with the addresses of the family that is known first. The other's join it when they come (RFC 8305
-// 3), and until then an attempt has not failed.
+// The race begins with the addresses of the family whose answer comes first. The other family's addresses join the race
+// when they come (RFC 8305 3); until then the attempt does not fail.
 #pragma once
 
 #include <memory>
@@ -27,14 +27,14 @@ class Connector : public std::enable_shared_from_this<Connector> {
  public:
   Connector(std::shared_ptr<ConnectionSet> set, const ClientOptions& options, Client::ConnectFailed on_failed);
 
-  // Any thread. Its runs go from start() to stop(), or to when nothing is tried any more.
+  // Tells whether the client is started; may be used on any thread. A run lasts from start() to stop(), or until no
+  // further attempt will be made.
   RunClaim& claim() { return claim_; }
 
-  // All on the loop's thread.
-  // `name` counts where `address` is not set.
+  // This function and those below must be called on the loop's thread. `name` is used if `address` is not set.
   void start(const SocketAddress& address, const HostPort& name, uint64_t run);
   void stop();
-  // As stop(), and nobody is told anything any more.
+  // Stops as stop() does, and calls no callback any more.
   void retire();
   ConnectionSet& set() const { return *set_; }
 
@@ -56,24 +56,26 @@ class Connector : public std::enable_shared_from_this<Connector> {
 
   const std::shared_ptr<ConnectionSet> set_;
   ClientOptions options_;
-  const std::string host_;  // that was asked for
+  const std::string host_;  // ClientOptions::connect.host, as the user has set it
   Client::ConnectFailed on_failed_;
   SocketAddress address_;
   HostPort name_;
   Backoff backoff_;
-  TimerId timer_;  // the attempt's deadline, or the wait for the next
+  TimerId timer_;  // the deadline of the attempt, or the wait for the next attempt
   TimerId race_timer_;
-  std::shared_ptr<Resolver> shared_resolver_;  // the loop's, unless the user has one
+  // The resolver that the loop's clients share; null if the user has set one.
+  std::shared_ptr<Resolver> shared_resolver_;
   ResolveId lookup_ = ResolveId::kNone;
   HappyEyeballs eyeballs_;
-  TimePoint next_try_;          // beside others that are under way
-  std::error_code last_error_;  // of the connections of this attempt
+  // When the next connection of the race may begin while others are in progress.
+  TimePoint next_try_;
+  std::error_code last_error_;  // of the last connection of this attempt that failed
   std::vector<ConnectionHandle> racing_;
-  ConnectionHandle current_;  // open
+  ConnectionHandle current_;  // the connection that is open
   TimePoint opened_at_;
   RunClaim claim_;
-  uint64_t run_ = 0;       // what it was started with
-  unsigned attempts_ = 0;  // since one connected
+  uint64_t run_ = 0;       // the run that start() was given
+  unsigned attempts_ = 0;  // attempts since the last connection opened
   bool wanted_ = false;
 };
 

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause Drain: one call of Server::drain(), held by all that still have something to do
-// for it. The last holder's release makes the report: once, also when a loop ends meanwhile. Any thread.
+// SPDX-License-Identifier: BSD-3-Clause
+// Drain: one call of Server::drain(). Everything that still works on it holds a shared_ptr to it. When the last holder
+// releases it, the destructor calls on_done with the report: exactly once, also if a loop ends meanwhile. Any thread.
 #pragma once
 
 #include <atomic>
@@ -24,7 +25,7 @@ class Drain {
     lost_bytes_.fetch_add(queued_bytes, std::memory_order_relaxed);
     lost_in_kernel_bytes_.fetch_add(kernel_bytes, std::memory_order_relaxed);
   }
-  // Nobody will be told.
+  // Prevents the report: on_done will not be called.
   void forget();
 
  private:

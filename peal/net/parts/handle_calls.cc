@@ -7,7 +7,7 @@ namespace peal {
 
 using detail::ForcedEnd;
 
-// On the loop the call acts at once; from elsewhere it travels there with what it carries.
+// Runs `action` at once if called on the connection's loop, otherwise posts it there.
 template <class Act>
 bool ConnectionHandle::act(Act&& action) const {
   if (set_ == nullptr) return false;
@@ -29,7 +29,8 @@ bool ConnectionHandle::act_or_end(Act&& action) const {
   return false;
 }
 
-// What is sent to a loop that does not run is bounded by the memory of the process, too.
+// Refuses a send from another thread while the process is above its hard memory mark. Otherwise sends to a loop that
+// does not run could fill the memory.
 bool ConnectionHandle::ends_over_budget() const {
   if (set_ == nullptr || is_here() || !MemoryBudget::above_hard()) return false;
   set_->count_lost();
@@ -37,7 +38,7 @@ bool ConnectionHandle::ends_over_budget() const {
   return true;
 }
 
-// On the loop what was not taken came late, and is counted as that.
+// Counts a call from another thread that was refused. A call on the loop itself was counted by find() as late.
 bool ConnectionHandle::counted(bool taken) const {
   if (!taken && set_ != nullptr && !is_here()) set_->count_lost();
   return taken;

@@ -20,13 +20,13 @@ void HappyEyeballs::add(const std::vector<SocketAddress>& addresses) {
   take_turns();
 }
 
-// From the last one on that was tried, which stays where it is.
+// Lets the families alternate, from the last address that was tried on. That one stays in its place.
 void HappyEyeballs::take_turns() {
   const auto first = addresses_.begin() + static_cast<ptrdiff_t>(next_ == 0 ? 0 : next_ - 1);
   for (auto at = first; at != addresses_.end() && std::next(at) != addresses_.end(); ++at) {
     const auto turn = std::next(at);
     const auto other = std::find_if(turn, addresses_.end(), [&](const auto& a) { return a.family() != at->family(); });
-    // The first of the other family comes next; those it overtakes keep their order.
+    // Moves the first address of the other family to the next place; those it overtakes keep their order.
     if (other != addresses_.end()) std::rotate(turn, other, std::next(other));
   }
 }

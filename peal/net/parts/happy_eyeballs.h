@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HappyEyeballs: which address of a host to try next, and when (RFC 8305 4 and 5). It knows no clock and no socket: the
-// Connector asks it.
+// HappyEyeballs: which address of a host to try next (RFC 8305 4 and 5). It uses no clock and no socket; the Connector
+// asks it.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,15 @@ namespace peal::detail {
 class HappyEyeballs {
  public:
   HappyEyeballs() = default;
-  // `addresses` as they came, best first: the families take turns, beginning with the first one's (RFC 8305 4, with a
-  // First Address Family Count of 1). At most `most_at_once` attempts are under way at a time (> 0).
+  // Orders `addresses` (best first) so that the two families alternate, beginning with the family of the first address
+  // (RFC 8305 4, with a First Address Family Count of 1). At most `most_at_once` (> 0) attempts run at a time.
   HappyEyeballs(std::vector<SocketAddress> addresses, unsigned most_at_once);
-  // What a later answer brings takes its turns among those that were not tried yet.
+  // Adds addresses of a later answer. They alternate with those that were not tried yet.
   void add(const std::vector<SocketAddress>& addresses);
 
-  // May another attempt begin beside `under_way` others?
+  // Returns whether another attempt may begin while `under_way` others are in progress.
   bool has_next(size_t under_way) const { return next_ < addresses_.size() && under_way < most_at_once_; }
+  // Returns the next address to try. Asserts that there is one.
   const SocketAddress& next();
 
  private:

@@ -73,7 +73,7 @@ std::vector<MemoryRelief::Holder> MemoryRelief::holders() const {
   return found;
 }
 
-// Ends them, the largest first, until `bytes` should come free; takes them off the list.
+// Ends the largest holders until at least `bytes` should become free, and removes them from the list.
 void MemoryRelief::end_largest(std::vector<Holder>& holders, uint64_t bytes) {
   while (bytes > 0 && !holders.empty()) {
     auto largest = std::ranges::max_element(holders, {}, &Holder::bytes);

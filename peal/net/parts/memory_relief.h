@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MemoryRelief: what a thread's connections do when the process is short of memory (memory_budget.h).
+// MemoryRelief: what the connections of a thread do when the process is short of memory (memory_budget.h).
 //
-// Nothing is asked while all is well: the pool of the thread tells when it grows above the soft mark. Then, and every
-// 20 ms until what is held is below the low mark, those that hold bytes stop being read; above the hard mark those that
-// hold most are ended until enough should come free. Pausing alone does not help when all memory is in messages that
-// never become complete. So after five seconds without relief, and after every five more, there are two cases: above
-// the soft mark the largest is ended; between the low and the soft mark all are read again.
+// It does no work while memory suffices: the thread's block pool calls it when the pool grows above the soft mark. From
+// then on it acts at once and every 20 ms, until the memory held is below the low mark:
+// - Connections that hold bytes are not read.
+// - Above the hard mark, those that hold most are ended, until enough memory should become free.
+// - After each five seconds without relief: above the soft mark the largest connection is ended; between the low and
+//   the soft mark all connections are read again. Pausing alone would not help if all memory is in messages that never
+//   become complete.
 //
-// Only a loop whose connections grow acts; the others are left alone, however much they hold.
+// Only a thread whose pool grows acts. Other threads' connections are left alone, however much they hold.
 #pragma once
 
 #include <memory>
@@ -24,7 +26,7 @@ namespace peal::detail {
 
 class ConnectionSet;
 
-// One a thread; it knows the sets of the thread's loops that have connections.
+// One object for each thread. It knows the ConnectionSets of the thread's loops that have connections.
 class MemoryRelief final : private MemoryListener {
  public:
   static MemoryRelief& of_this_thread();
@@ -38,6 +40,7 @@ class MemoryRelief final : private MemoryListener {
   };
 
   void on_memory_short() override;
+  // Runs relieve() after `delay`, on a loop of this thread.
   void schedule_relief(Duration delay);
   void relieve();
   std::vector<Holder> holders() const;
@@ -46,8 +49,10 @@ class MemoryRelief final : private MemoryListener {
   void resume_all();
 
   std::vector<ConnectionSet*> sets_;
-  std::weak_ptr<void> pending_;  // a look is to come; dies with its timer
-  bool grown_ = false;           // since the last look
+  // Owned by the timer of the next relieve(); expired if none is pending.
+  std::weak_ptr<void> pending_;
+  bool grown_ = false;  // on_memory_short() was called since the last relieve()
+  // When five seconds without relief are over. kNever while memory is not short.
   TimePoint relief_deadline_ = kNever;
 };
 

@@ -54,7 +54,8 @@ void PipePair::start_or_stop_reading(Side& from, const Side& to) {
   if (from.forwarding) return;
   ConnectionSet::receive(reader, true);
   if (!splice_) return;
-  // Once the queue is out it is tried again; an engine that cannot then never will.
+  // Splicing needs an empty output queue, so it is tried again when the queue has drained. If the queue is empty
+  // already, the engine cannot splice these two streams, and is never asked again.
   splice_ = writer.queued_bytes() > 0;
   if (splice_) ConnectionSet::report_sent(writer);
 }

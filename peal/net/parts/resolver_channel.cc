@@ -16,22 +16,22 @@
 namespace peal::detail {
 namespace {
 
-// As c-ares takes it: an int, which it doubles with further tries. One that is no time at all would end each try at
-// once.
+// Converts a timeout to what c-ares takes: an int of milliseconds, which c-ares doubles for further tries. 0 would end
+// each try at once, so the least is 1 ms.
 int milliseconds_of_try(Duration time) {
   constexpr Duration kMost = std::chrono::minutes(10);
   const Duration taken = std::clamp<Duration>(time, std::chrono::milliseconds(1), kMost);
   return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(taken).count());
 }
 
-// How long one of so many parts of a first try is.
+// Returns the first try's timeout divided by `parts`.
 Duration part_of_try(const ResolverOptions& options, int parts) {
   return std::chrono::milliseconds(milliseconds_of_try(options.try_timeout)) / parts;
 }
 
 bool says_no_address(int status) { return ares_error(status) == Trouble::kHostNotFound; }
 
-// Frees `info`, which may be null.
+// Copies the addresses out of `info` and frees it. `info` may be null.
 Resolver::Addresses take_addresses(ares_addrinfo* info, uint16_t port) {
   Resolver::Addresses addresses;
   for (const auto* node = info == nullptr ? nullptr : info->nodes; node != nullptr; node = node->ai_next) {
@@ -42,10 +42,11 @@ Resolver::Addresses take_addresses(ares_addrinfo* info, uint16_t port) {
   return addresses;
 }
 
-// A record has 16 bytes at least (RFC 1035 4.1.3): its name, ten bytes, and an address.
+// Bounds the number of records in a message. A record has at least 16 bytes (RFC 1035 4.1.3): two of its name, ten
+// more, and an address.
 size_t most_records(int bytes) { return static_cast<size_t>(bytes) / 16 + 1; }
 
-// ARES_SUCCESS or why not, as c-ares reads the message; aliases are followed.
+// Reads the addresses of an answer, following aliases. Returns ARES_SUCCESS or the reason why c-ares cannot read it.
 int read_ipv4(const unsigned char* message, int size, uint16_t port, Resolver::Addresses& addresses) {
   std::vector<ares_addrttl> records(most_records(size));
   int count = static_cast<int>(records.size());
@@ -83,8 +84,8 @@ int read_answer(int type, const unsigned char* message, int size, uint16_t port,
   return (type == ns_t_a ? read_ipv4 : read_ipv6)(message, size, port, addresses);
 }
 
-// Of an answer that came over UDP: it says that it is not whole (RFC 1035 4.1.1), or it was longer than a datagram
-// without extensions (4.2.1), of which c-ares shows that much.
+// Returns whether an answer over UDP is incomplete. Either it says so (the TC bit, RFC 1035 4.1.1). Or it cannot be read
+// and has the greatest length of a datagram without extensions (RFC 1035 4.2.1): c-ares passes on no more of it.
 bool is_cut(int type, const unsigned char* message, int size) {
   if (message == nullptr || size <= 2) return false;
   if ((message[2] & 0x02) != 0) return true;
@@ -94,28 +95,31 @@ bool is_cut(int type, const unsigned char* message, int size) {
 
 }  // namespace
 
-// One name: the two questions about it, and its names in the domains of the search list, tried in turn.
+// One name to look up: the two questions about it, and its variants in the domains of the search list, tried in turn.
 struct ResolverChannel::Question {
   ResolverChannel& channel;
   ResolveId id;
   uint16_t port;
   Answer answer;
-  std::vector<std::string> names;  // the next one is at the back
-  int open = 0;                    // questions about the name that is asked now
-  bool found = false;              // it has addresses
-  bool dropped = false;            // nobody wants to know
-  int trouble = ARES_ENODATA;      // why it has none; "ask again" matters more than "there is none"
-  TimerId slow = {};               // set while it is fresh
+  std::vector<std::string> names;  // still to be asked; the next one is at the back
+  int open = 0;                    // open questions about the name that is asked now
+  bool found = false;              // addresses were found
+  bool dropped = false;            // the answer is not wanted any more
+  // Why there are no addresses. A failure such as "ask again" replaces "there is none".
+  int trouble = ARES_ENODATA;
+  TimerId slow = {};  // set while the question is fresh
 };
 
-// One of the two questions.
+// One of the two questions about a name.
 struct ResolverChannel::Half {
   std::shared_ptr<Question> question;
   std::string name;
-  int type;                        // ns_t_a or ns_t_aaaa
-  TimePoint asked_at = {};         // over TCP
-  bool over = false;               // was answered over TCP, or given up
-  std::unique_ptr<AresWire> wire;  // its own, for TCP. The last member: it is answered when the wire ends
+  int type;                 // ns_t_a or ns_t_aaaa
+  TimePoint asked_at = {};  // when it was asked over TCP
+  bool over = false;        // answered over TCP, or given up
+  // Its own channel for TCP. Must be the last member: its destruction answers the question, which uses the other
+  // members.
+  std::unique_ptr<AresWire> wire;
 };
 
 ResolverChannel::FileStamp ResolverChannel::stamp_of(const std::string& path) {
@@ -159,7 +163,7 @@ Result<void> ResolverChannel::open() {
   wanted.tries = options_.tries;
   wanted.lookups = order.data();
   wanted.resolvconf_path = nothing.data();
-  wanted.flags = ARES_FLAG_IGNTC;  // no TCP
+  wanted.flags = ARES_FLAG_IGNTC;  // never use TCP
   const int mask = ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS | ARES_OPT_RESOLVCONF | ARES_OPT_FLAGS;
   if (Result<void> opened = hosts_.open(wanted, mask); !opened) return opened;
   order = "b";
@@ -190,7 +194,8 @@ ResolverChannel::~ResolverChannel() {
   if (Loop* loop = mailbox_->reachable()) loop->cancel(crowded_);
 }
 
-// resolv.conf(5), search and ndots. What ends with a dot is asked as it is: here all do.
+// Returns the names to ask, by the search list and ndots of resolv.conf(5), the first one at the back. Each ends with a
+// dot, so that c-ares asks it as it is.
 std::vector<std::string> ResolverChannel::names_to_ask(const std::string& host) const {
   if (host.ends_with('.')) return {host};
   const std::string absolute = host + ".";
@@ -208,7 +213,7 @@ std::vector<std::string> ResolverChannel::names_to_ask(const std::string& host) 
 
 void ResolverChannel::ask(ResolveId id, const std::string& host, uint16_t port, Answer answer) {
   Result<Resolver::Addresses> known = find_in_hosts(host, port);
-  // RFC 6761 6.3: every such name is the loopback, and no name server is asked for it.
+  // RFC 6761 6.3: every such name means the loopback, so no name server is asked for it.
   if (!known && is_localhost(host)) {
     known = find_in_hosts("localhost", port);
   } else if (!known) {
@@ -219,7 +224,7 @@ void ResolverChannel::ask(ResolveId id, const std::string& host, uint16_t port, 
   answer(std::move(known), false);
 }
 
-// Both families at once. c-ares knows "localhost" even where the hosts file does not.
+// Returns both families' addresses from the hosts file. c-ares knows "localhost" even if that file does not have it.
 Result<Resolver::Addresses> ResolverChannel::find_in_hosts(std::string_view host, uint16_t port) {
   if (host.ends_with('.')) host.remove_suffix(1);
   struct Found {
@@ -231,13 +236,14 @@ Result<Resolver::Addresses> ResolverChannel::find_in_hosts(std::string_view host
     kept.addresses = take_addresses(info, kept.port);
   };
   const ares_addrinfo_hints both{.ai_flags = 0, .ai_family = AF_UNSPEC, .ai_socktype = 0, .ai_protocol = 0};
-  // Returns with the answer given.
+  // The hosts file is read inside this call, which also calls `keep`.
   ares_getaddrinfo(hosts_.channel(), std::string(host).c_str(), nullptr, &both, keep, &found);
   if (found.addresses.empty()) return fail(Trouble::kHostNotFound);
   return std::move(found.addresses);
 }
 
-// Asks whatever has room now. Not inside c-ares: channels of one question end here.
+// Asks all questions that there is room for now. Must not be called inside c-ares, because channels of single questions
+// may be destroyed here.
 void ResolverChannel::ask_waiting() {
   while (fresh_ < kMostFresh && !waiting_.empty()) {
     const std::shared_ptr<Question> question = questions_.at(*waiting_.begin());
@@ -282,7 +288,7 @@ void ResolverChannel::ask_fresh(const std::shared_ptr<Question>& question) {
   ask_next(question);
 }
 
-// It is answered or slow.
+// Makes room for the next name, because this one is answered or slow.
 void ResolverChannel::make_room(Question& question) {
   if (!question.slow) return;
   --fresh_;
@@ -290,13 +296,13 @@ void ResolverChannel::make_room(Question& question) {
   question.slow = {};
 }
 
-// AAAA first (RFC 8305 3).
+// Asks for the next name, AAAA first (RFC 8305 3).
 void ResolverChannel::ask_next(const std::shared_ptr<Question>& question) {
   const std::string name = std::move(question->names.back());
   question->names.pop_back();
   question->open = 2;
   for (const int type : {ns_t_aaaa, ns_t_a}) {
-    // answered() comes exactly once, so this is not lost.
+    // c-ares calls answered() exactly once, which frees the Half.
     auto half = std::make_unique<Half>(question, name, type);
     ares_query(udp_.channel(), name.c_str(), ns_c_in, type, &answered, half.release());
   }
@@ -324,7 +330,7 @@ void ResolverChannel::answered_over_tcp(void* of, int status, int, unsigned char
   conclude(half, status, message, size);
 }
 
-// Inside c-ares, mostly.
+// Takes the answer to one of the two questions, or the reason why there is none. Mostly called inside c-ares.
 void ResolverChannel::conclude(const Half& half, int status, unsigned char* message, int size) {
   const std::shared_ptr<Question> kept = half.question;
   Question& question = *kept;

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ResolverChannel: names to addresses by the hosts file and by name servers, with c-ares. It belongs to the loop's
-// thread; the Resolver owns it. It may be destroyed after the loop's end on any thread, but never inside an answer.
+// ResolverChannel: looks up the addresses of names in the hosts file and at name servers, with c-ares. The Resolver
+// owns it and uses it on the loop's thread. It may be destroyed on any thread after the loop's end, but never inside an
+// answer.
 //
-// The hosts file is asked first, for both families at once. What it does not know becomes two questions to the name
-// server, A and AAAA, whose answers are shown as they come. The domains of a search list are tried here, not by c-ares:
-// asked for one family, it would go on to the next domain where the other family has an address in this one.
+// The hosts file is asked first, for both families at once. A name that it does not have becomes two questions to the
+// name server, A and AAAA; each answer is delivered when it comes. The domains of the search list are tried here and
+// not by c-ares. c-ares, asked for one family, would go on to the next domain even if the other family has an address
+// in this one.
 //
-// All questions share a UDP socket. Whatever fails over TCP must not touch them: c-ares closes all sockets of a server
-// then, and counts a try of every question that is open there. So the shared channel never uses TCP. An answer that
-// does not fit a datagram is asked for again over TCP, in a channel of that one question.
+// All questions share one UDP socket. When something fails over TCP, c-ares closes all sockets of that server and
+// counts a try of every question that is open there. So the shared channel never uses TCP. If an answer does not fit a
+// datagram, it is asked for again over TCP in a channel of its own.
 //
-// A burst of questions would overflow the sockets' buffers at either end, and what is lost is asked again seconds
-// later. So few names are new at a time; the others wait their turn. A name whose answers are slow makes room for the
-// next one before it is answered: names that nobody answers do not hold up those behind them for long.
+// A burst of questions would overflow the buffers of the sockets at either end, and lost datagrams are asked again only
+// seconds later. So only a few names are new at a time; the others wait. A name whose answers are slow makes room for
+// the next one before it is answered. So names that nobody answers do not block those after them for long.
 #pragma once
 
 #include <array>
@@ -33,41 +35,44 @@ namespace peal::detail {
 
 class ResolverChannel {
  public:
-  // Comes once, or twice when `more` is true: with the addresses of one family, while the other's question is open.
-  // The last one has addresses that were not shown before, or an error. An error means that there are no addresses
-  // unless some were shown before.
+  // Called once, or twice if the first call has `more` set: then it has the addresses of one family, and the question
+  // for the other is open. The last call has addresses that were not delivered before, or an error. An error means that
+  // there are no further addresses.
   using Answer = Callback<void(Result<Resolver::Addresses>, bool more)>;
-  // Names asked less than a twentieth of try_timeout ago, 100 ms by default, and not answered.
+  // Limit of names that are fresh: not answered, and asked less than a twentieth of try_timeout ago (100 ms by
+  // default).
   static constexpr size_t kMostFresh = 64;
-  // Questions asked over TCP at a time. Each has a socket, and about 80 kB in c-ares. While others wait, one that is
-  // not answered within a tenth of try_timeout is given up for them, the oldest first: kNoAnswer.
+  // Limit of questions that are asked over TCP at a time. Each needs a socket and about 80 kB in c-ares. While others
+  // wait, the oldest question fails with kNoAnswer if it has no answer within a tenth of try_timeout.
   static constexpr size_t kMostOverTcp = 32;
 
-  // Reads ResolverOptions::resolv_conf. ENOMEM, EMFILE and their like; Trouble::kBadAddress for servers that are no
-  // addresses.
+  // Reads ResolverOptions::resolv_conf. Errors: ENOMEM, EMFILE and other errnos; Trouble::kBadAddress if
+  // ResolverOptions::servers has something that is no address.
   static Result<std::unique_ptr<ResolverChannel>> make(Loop& loop, const ResolverOptions& options);
   ~ResolverChannel();
   ResolverChannel(const ResolverChannel&) = delete;
   ResolverChannel& operator=(const ResolverChannel&) = delete;
 
-  // While the loop runs; `id` was not used before. Answers come inside this call or from the loop, unless the question
-  // is cancelled. They may call nothing of this.
+  // Asks for the addresses of `host`. `id` must not have been used before. May be called only while the loop runs.
+  // `answer` is called inside this call or from the loop, unless the question is cancelled. It must call nothing of
+  // this class.
   void ask(ResolveId id, const std::string& host, uint16_t port, Answer answer);
-  // The answer is not wanted any more, but may come. Takes back what waits and what is asked over TCP; what c-ares
-  // has asked over UDP it cannot take back. Unknown ids are ignored. Not inside an answer.
+  // Declares that the answer is not wanted any more; it may still come. Questions that wait or that are asked over TCP
+  // end now; c-ares cannot take back those that are sent over UDP. Unknown ids are ignored. Must not be called inside
+  // an answer.
   void drop(ResolveId id);
-  // Drops every question and closes the sockets. Not inside an answer.
+  // Drops every question and closes the sockets. Must not be called inside an answer.
   void cancel_all();
-  // Names that c-ares works on or that wait for it.
+  // Returns how many names c-ares works on, or wait for it.
   size_t questions() const { return questions_.size(); }
-  // Whether resolv.conf is not the file any more that this was made by. A file that is missing changes nothing: it is
-  // being replaced. One stat(2).
+  // Returns whether resolv.conf has changed since this channel has read it. A missing file does not count, since it is
+  // being replaced. Costs one stat(2).
   bool is_outdated() const;
 
  private:
   struct Question;
   struct Half;
-  // What stat(2) tells a file's change by.
+  // The fields of stat(2) by which a change of a file is recognised.
   using FileStamp = std::array<int64_t, 7>;
 
   ResolverChannel(Loop& loop, const ResolverOptions& options);
@@ -81,7 +86,7 @@ class ResolverChannel {
   void ask_next(const std::shared_ptr<Question>& question);
   void ask_over_tcp(Half& half);
   void make_room(Question& question);
-  // From TCP: what is asked there of `question`, or of all where it is null.
+  // Ends the questions of `question` that are asked over TCP, or all such questions if it is null.
   void take_back(const Question* question);
   static FileStamp stamp_of(const std::string& path);
   static void answered(void* half, int status, int timeouts, unsigned char* message, int size);
@@ -91,16 +96,20 @@ class ResolverChannel {
   Loop& loop_;
   const std::shared_ptr<Mailbox> mailbox_;
   const ResolverOptions options_;
-  const FileStamp stamp_;             // of resolv.conf before it was read
-  std::vector<std::string> domains_;  // of the search list
-  size_t dots_ = 1;                   // a name with as many is asked as it is first (resolv.conf(5), ndots)
+  const FileStamp stamp_;             // of resolv.conf, taken before it was read
+  std::vector<std::string> domains_;  // the domains of the search list
+  // A name with at least so many dots is asked as it is, before the domains are tried (ndots in resolv.conf(5)).
+  size_t dots_ = 1;
   std::map<ResolveId, std::shared_ptr<Question>> questions_;
-  std::set<ResolveId> waiting_;                  // of the questions
-  size_t fresh_ = 0;                             // of the others
-  AresWire hosts_;                               // looks into the hosts file alone
-  AresWire udp_;                                 // asks name servers
-  std::vector<std::unique_ptr<Half>> over_tcp_;  // the first kMostOverTcp are asked, the others wait
-  TimerId crowded_;                              // while some wait: the oldest is slow then
+  // The questions that wait for a place among the fresh ones.
+  std::set<ResolveId> waiting_;
+  // How many of the other questions are fresh.
+  size_t fresh_ = 0;
+  AresWire hosts_;  // looks only into the hosts file
+  AresWire udp_;    // asks the name servers over UDP
+  // The first kMostOverTcp are being asked over TCP; the others wait.
+  std::vector<std::unique_ptr<Half>> over_tcp_;
+  TimerId crowded_;  // set while some wait: when the oldest one has been slow for too long
 };
 
 }  // namespace peal::detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tracked: what is kept beside a connection that needs more than a plain one: its deadlines, its place among those that
-// may be evicted, its peer, the pipe that joins it to another. It belongs to the connection.
+// Tracked: the data of a connection that needs more than a plain one. It holds the deadlines, the entry among the
+// connections that may be evicted, the peer's address, and the pipe that joins it to another connection. The connection
+// owns it.
 #pragma once
 
 #include <cstdint>
@@ -13,29 +14,31 @@ namespace peal::detail {
 class PipePair;
 struct CapEntry;
 
-// A period in which `least` bytes must be moved.
+// A period of time in which at least `least` bytes must be moved, or a deadline has passed.
 struct ProgressWindow {
-  TimePoint since = kNever;  // kNever: none runs
-  uint64_t bytes = 0;        // moved until then
-  uint64_t least = 0;        // to be moved in it
+  TimePoint since = kNever;  // start of the period; kNever if none is running
+  uint64_t bytes = 0;        // moved in total when the period began
+  uint64_t least = 0;        // to be moved within the period
 
   bool runs() const { return since != kNever; }
 };
 
 struct Tracked {
-  TimePoint active{};  // when something arrived or was given to send()
+  TimePoint active{};  // when bytes last arrived or were given to send()
   ProgressWindow read;
   ProgressWindow write;
-  uint64_t write_acknowledged = 0;        // when `write` began
-  uint64_t moved_bytes = 0;               // out, at the last look
-  bool was_queued = false;                // something, at the last look or since
-  uint64_t received_at_output_pause = 0;  // Connection::received_bytes() when full output paused receiving last
-  size_t gathered_bytes = 0;              // Connection::count_gathered()
-  TimePoint due = kNever;                 // when the timer will look
+  uint64_t write_acknowledged = 0;  // acknowledged_bytes() when `write` began
+  uint64_t moved_bytes = 0;         // bytes that had left or passed the pipe at the last check
+  bool was_queued = false;          // output was queued at the last check or later
+  // Connection::received_bytes() when full output last paused receiving.
+  uint64_t received_at_output_pause = 0;
+  size_t gathered_bytes = 0;  // set by Connection::count_gathered()
+  TimePoint due = kNever;     // when the timer runs check_deadlines()
   TimerId timer;
   std::unique_ptr<SocketAddress> peer;
   std::unique_ptr<CapEntry> cap_entry;
-  PipePair* pipe_pair = nullptr;  // good while it is piped
+  // Valid from the joining of the pipe until the connection is released.
+  PipePair* pipe_pair = nullptr;
 };
 
 }  // namespace peal::detail
