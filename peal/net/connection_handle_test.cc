@@ -105,7 +105,10 @@ TEST_P(ConnectionHandleTest, late_use_does_nothing_and_is_counted) {
     EXPECT_NE(handle, opened);
     opened.send("for the new one");
   });
-  ASSERT_TRUE(wait_until([&] { return next.pump(), !next.received().empty(); }));
+  ASSERT_TRUE(wait_until([&] {
+    next.pump();
+    return !next.received().empty();
+  }));
   EXPECT_EQ(next.received(), "for the new one");
   EXPECT_THAT(journal.lines(), ElementsAre("close: closed by the peer"));
   ask([&] { opened = {}; });
@@ -170,7 +173,10 @@ TEST_P(ConnectionHandleTest, refused_post_is_counted_as_lost) {
     const test::Standstill standstill(small.loop());
     for (int i = 0; i < 10; ++i) EXPECT_EQ(handle.run([](Connection& connection) { connection.send("x"); }), i < 4);
   }
-  ASSERT_TRUE(test::wait_until(small.loop(), [&] { return peer.pump(), peer.received().size() == 4; }));
+  ASSERT_TRUE(test::wait_until(small.loop(), [&] {
+    peer.pump();
+    return peer.received().size() == 4;
+  }));
   EXPECT_EQ(own.stats().lost_calls, 6u);
 }
 

@@ -36,9 +36,15 @@ TEST_P(ConnectionTest, bytes_come_back_from_an_echo) {
   RawPeer peer = connect_peer();
   const std::string bytes = pattern(100'000);
   peer.send(bytes.substr(0, 50'000));
-  ASSERT_TRUE(wait_until([&] { return peer.pump(), peer.received().size() == 50'000; }));
+  ASSERT_TRUE(wait_until([&] {
+    peer.pump();
+    return peer.received().size() == 50'000;
+  }));
   peer.send(bytes.substr(50'000));
-  ASSERT_TRUE(wait_until([&] { return peer.pump(), peer.received().size() == bytes.size(); }));
+  ASSERT_TRUE(wait_until([&] {
+    peer.pump();
+    return peer.received().size() == bytes.size();
+  }));
   EXPECT_TRUE(same_bytes(peer.received(), bytes));
 }
 
@@ -66,7 +72,10 @@ TEST_P(ConnectionTest, closed_here_sends_fin_and_ends_when_the_peer_does) {
   }}));
   RawPeer peer = connect_peer();
   peer.send("last words");
-  ASSERT_TRUE(wait_until([&] { return peer.pump(), peer.ended(); }));
+  ASSERT_TRUE(wait_until([&] {
+    peer.pump();
+    return peer.ended();
+  }));
   EXPECT_EQ(peer.received(), "last words");
   EXPECT_EQ(closes(), 0u);
   peer.close();
@@ -154,7 +163,10 @@ TEST_P(ConnectionTest, exception_in_any_callback_closes_that_connection_only) {
     RawPeer peer = connect_peer();
     peer.send("y");
     if (thrower == "on_peer_end" || thrower == "on_close") peer.fin();
-    ASSERT_TRUE(wait_until([&] { return peer.pump(), log.lines().size() == 1; }));
+    ASSERT_TRUE(wait_until([&] {
+      peer.pump();
+      return log.lines().size() == 1;
+    }));
     peer.close();
     settle();
     EXPECT_THAT(log.lines(), ElementsAre(thrower == "on_close" ? "closed here" : "a callback threw"));
@@ -204,7 +216,10 @@ TEST_P(ConnectionTest, peer_that_only_talks_does_not_hold_a_closing_connection) 
   auto server = serve(std::move(callbacks), {.connection = {.linger_timeout = milliseconds(20)}});
   RawPeer peer = connect_peer();
   const std::string chatter(1000, 'x');
-  ASSERT_TRUE(wait_until([&] { return peer.try_send(chatter), closes() == 1; }));
+  ASSERT_TRUE(wait_until([&] {
+    peer.try_send(chatter);
+    return closes() == 1;
+  }));
   EXPECT_EQ(journal.lines().back(), "close: the peer did not end in time");
 }
 
@@ -259,7 +274,10 @@ TEST_P(ConnectionTest, bytes_are_counted) {
   }}));
   RawPeer peer = connect_peer();
   peer.send("hello");
-  ASSERT_TRUE(wait_until([&] { return peer.pump(), peer.received().size() == 20; }));
+  ASSERT_TRUE(wait_until([&] {
+    peer.pump();
+    return peer.received().size() == 20;
+  }));
   EXPECT_EQ(peer.received(), "foursixsixten bytes!");
 }
 

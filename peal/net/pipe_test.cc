@@ -67,7 +67,10 @@ class PipeTest : public test::NetTest {
     }
   }
   testing::AssertionResult arrives(RawPeer& peer, std::string_view bytes) {
-    testing::AssertionResult all = wait_until([&] { return peer.pump(), peer.received().size() >= bytes.size(); });
+    testing::AssertionResult all = wait_until([&] {
+      peer.pump();
+      return peer.received().size() >= bytes.size();
+    });
     return all ? same_bytes(peer.received(), std::string(bytes)) : all;
   }
 
@@ -88,11 +91,17 @@ TEST_P(PipeTest, what_each_side_sends_reaches_the_other_and_both_ends_are_counte
     EXPECT_TRUE(arrives(*a, "from b!"));
     EXPECT_TRUE(arrives(*b, "from a"));
     a->fin();
-    ASSERT_TRUE(wait_until([&] { return b->pump(), b->ended(); }));
+    ASSERT_TRUE(wait_until([&] {
+      b->pump();
+      return b->ended();
+    }));
     b->send(" more");
     EXPECT_TRUE(arrives(*a, "from b! more"));
     b->fin();
-    ASSERT_TRUE(wait_until([&] { return a->pump(), a->ended() && done(); }));
+    ASSERT_TRUE(wait_until([&] {
+      a->pump();
+      return a->ended() && done();
+    }));
     EXPECT_EQ(a->error(), 0);
     EXPECT_EQ(journal.count("close: closed by the peer, 6 in, 12 out"), 1u);
     EXPECT_EQ(journal.count("close: closed by the peer, 12 in, 6 out"), 1u);
@@ -144,7 +153,10 @@ TEST_P(PipeTest, fin_right_behind_a_flood_loses_nothing) {
       a->fin();
       return true;
     }));
-    ASSERT_TRUE(wait_until([&] { return b->pump(), b->ended(); }));
+    ASSERT_TRUE(wait_until([&] {
+      b->pump();
+      return b->ended();
+    }));
     EXPECT_TRUE(same_bytes(b->received(), bytes));
     b->close();
     ASSERT_TRUE(wait_until([&] { return done(); }));
@@ -156,7 +168,10 @@ TEST_P(PipeTest, reset_of_one_side_resets_the_other) {
     auto server = serve_pipes(splice);
     connect_both();
     a->reset();
-    ASSERT_TRUE(wait_until([&] { return b->pump(), b->ended() || b->error() != 0; }));
+    ASSERT_TRUE(wait_until([&] {
+      b->pump();
+      return b->ended() || b->error() != 0;
+    }));
     EXPECT_EQ(b->error(), ECONNRESET);
     ASSERT_TRUE(wait_until([&] { return done(); }));
     EXPECT_EQ(journal.count("close: reset by the peer, 0 in, 0 out"), 1u);
@@ -183,7 +198,11 @@ TEST_P(PipeTest, close_of_one_side_ends_the_other_gracefully) {
   a->send("last words");
   EXPECT_TRUE(arrives(*b, "last words"));
   ask([this] { first_.close(); });
-  ASSERT_TRUE(wait_until([&] { return a->pump(), b->pump(), a->ended() && b->ended(); }));
+  ASSERT_TRUE(wait_until([&] {
+    a->pump();
+    b->pump();
+    return a->ended() && b->ended();
+  }));
   EXPECT_EQ(a->error() + b->error(), 0);
   a->close();
   b->close();
@@ -233,7 +252,11 @@ TEST_P(PipeTest, server_is_destroyed_and_nobody_is_told) {
   auto server = serve_pipes(true);
   connect_both();
   server.reset();
-  ASSERT_TRUE(wait_until([&] { return a->pump(), b->pump(), a->ended() && b->ended(); }));
+  ASSERT_TRUE(wait_until([&] {
+    a->pump();
+    b->pump();
+    return a->ended() && b->ended();
+  }));
   EXPECT_THAT(journal.lines(), ElementsAre("joined"));
 }
 

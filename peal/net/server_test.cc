@@ -260,8 +260,10 @@ TEST_P(ServerTest, shared_bytes_go_to_many_connections_on_several_loops) {
     for (auto& handle : handles) handle.send(bytes);
   }
   ASSERT_TRUE(wait_until([&] {
-    return std::ranges::all_of(peers,
-                               [&](RawPeer& peer) { return peer.pump(), peer.received().size() == news.size(); });
+    return std::ranges::all_of(peers, [&](RawPeer& peer) {
+      peer.pump();
+      return peer.received().size() == news.size();
+    });
   }));
   for (RawPeer& peer : peers) EXPECT_TRUE(same_bytes(peer.received(), news));
   EXPECT_TRUE(wait_until([&] { return alive.expired(); })) << "somebody still holds the bytes";

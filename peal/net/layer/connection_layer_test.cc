@@ -34,9 +34,12 @@ TEST_P(ConnectionLayerTest, stands_beside_plain_connections_on_one_loop) {
   std::string got[2];
   std::vector<std::unique_ptr<Client>> clients;
   for (int i : {0, 1}) {
-    ConnectionCallbacks callbacks{
-        .on_open = [](Connection& connection) { connection.send("ding dong"); },
-        .on_message = [&got, i](Connection&, Buffer& input) { got[i] += input.to_string(), input.clear(); }};
+    ConnectionCallbacks callbacks{.on_open = [](Connection& connection) { connection.send("ding dong"); },
+                                  .on_message =
+                                      [&got, i](Connection&, Buffer& input) {
+                                        got[i] += input.to_string();
+                                        input.clear();
+                                      }};
     ClientOptions options;
     options.connection.layer = i == 0 ? &layer : nullptr;
     clients.push_back(std::make_unique<Client>(loop(), std::move(callbacks), options));

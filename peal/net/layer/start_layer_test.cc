@@ -66,7 +66,10 @@ class StartLayerTest : public test::OverLayerTest {
     return callbacks;
   }
   testing::AssertionResult hears(RawPeer& peer, std::string_view text) {
-    return wait_until([&peer, text] { return peer.pump(), peer.received().starts_with(text); });
+    return wait_until([&peer, text] {
+      peer.pump();
+      return peer.received().starts_with(text);
+    });
   }
   // A peer whose handshake is under way: the server has heard "start", and waits for the byte.
   RawPeer starting(RawPeer peer) {
@@ -200,7 +203,10 @@ TEST_P(StartLayerTest, output_that_waits_leaves_first_and_on_writable_comes_over
   RawPeer peer = connect_peer(4096);
   ASSERT_TRUE(opened());
   EXPECT_TRUE(handle.send("dropped"));
-  ASSERT_TRUE(wait_until([&] { return peer.pump(), peer.received().size() > kMuch; }));
+  ASSERT_TRUE(wait_until([&] {
+    peer.pump();
+    return peer.received().size() > kMuch;
+  }));
   EXPECT_EQ(peer.received().substr(kMuch), test::kSealHello);
   EXPECT_EQ(peer.received().find_first_not_of('x'), kMuch);
   EXPECT_FALSE(secured);

@@ -164,7 +164,10 @@ TEST_P(ConnectionEndTest, reset_during_the_graceful_end_tells_so_once) {
   }}));
   RawPeer peer = connect_peer();
   peer.send("go");
-  ASSERT_TRUE(wait_until([&] { return peer.pump(), !peer.received().empty(); }));
+  ASSERT_TRUE(wait_until([&] {
+    peer.pump();
+    return !peer.received().empty();
+  }));
   peer.reset();
   ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 2; }));
   for (int turn = 0; turn < 3; ++turn) ask([] {});

@@ -132,7 +132,10 @@ TEST_P(ServerDrainTest, loop_that_stops_meanwhile_ends_the_drain) {
   RawPeer peer = connect_peer();
   ASSERT_TRUE(noted("open"));
   auto report = drain(*server, kLong);
-  ASSERT_TRUE(wait_until([&] { return peer.pump(), peer.ended(); }));
+  ASSERT_TRUE(wait_until([&] {
+    peer.pump();
+    return peer.ended();
+  }));
   end_loop();
   DrainReport done = report.get();
   EXPECT_EQ(done.forced, 1u);

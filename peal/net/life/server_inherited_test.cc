@@ -30,7 +30,10 @@ class ServerInherited : public test::NetTest {
   void expect_echo(RawPeer& peer, std::string_view bytes) {
     const size_t before = peer.received().size();
     peer.send(bytes);
-    ASSERT_TRUE(wait_until([&] { return peer.pump(), peer.received().size() == before + bytes.size(); }));
+    ASSERT_TRUE(wait_until([&] {
+      peer.pump();
+      return peer.received().size() == before + bytes.size();
+    }));
   }
 
   Fd master_;

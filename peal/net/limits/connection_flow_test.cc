@@ -85,7 +85,10 @@ TEST_P(ConnectionFlowTest, input_above_its_limit_closes) {
   auto server = serve(std::move(callbacks), {.connection = {.input_limit_bytes = 100'000}});
   RawPeer peer = connect_peer();
   const std::string bytes(65'536, 'x');
-  ASSERT_TRUE(wait_until([&] { return peer.try_send(bytes), journal.lines().size() == 2; }));
+  ASSERT_TRUE(wait_until([&] {
+    peer.try_send(bytes);
+    return journal.lines().size() == 2;
+  }));
   EXPECT_THAT(journal.lines(), ElementsAre("open", "close: too much unconsumed input"));
 }
 
@@ -180,7 +183,10 @@ TEST_P(ConnectionFlowTest, writable_comes_once_at_half_of_the_mark) {
   RawPeer peer = connect_peer(65'536);
   ASSERT_TRUE(wait_until([&] { return left > 0 || !below; }));
   EXPECT_EQ(journal.count("writable"), 0u);
-  ASSERT_TRUE(wait_until([&] { return peer.pump(), !peer.received().empty() && peer.received().back() == 'z'; }));
+  ASSERT_TRUE(wait_until([&] {
+    peer.pump();
+    return !peer.received().empty() && peer.received().back() == 'z';
+  }));
   EXPECT_EQ(journal.count("writable"), 1u);
   ask([&] {
     EXPECT_LE(left, 4'000'000u);
@@ -257,7 +263,10 @@ TEST_P(ConnectionFlowTest, kept_input_comes_back_when_output_has_drained) {
   }}));
   RawPeer peer = connect_peer();
   peer.send("12345678");
-  ASSERT_TRUE(wait_until([&] { return peer.pump(), peer.received().size() == 8'000'000; }));
+  ASSERT_TRUE(wait_until([&] {
+    peer.pump();
+    return peer.received().size() == 8'000'000;
+  }));
   EXPECT_EQ(journal.count("request"), 8u);
 }
 

@@ -55,7 +55,10 @@ class ServerCapsTest : public test::NetTest {
   testing::AssertionResult echoes(RawPeer& peer) {
     const size_t before = peer.received().size();
     peer.try_send("hello\n");
-    return wait_until([&] { return peer.pump(), peer.received().size() == before + 6; });
+    return wait_until([&] {
+      peer.pump();
+      return peer.received().size() == before + 6;
+    });
   }
 
   Census census;
