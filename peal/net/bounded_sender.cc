@@ -84,12 +84,13 @@ class BoundedSender::Account : public std::enable_shared_from_this<Account> {
 
 BoundedSender::BoundedSender(ConnectionHandle connection, size_t most_bytes)
     : connection_(std::move(connection)), account_(std::make_shared<Account>(most_bytes)) {
-  PEAL_ASSERT(most_bytes > 0, "a sender that has {} bytes on their way", most_bytes);
+  PEAL_ASSERT(most_bytes > 0, "a BoundedSender needs most_bytes above 0, not {}", most_bytes);
   if (!connection_) account_->end();
 }
 
 bool BoundedSender::send(std::string_view bytes) {
-  PEAL_ASSERT(!connection_.is_here(), "a loop waits for itself to send {} bytes", bytes.size());
+  PEAL_ASSERT(!connection_.is_here(), "send() of {} bytes would wait for the loop that it is called on: use try_send()",
+              bytes.size());
   return put(bytes, true);
 }
 bool BoundedSender::try_send(std::string_view bytes) { return put(bytes, false); }

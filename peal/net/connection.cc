@@ -31,7 +31,7 @@ std::string_view to_string(CloseReason reason) {
     case CloseReason::kWriteTooSlow: return "the peer read too slowly";
     case CloseReason::kNeitherRead: return "neither side read what the other sent";
     case CloseReason::kEvicted: return "idle when the server was full";
-    case CloseReason::kDrainDeadline: return "not done when the drain was to be";
+    case CloseReason::kDrainDeadline: return "still open at the deadline of the drain";
     case CloseReason::kSendRefused: return "its loop refused what was sent from another thread";
     case CloseReason::kBadMessage: return "the peer sent a message that breaks the protocol";
   }
@@ -88,7 +88,7 @@ bool Connection::count_sent(size_t size, size_t queued) {
 
 void Connection::send_file(FileRange range) {
   if (!can_send() || range.bytes == 0) return;
-  PEAL_ASSERT(range.file != nullptr, "{} bytes of no file are sent", range.bytes);
+  PEAL_ASSERT(range.file != nullptr, "send_file() of {} bytes without a file", range.bytes);
   const uint64_t bytes = range.bytes;
   sent_bytes_ += bytes;
   port_->send_file(stream_, std::move(range));

@@ -188,7 +188,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   template <class T>
   T& context() const {
     PEAL_ASSERT(context_.get_deleter() == &destroy_context<T>,
-                "the context of a connection is asked for as another type");
+                "context<T>() is called with another type than the context has");
     return *static_cast<T*>(context_.get());
   }
 

@@ -212,7 +212,7 @@ void Server::drain(Duration deadline, DrainMode mode, Callback<void(const DrainR
 DrainReport Server::drain_and_wait(Duration deadline) {
   for (const auto& shard : shards_)
     PEAL_ASSERT(!shard->mailbox->here() && !shard->mailbox->beside_a_step(),
-                "one of {} loops would wait for itself to drain", shards_.size());
+                "drain_and_wait() is called on one of the server's {} loops and would wait for itself", shards_.size());
   std::promise<DrainReport> promise;
   drain(deadline, [&promise](const DrainReport& done) { promise.set_value(done); });
   return promise.get_future().get();

@@ -99,7 +99,7 @@ TEST_P(ServerDrainTest, deadline_cuts_off_and_counts_every_byte_that_is_lost) {
   DrainReport report = server->drain_and_wait(kSoon);
   EXPECT_EQ(report.forced, 1u);
   EXPECT_EQ(report.finished, 0u);
-  EXPECT_EQ(journal.count("close: not done when the drain was to be"), 1u);
+  EXPECT_EQ(journal.count("close: still open at the deadline of the drain"), 1u);
   // What is not lost was acknowledged: it is in the peer's receive buffer, which a reset empties only for reading.
   const uint64_t lost = report.lost_bytes + report.lost_in_kernel_bytes;
   EXPECT_GT(report.lost_bytes, 0u);

@@ -35,7 +35,7 @@ void Acceptor::on_accepted(LooseStream stream) {
   try {
     take_(std::move(stream));
   } catch (const std::exception& error) {
-    PEAL_LOG_ERROR("an accepted connection is dropped: {}", error.what());
+    PEAL_LOG_ERROR("an accepted connection is closed, because opening it threw: {}", error.what());
   }
 }
 

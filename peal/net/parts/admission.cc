@@ -27,7 +27,8 @@ void Admission::leave_from(const PeerKey& peer) {
   if (most_of_one_peer_ == 0) return;
   const std::lock_guard lock(mutex_);
   auto found = from_.find(peer);
-  PEAL_ASSERT(found != from_.end(), "a peer left that never entered, {} are inside", from_.size());
+  PEAL_ASSERT(found != from_.end(), "a client returns a place that it never took; {} clients have places",
+              from_.size());
   if (--found->second == 0) from_.erase(found);
 }
 

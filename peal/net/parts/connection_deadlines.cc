@@ -244,7 +244,7 @@ void Connection::log_abnormal_end() {
   auto words = [](uint64_t why) { return to_string(static_cast<CloseReason>(why)); };
   std::string events = loop().flight_recorder()->dump(flight_id(), 64, words);
   if (events.ends_with('\n')) events.pop_back();
-  PEAL_LOG_WARN("connection {} <- {} ended: {} ({} such ends untold); its last events:\n{}", text(local_address()),
+  PEAL_LOG_WARN("connection {} <- {} ended: {} ({} such ends not logged); its last events:\n{}", text(local_address()),
                 text(peer_address()), to_string(shown_reason()), *suppressed, LogLines{events});
 }
 

@@ -17,8 +17,8 @@
 namespace peal {
 
 void Connection::enter(State next) {
-  PEAL_ASSERT(may_follow(fast_path_.state, next), "connection {} goes from {} to {}", slot, to_string(fast_path_.state),
-              to_string(next));
+  PEAL_ASSERT(may_follow(fast_path_.state, next), "connection {} must not change from {} to {}", slot,
+              to_string(fast_path_.state), to_string(next));
   if (timer_) loop().cancel(std::exchange(timer_, {}));
   fast_path_.state = next;
   if (!is_open() && !is_beginning()) read_stops_ = 0;  // so that a later resume() does nothing

@@ -16,7 +16,7 @@ Drain::~Drain() {
               .lost_bytes = lost_bytes_,
               .lost_in_kernel_bytes = lost_in_kernel_bytes_});
   } catch (...) {
-    PEAL_LOG_ERROR("what is told of a drain threw: {}", what_was_thrown());
+    PEAL_LOG_ERROR("on_done of Server::drain() threw: {}", what_was_thrown());
   }
 }
 

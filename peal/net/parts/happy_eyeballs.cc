@@ -11,7 +11,7 @@ namespace peal::detail {
 
 HappyEyeballs::HappyEyeballs(std::vector<SocketAddress> addresses, unsigned most_at_once)
     : addresses_(std::move(addresses)), most_at_once_(most_at_once) {
-  PEAL_ASSERT(most_at_once > 0, "no attempt at any of {} addresses", addresses_.size());
+  PEAL_ASSERT(most_at_once > 0, "most_at_once is 0, so none of {} addresses would be tried", addresses_.size());
   take_turns();
 }
 
@@ -32,7 +32,7 @@ void HappyEyeballs::take_turns() {
 }
 
 const SocketAddress& HappyEyeballs::next() {
-  PEAL_ASSERT(next_ < addresses_.size(), "attempt {} at {} addresses", next_ + 1, addresses_.size());
+  PEAL_ASSERT(next_ < addresses_.size(), "there is no address {} of {}", next_ + 1, addresses_.size());
   return addresses_[next_++];
 }
 
