@@ -24,7 +24,7 @@ class Backoff {
                 longest.count());
   }
 
-  // Returns the next delay, and doubles the one after it.
+  // Returns the next delay, and doubles the bound of the one after it.
   Duration next() {
     std::uniform_int_distribution<Duration::rep> draw(step_.count() / 2, step_.count());
     Duration delay(draw(random_));

@@ -67,7 +67,7 @@ bool Connection::send_when_not_plain(Buffer&& bytes) {
 
 bool Connection::send_with_checks(Buffer&& bytes) {
   const size_t size = bytes.size();
-  // The recorder could not stamp by the cycle counter alone and has to read the clock.
+  // Only the flight recorder is on, but it must read the clock for this event (record_by_cycles() has returned false).
   if (has_only(kRecorded)) {
     record_event(FlightKind::kSent, size);
     return count_and_queue(size, std::move(bytes));

@@ -137,7 +137,9 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   // unconsumed, and full output does not pause receiving.
   void expect_input(bool on);
 
+  // Returns a handle, which may be kept for any time and used on any thread.
   ConnectionHandle handle();
+
   Loop& loop() const;
   ConnectionLife life() const { return fast_path_.state; }
   bool is_open() const { return peal::is_open(fast_path_.state); }
@@ -248,7 +250,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   void set_slow_path(SlowPathReason what, bool on) {
     fast_path_.reasons = static_cast<uint8_t>(on ? fast_path_.reasons | what : fast_path_.reasons & ~what);
   }
-  // Counts first; otherwise the size would have to be saved across the call.
+  // Adds to sent_bytes_ before the port is called; otherwise `size` would have to be saved across that call.
   bool count_and_queue(size_t size, Buffer&& bytes) {
     sent_bytes_ += size;
     return is_below_high_water(port().send(stream_, std::move(bytes)));

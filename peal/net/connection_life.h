@@ -28,10 +28,10 @@ enum class ConnectionLife : uint8_t {
   kHandshaking,
   // A plain open connection. is_open() is true for the states from this one to kPiped.
   kOpen,
-  // Resumed with kept input, which on_message is shown in the loop's next turn, before anything else is read. Timer:
-  // zero.
+  // Resumed with input that on_message had left. on_message is called with it in the loop's next turn, before anything
+  // else is read. Timer: zero.
   kShowing,
-  // Paused by pause().
+  // Receiving is paused, by pause().
   kPaused,
   // Paused, and the peer is gone. Timer: linger_timeout, during which resume() still shows the kept input.
   kOrphaned,

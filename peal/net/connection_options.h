@@ -13,8 +13,8 @@ namespace peal {
 
 // Decides whether output above the high-water mark pauses receiving.
 enum class WhenOutputIsFull : uint8_t {
-  // Means kPauseInput for the callbacks of a Server. Means kReadOn for a Client, a Stream, an HttpServer and an
-  // HttpClient, since these read only when they want input.
+  // Means kPauseInput for a Server with an on_message callback. Means kReadOn for a Client, a Stream, an HttpServer and
+  // an HttpClient, since these read only when they want input.
   kDefault,
   // Pauses receiving when output above the mark has followed new input; resumes when the queue has drained to half of
   // the mark. So a peer that sends requests and reads no answers costs a bounded amount of memory. If both sides pause

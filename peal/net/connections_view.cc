@@ -13,7 +13,7 @@ NetStats ConnectionsView::stats() const { return set_->stats_now(); }
 
 std::optional<LayerStats> ConnectionsView::layer_stats() const {
   const StreamLayer* layer = set_->options().layer;
-  // The user may destroy the layer after the server.
+  // After the server the user may have destroyed the layer too, so it is not asked then.
   return layer == nullptr || set_->retired() ? std::nullopt : std::optional(layer->stats());
 }
 

@@ -55,7 +55,8 @@ struct ResolverOptions {
   Duration try_timeout = std::chrono::seconds(2);
   // Number of tries at each server. An answer that does not fit a datagram is asked for once more over TCP.
   int tries = 3;
-  // Lookups beyond this fail with kTooManyLookups. Questions of cancelled lookups count while c-ares works on them.
+  // Limit of pending lookups; further ones fail with kTooManyLookups. The question of a cancelled lookup counts until
+  // c-ares has finished it.
   size_t most_pending = 1024;
 };
 
@@ -82,11 +83,12 @@ enum class ResolveId : uint64_t { kNone = 0 };
 
 class Resolver {
  public:
-  // Best address first (RFC 6724), each with the port that was asked for.
+  // The addresses that a lookup has found, best first (RFC 6724), each with the port that was asked for.
   using Addresses = std::vector<SocketAddress>;
   using Answer = Callback<void(Result<Addresses>)>;
   using Part = Callback<void(Result<Addresses>, bool more)>;
 
+  // Must be created on the loop's thread, or before the loop runs.
   explicit Resolver(Loop& loop, const ResolverOptions& options = {});
   ~Resolver();
   Resolver(const Resolver&) = delete;

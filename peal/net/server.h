@@ -95,6 +95,7 @@ class ServerLife {
 
 class Server {
  public:
+  // Serves on one loop, or on all loops of a group.
   Server(Loop& loop, ConnectionCallbacks callbacks, const ServerOptions& options = {});
   Server(LoopGroup& group, SharedConnectionCallbacks callbacks, const ServerOptions& options = {});
   // Stops listening and ends all connections at once. Output that the kernel has already taken is still sent. on_close
@@ -137,10 +138,9 @@ class Server {
   void drain(Duration deadline, Callback<void(const DrainReport&)> on_done) {
     drain(deadline, DrainMode::kAsk, std::move(on_done));
   }
-  // Drains as above, in the given mode. kWait is for a server whose successor listens already.
+  // Drains in the given mode. kWait is for a server whose successor listens already.
   void drain(Duration deadline, DrainMode mode, Callback<void(const DrainReport&)> on_done);
-  // Drains as above, in mode kAsk, and waits for the report. Asserts that it is not called on the thread of one of the
-  // loops.
+  // Drains in mode kAsk and waits for the report. Asserts that it is not called on the thread of one of the loops.
   DrainReport drain_and_wait(Duration deadline);
 
   // Returns how many connections are open, being handed over or in their handshake, on all loops. Any thread.
@@ -158,8 +158,8 @@ class Server {
 
   void add_loop(Loop& loop, const std::shared_ptr<ConnectionCallbacks>& callbacks);
   Result<SocketAddress> listen_on(Shard& shard, const SocketAddress& address, bool reuse_port);
-  // Starts accepting on the listener that `bind` makes of the shard's engine. `for_itself` means that the shard keeps
-  // what it accepts.
+  // Starts accepting on the listener that `bind` makes of the shard's engine. If `for_itself` is true, this shard
+  // serves what it accepts; otherwise all shards do.
   Result<SocketAddress> accept_on(Shard& shard, bool for_itself, auto bind);
   Result<void> probe(const SocketAddress& address) const;
   std::vector<std::shared_ptr<detail::ConnectionSet>> all_sets() const;

@@ -134,8 +134,8 @@ uint64_t Connection::least_write_bytes() const {
 // acknowledged.
 uint64_t Connection::owed_bytes() const { return is_open() ? queued_bytes() : undelivered_bytes(); }
 
-// Starts a write window. It requires at most as many bytes as are queued now, so that a queue that becomes empty during
-// the window is enough.
+// Starts a write window: within write_window the peer must take min_write_bytes, or all that is queued now if that is
+// less.
 void Connection::begin_write_window() {
   tracked_->write = {
       .since = loop().now(), .bytes = drained_bytes(), .least = std::min(least_write_bytes(), owed_bytes())};

@@ -25,7 +25,8 @@
 
 namespace peal::detail {
 
-// How a connection is ended although its loop's mailbox is full. Each way includes the ones before it.
+// The ends that a handle can force although the loop's mailbox is full, weakest first. If several are requested before
+// the loop runs them, the strongest applies.
 enum class ForcedEnd : uint8_t { kClose, kAbort, kSendRefused };
 
 class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
@@ -72,7 +73,7 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   // Asks one connection to end: calls on_drain, or closes it once it has no unconsumed input.
   void drain_one(Connection& connection);
 
-  // Functions by which ConnectionCaps and MemoryRelief reach into a connection.
+  // Private functions of Connection, made available to ConnectionCaps and MemoryRelief.
   static CapEntry& give_cap_entry(Connection& connection);
   static CapEntry& cap_entry(const Connection& connection);
   static void set_successor(CapEntry& cap_entry, const Connection& successor) {
@@ -86,7 +87,7 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   static void pause_for_budget(Connection& connection) { connection.pause_for_budget(); }
   static void resume_after_budget(Connection& connection) { connection.resume_after_budget(); }
 
-  // Functions by which a PipePair reaches into its two connections.
+  // Private functions of Connection, made available to PipePair.
   static std::shared_ptr<ConnectionSet> set_of(const Connection& side) { return side.set_->shared_from_this(); }
   static bool can_be_piped(const Connection& connection) { return connection.can_be_piped(); }
   static void enter_pipe(Connection& connection, PipePair& pair) { connection.enter_pipe(pair); }
@@ -94,11 +95,11 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
     return connection.has(Connection::kKeptInput) ? connection.take_kept() : Buffer();
   }
   static bool peer_ended(const Connection& connection) { return connection.peer_ended_; }
-  // Returns whether the connection may be read, so that the other end is sent its input.
+  // Returns whether this end of a pipe may be read, so that its input is sent to the other end.
   static bool can_be_read(const Connection& connection) {
     return connection.is_open() && connection.read_stops_ == 0 && !connection.peer_ended_;
   }
-  // Returns whether the connection may be sent what the other end reads.
+  // Returns whether this end of a pipe accepts what the other end has read.
   static bool can_be_sent_to(const Connection& connection) {
     return connection.is_open() && !connection.stopped_by(Connection::kOverBudget) &&
            !connection.has(Connection::kAboveHighWater);

@@ -166,8 +166,8 @@ void Connection::on_gone(std::error_code error) {
   enter(State::kOrphaned);
 }
 
-// Reads what the peer had sent before sending failed, if the connection reads at all, and then ends it. Those bytes are
-// in the kernel already, so their number is bounded.
+// Called when sending has failed. If the connection reads, what the peer had sent before is read first, then the
+// connection ends. Those bytes are in the kernel already, so their number is bounded.
 void Connection::on_send_failed(std::error_code error) {
   if (fast_path_.state == State::kClosed) return;
   if (fast_path_.state == State::kHandshaking) return on_connected(error);
@@ -270,9 +270,9 @@ void Connection::end(CloseReason reason, CloseHow how) {
   if (pipe_pair() != nullptr) pipe_pair()->ended(*this, how == CloseHow::kReset || error_ != 0);
 }
 
-// The port's last completion: nothing refers to the stream any more.
+// Called as the port's last completion: after it nothing refers to the stream any more.
 void Connection::on_closed() {
-  // Without end(): the engine shuts down, and the loop ends with it.
+  // If end() was not called, the engine is shutting down, because the loop ends.
   if (fast_path_.state != State::kClosed) {
     reason_ = CloseReason::kLoopStopped;
     enter(State::kClosed);

@@ -20,7 +20,7 @@ void HappyEyeballs::add(const std::vector<SocketAddress>& addresses) {
   take_turns();
 }
 
-// Lets the families alternate, from the last address that was tried on. That one stays in its place.
+// Reorders the addresses so that the families alternate, from the last address that was tried. That one stays in place.
 void HappyEyeballs::take_turns() {
   const auto first = addresses_.begin() + static_cast<ptrdiff_t>(next_ == 0 ? 0 : next_ - 1);
   for (auto at = first; at != addresses_.end() && std::next(at) != addresses_.end(); ++at) {

@@ -84,8 +84,8 @@ int read_answer(int type, const unsigned char* message, int size, uint16_t port,
   return (type == ns_t_a ? read_ipv4 : read_ipv6)(message, size, port, addresses);
 }
 
-// Returns whether an answer over UDP is incomplete. Either it says so (the TC bit, RFC 1035 4.1.1). Or it cannot be read
-// and has the greatest length of a datagram without extensions (RFC 1035 4.2.1): c-ares passes on no more of it.
+// Returns whether an answer over UDP is incomplete. Either it says so (the TC bit, RFC 1035 4.1.1). Or it cannot be
+// read and has the greatest length of a datagram without extensions (RFC 1035 4.2.1): c-ares passes on no more of it.
 bool is_cut(int type, const unsigned char* message, int size) {
   if (message == nullptr || size <= 2) return false;
   if ((message[2] & 0x02) != 0) return true;
@@ -110,7 +110,7 @@ struct ResolverChannel::Question {
   TimerId slow = {};  // set while the question is fresh
 };
 
-// One of the two questions about a name.
+// One of the two questions about a name, A or AAAA.
 struct ResolverChannel::Half {
   std::shared_ptr<Question> question;
   std::string name;

@@ -39,8 +39,8 @@ class ResolverChannel {
   // for the other is open. The last call has addresses that were not delivered before, or an error. An error means that
   // there are no further addresses.
   using Answer = Callback<void(Result<Resolver::Addresses>, bool more)>;
-  // Limit of names that are fresh: not answered, and asked less than a twentieth of try_timeout ago (100 ms by
-  // default).
+  // Limit of names that are fresh: asked less than a twentieth of try_timeout ago (100 ms by default), not answered
+  // yet.
   static constexpr size_t kMostFresh = 64;
   // Limit of questions that are asked over TCP at a time. Each needs a socket and about 80 kB in c-ares. While others
   // wait, the oldest question fails with kNoAnswer if it has no answer within a tenth of try_timeout.
