@@ -41,8 +41,8 @@ TEST(Backoff, only_a_connection_that_lasted_starts_anew) {
   EXPECT_LE(backoff.next(), milliseconds(10));
 }
 
-// A thousand clients lose their server at once and fail to find it four times: no fiftieth part of the time over which
-// they may come holds more than three times its share.
+// A thousand clients lose their server at once and fail to reach it four times. The time over which they return is cut
+// into fifty parts; no part may hold more than three times its share.
 TEST(Backoff, neighbouring_seeds_come_far_apart_from_the_first_time_on) {
   constexpr int kClients = 1000;
   constexpr int kParts = 50;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a client does until it is connected, and after it was.
+// The behaviour of a client until it is connected, and after the connection is lost.
 #include <peal/net/client.h>
 
 #include <sys/socket.h>
@@ -17,7 +17,7 @@ using testing::ElementsAre;
 
 class ClientTest : public test::NetTest {
  protected:
-  // Small delays; an hour stands for "never in this test".
+  // Small delays; one hour stands for "never in this test".
   static ClientOptions quick(unsigned attempts, bool reconnect = false) {
     return {.connect_timeout = std::chrono::hours(1),
             .retry = {.attempts = attempts,
@@ -31,7 +31,7 @@ class ClientTest : public test::NetTest {
       journal.add(fmt::format("{}, {}", error.message(), next == Client::kNoRetry ? "no retry" : "retry"));
     };
   }
-  // A port of this machine on which nobody listens while the test lives.
+  // Returns a port of this machine on which nobody listens while the test runs.
   SocketAddress refused_address() {
     holder_.emplace();
     SocketAddress any = EngineRig::loopback();
@@ -103,7 +103,7 @@ TEST_P(ClientTest, retries_until_somebody_listens) {
 }
 
 TEST_P(ClientTest, connect_that_is_never_answered_times_out) {
-  // A unix listener with a full backlog refuses at once; a TCP one drops the SYN.
+  // A unix listener with a full backlog refuses at once; a TCP listener drops the SYN.
   const Fd listener = open_listening_socket(EngineRig::loopback(), {.backlog = 0}).value();
   const SocketAddress full = listening_address(listener.get()).value();
   RawPeer fills_the_backlog = RawPeer::connected(full);
@@ -232,7 +232,7 @@ TEST_P(ClientTest, stop_between_attempts) {
   Client client(loop(), journal.callbacks(), {.retry = {.attempts = 0, .first_delay = milliseconds(50)}},
                 [&](std::error_code, Duration) {
                   journal.add("failed");
-                  // In the same turn: this thread could come to it when the delay is over.
+                  // In the same turn, because this thread might be scheduled only after the delay is over.
                   loop().post([&] {
                     self->stop();
                     journal.add("stopped");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handles: used from other threads, late, and after everything they could mean has gone.
+// Handles used from other threads, late, and after everything that they referred to was destroyed.
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ using testing::ElementsAre;
 
 class ConnectionHandleTest : public test::NetTest {
  protected:
-  // A server whose first connection's handle is returned, and its peer.
+  // Returns the handle of the server's first connection; `peer` is its client.
   ConnectionHandle open_one(RawPeer& peer, const ServerOptions& server_options = {}) {
     auto callbacks = journal.callbacks();
     callbacks.on_open = [this](Connection& connection) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a connection: its callbacks in order, and each way it can end, told exactly once with its reason.
+// The life of a connection: its callbacks in order, and each way in which it can end, with one on_close and its reason.
 #include <peal/net/connection.h>
 
 #include <stdexcept>
@@ -25,7 +25,7 @@ class ConnectionTest : public test::NetTest {
     for (const std::string& line : journal.lines()) count += line.starts_with("close");
     return count;
   }
-  // Everything the loop had to do is done; a second on_close would have come.
+  // Waits until the loop has done all its work; a second on_close would have come by then.
   void settle() {
     for (int turn = 0; turn < 3; ++turn) ask([] {});
   }
@@ -134,7 +134,7 @@ TEST_P(ConnectionTest, exception_in_any_callback_closes_that_connection_only) {
     Journal other;
     Journal log;
     auto callbacks = other.callbacks();
-    std::string at;  // who throws, for connections opened from now on
+    std::string at;  // which callback throws, for connections opened from now on
     callbacks.on_open = [&](Connection& connection) {
       connection.emplace_context<std::string>(at);
       if (at == "on_open") throw std::runtime_error("on_open");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What somebody who looks in from outside sees of a server's connections.
+// The connections of a server as an observer on another thread sees them.
 #include <peal/net/connections_view.h>
 
 #include <atomic>

@@ -14,7 +14,7 @@ using testing::ElementsAre;
 
 class DatagramSocketTest : public test::NetTest {
  protected:
-  // Writes down what comes.
+  // Returns callbacks that note each datagram and error.
   DatagramCallbacks noting() {
     return {.on_datagram = [this](DatagramSocket&, const SocketAddress&,
                                   Buffer& bytes) { journal.add("got " + bytes.to_string()); },
@@ -30,7 +30,7 @@ class DatagramSocketTest : public test::NetTest {
     EXPECT_TRUE(opened) << test::error_of(opened).message();
     return opened.value_or(SocketAddress());
   }
-  // Of five datagrams that are sent to it, the socket notes the first by this line, and no other.
+  // Sends five datagrams to the socket, which must note the first one as `line`, and no other.
   void expect_one_of_five(DatagramSocket& socket, std::string_view line) {
     DatagramSocket sender(loop(), {});
     open(sender);
@@ -92,7 +92,7 @@ TEST_P(DatagramSocketTest, burst_that_the_kernel_dropped_in_part_is_counted) {
   open(sender);
   const SocketAddress there = ask([&] { return socket.open("127.0.0.1:0", {.receive_buffer_bytes = 4096}).value(); });
   constexpr uint64_t kBurst = 200;
-  // The loop receives nothing before this is over.
+  // Occupies the loop, so that it receives nothing before this is over.
   ask([&] {
     for (uint64_t i = 0; i < kBurst; ++i) EXPECT_TRUE(sender.send_to(there, std::string(100, 'x')));
   });
@@ -100,7 +100,7 @@ TEST_P(DatagramSocketTest, burst_that_the_kernel_dropped_in_part_is_counted) {
   ASSERT_TRUE(wait_until([&] {
     const DatagramStats& stats = socket.stats();
     if (stats.received + stats.kernel_dropped == sent) return true;
-    // Only what is taken in after the drops can tell of them.
+    // The kernel reports drops only with a datagram that it receives after them.
     sent += sender.send_to(there, "how many?") ? 1 : 0;
     return false;
   }));

@@ -31,7 +31,7 @@ std::string framed(std::string_view body) {
 
 class MessagesTest : public test::NetTest {
  protected:
-  // Notes each body, and the reason and the error of the end.
+  // Returns callbacks that note each body, and the reason and the error of the end.
   ConnectionCallbacks noting() {
     return {.on_message =
                 messages(kFraming, [this](Connection&, std::string_view body) { journal.add(std::string(body)); }),
@@ -40,7 +40,7 @@ class MessagesTest : public test::NetTest {
   ConnectionCallbacks noting(Callback<void(Connection&, Buffer&)> on_message) {
     return {.on_message = std::move(on_message), .on_close = noting_end()};
   }
-  // As on_message of a server that answers each message with its own frame.
+  // Returns the on_message of a server that answers each message with its own frame.
   static auto answering() {
     return messages(kFraming, [](Connection& connection, std::string_view body) { connection.send(framed(body)); });
   }

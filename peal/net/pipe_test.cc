@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two connections joined: bytes, backpressure, half-close and every way one of them can end, with and without splice.
+// Two joined connections: bytes, backpressure, half-close and every way in which one can end, with and without splice.
 #include <peal/net/pipe.h>
 
 #include <algorithm>
@@ -51,7 +51,7 @@ class PipeTest : public test::NetTest {
   bool done() const {
     return std::ranges::any_of(journal.lines(), [](auto& line) { return line.starts_with("done"); });
   }
-  // Both peers, connected in this order and joined.
+  // Connects both peers in this order and joins them.
   void connect_both() {
     a.emplace(connect_peer());
     ASSERT_TRUE(wait_until([this] { return bool(first_); }));
@@ -117,7 +117,7 @@ TEST_P(PipeTest, slow_reader_holds_up_the_sender_and_memory_stays_bounded) {
     std::string bytes = pattern(24 * 1024 * 1024);
     std::string_view left = bytes;
     size_t most_queued = 0;
-    // b reads nothing until nothing of a's fits anywhere any more.
+    // b reads nothing until none of a's bytes is accepted any more.
     ASSERT_TRUE(wait_until([&, stuck = 0]() mutable {
       const size_t sent = a->try_send(left.substr(0, 1 << 20));
       left.remove_prefix(sent);
@@ -179,7 +179,7 @@ TEST_P(PipeTest, reset_of_one_side_resets_the_other) {
   });
 }
 
-// A paused side is not read, so no read would tell of the reset.
+// A paused side is not read, so no read would report the reset.
 TEST_P(PipeTest, side_that_is_paused_ends_when_its_peer_resets) {
   each_way([this](bool splice) {
     auto server = serve_pipes(splice);

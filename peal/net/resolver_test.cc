@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lookups against a name server of the test's own, which answers on the loop's thread.
+// Lookups against the test's own name server, which answers on the loop's thread.
 #include <peal/net/resolver.h>
 
 #include <fstream>
@@ -20,13 +20,13 @@ using testing::UnorderedElementsAre;
 
 class ResolverTest : public test::ResolverTest {};
 
-// An int of milliseconds, as c-ares has it, holds none of these; and 0 would end each try before its answer.
+// c-ares takes an int of milliseconds, which holds none of these times; 0 would end each try before its answer.
 TEST_P(ResolverTest, tries_that_last_for_ever_or_no_time) {
   dns->entries["four.test"] = {.addresses = {"192.0.2.7"}};
   for (const Duration time : {Duration::max(), Duration(), Duration::min()}) {
     ResolverOptions options = from_script();
     options.try_timeout = time;
-    options.tries = time == Duration::max() ? 1 : 20;  // each waits twice as long
+    options.tries = time == Duration::max() ? 1 : 20;  // each try waits twice as long
     resolver.emplace(loop(), options);
     EXPECT_EQ(look_up("four.test", Duration::max()), "192.0.2.7:80") << time.count();
   }
@@ -202,7 +202,7 @@ TEST_P(ResolverTest, dies_with_lookups_pending_and_answers_on_their_way) {
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(start("slow.test"));
   ASSERT_TRUE(asked(6));
   ask([&] {
-    dns->release();  // in the sockets' buffers before they close
+    dns->release();  // the answers are in the sockets' buffers before they close
     resolver.reset();
   });
   ASSERT_TRUE(wait_until([turns = 0]() mutable { return ++turns == 20; }));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a server listens, and on which of its loops it serves.
+// On which address a server listens, and on which of its loops it serves.
 #include <peal/net/server.h>
 
 #include <sys/stat.h>
@@ -21,7 +21,7 @@ class ServerTest : public test::NetTest {
  protected:
   std::unique_ptr<LoopGroup> group_of(size_t count) { return LoopGroup::start(count, group_options()).value(); }
 
-  // Counts on which loop connections open.
+  // Returns callbacks that count on which loop connections open.
   SharedConnectionCallbacks placing() {
     return {.on_open =
                 [this](Connection& connection) {
@@ -42,7 +42,7 @@ class ServerTest : public test::NetTest {
       return sum == count;
     });
   }
-  // Connects, sends and gets it back.
+  // Connects, sends and receives the same bytes.
   void expect_echo(const SocketAddress& address) {
     RawPeer peer(address.family());
     peer.connect(address);
@@ -59,7 +59,7 @@ TEST_P(ServerTest, reuse_port_spreads_over_all_loops_on_one_port) {
   Server server(*group, placing(), group_server());
   SocketAddress address = server.listen("127.0.0.1:0").value();
   EXPECT_NE(address.port(), 0);
-  // The kernel hashes ports: 100 clients miss one of three loops once in 10^17 times.
+  // The kernel hashes by port: 100 clients miss one of three loops once in 10^17 times.
   std::vector<RawPeer> peers = RawPeer::connected_many(address, 100);
   ASSERT_TRUE(opens(100));
   for (size_t i = 0; i < 3; ++i) EXPECT_GT(opened_on((*group)[i]), 0u) << i;
@@ -84,7 +84,7 @@ TEST_P(ServerTest, least_loaded_fills_the_idle_loop_first) {
   ASSERT_TRUE(opens(8));
   EXPECT_EQ(opened_on((*group)[0]), 4u);
   EXPECT_EQ(opened_on((*group)[1]), 4u);
-  // Empty the first loop; the next four belong there. Who sits where is known by the order of accepting.
+  // Empties the first loop; the next four connections belong there. The order of accepting tells which loop has which.
   for (size_t i = 0; i < peers.size(); i += 2) peers[i].close();
   ASSERT_TRUE(wait_until([&] { return server.connections() == 4; }));
   std::vector<RawPeer> more = RawPeer::connected_many(address, 4);
@@ -144,7 +144,7 @@ TEST_P(ServerTest, address_that_fails_on_the_second_loop_is_undone_alone) {
   for (int i = 0; i < 100; ++i) {
     EXPECT_EQ(test::error_of(server.listen("127.0.0.1:0")), make_error_code(Trouble::kLoopStopped));
   }
-  // The first loop has let go of what it listened on, each time.
+  // Each time the first loop has closed its listening socket.
   EXPECT_TRUE(wait_until([&] { return count_open_fds() <= fds_before; }));
   for (int i = 0; i < 8; ++i) expect_echo(good);
 }
@@ -229,7 +229,7 @@ TEST_P(ServerTest, stop_listening_refuses_new_clients_and_keeps_old_ones) {
     }));
     old.send("still there?");
     ASSERT_TRUE(hears_all(old, "still there?"));
-    // The port is free, and this server may have it again.
+    // The port is free, and this server may bind it again.
     ASSERT_TRUE(wait_until([&] { return server.connections() == 1; }));
     EXPECT_TRUE(server.listen(address));
     expect_echo(address);

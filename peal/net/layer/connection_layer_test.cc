@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections over a layer that their server or client was given, beside others that have none: what they send leaves
-// sealed in one piece, whoever sends it from where, their ends are true, and pipes join both kinds.
+// Connections over a layer that their server or client was given, beside connections without one. Whoever sends, the
+// bytes leave sealed in one piece. Ends are reported as what they are, and pipes join both kinds.
 
 #include <string>
 
@@ -64,7 +64,8 @@ TEST_P(ConnectionLayerTest, what_is_sent_outside_a_callback_is_sealed_before_the
   auto server = serve_over_layer(keeping());
   SealedPeer one = peer();
   ASSERT_TRUE(opened());
-  ask([&] {  // a task
+  // One posted task.
+  ask([&] {
     handle.send("a ");
     handle.send("task");
   });
@@ -125,8 +126,7 @@ TEST_P(ConnectionLayerTest, peer_that_reads_nothing_meets_the_output_limit) {
   EXPECT_TRUE(noted("close: too much unsent output"));
 }
 
-// Each send adds bytes of the layer's own to what is queued: they are neither taken by the peer nor anything else that
-// keeps it alive.
+// Each send adds bytes of the layer's own to the queue. Those count neither as taken by the peer nor as activity.
 TEST_P(ConnectionLayerTest, small_sends_to_a_peer_that_reads_nothing_are_no_progress) {
   ConnectionCallbacks callbacks = keeping();
   TimerId timer;
@@ -159,7 +159,7 @@ TEST_P(ConnectionLayerTest, graceful_ends_are_marked) {
   }
 }
 
-// Hard ends with nothing queued: the mark still leaves, so the peer knows that it has everything.
+// A reset with an empty queue still sends the end mark, so the peer knows that it has everything.
 TEST_P(ConnectionLayerTest, end_by_a_deadline_and_by_the_servers_end_are_marked) {
   auto idle = serve_over_layer(journal.callbacks(), {.connection = {.idle_timeout = milliseconds(20)}});
   SealedPeer one = peer();
@@ -218,7 +218,7 @@ TEST_P(ConnectionLayerTest, failed_output_and_the_end_behind_it_are_one_end) {
   EXPECT_EQ(journal.lines().size(), 1u);
 }
 
-// Each side's port has ids of its own: neither may be asked to forward to the other's.
+// Each side's port has ids of its own, so neither port may be asked to forward to a stream of the other.
 TEST_P(ConnectionLayerTest, pipe_joins_it_to_a_plain_connection) {
   auto upstream = serve(test::echoing());
   const SocketAddress upstream_address = address();
@@ -259,7 +259,7 @@ TEST_P(ConnectionLayerTest, pipe_joins_it_to_a_plain_connection) {
   EXPECT_EQ(one.records().back(), "");
 }
 
-// The loop looks for a while before it sleeps; what it finds then is what was told before the wait.
+// The loop polls for a while before it sleeps. What it finds then includes what was reported before the wait.
 TEST_P(ConnectionLayerTest, timers_set_by_what_is_told_before_a_wait_are_not_slept_past) {
   LoopOptions spinning = options();
   spinning.spin = {.mode = Spin::Mode::kBound, .bound = std::chrono::microseconds(50)};
@@ -301,7 +301,7 @@ TEST_P(ConnectionLayerTest, timers_set_by_what_is_told_before_a_wait_are_not_sle
   }
 }
 
-// Three answers of one turn, and the end of all three in the third's callback: each has its mark.
+// Three answers are sent in one turn, and the third callback ends all three connections: each sends its end mark.
 TEST_P(ConnectionLayerTest, end_mark_leaves_behind_an_answer_of_the_same_turn) {
   std::unique_ptr<Server> server;
   int messages = 0;
@@ -324,14 +324,16 @@ TEST_P(ConnectionLayerTest, end_mark_leaves_behind_an_answer_of_the_same_turn) {
   for (SealedPeer& each : peers) {
     ASSERT_TRUE(wait_until([&] { return each.ended() || each.raw.error() != 0; }));
     const Records records = each.records();
-    if (records.empty()) continue;  // the one whose callback it was: not sealed yet, so dropped
+    if (records.empty())
+      continue;  // the connection whose callback it was: its answer was not sealed yet, so it is dropped
     ++whole;
     EXPECT_EQ(records, (Records{"answer", ""}));
   }
   EXPECT_EQ(whole, 2u);
 }
 
-// The last handle may die on any thread, long after the server; the port went with the last connection.
+// The last handle may be destroyed on any thread, long after the server; the port is destroyed with the last
+// connection.
 TEST_P(ConnectionLayerTest, port_goes_with_the_last_connection) {
   auto server = serve_over_layer(keeping());
   SealedPeer one = peer();

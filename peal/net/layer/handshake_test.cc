@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections of a port that has to shake hands before they are open: their deadline, their place in the caps, what a
-// drain does with them. The peers are sockets that send the byte of a SealedPort's handshake when the test says so.
+// Connections of a port that needs a handshake before they are open: their deadline, their place in the caps, and how a
+// drain treats them. The peers are sockets that send the byte of a SealedPort's handshake when the test says so.
 #include <string>
 
 #include <tests/support/net_rig.h>
@@ -22,7 +22,7 @@ class HandshakeTest : public test::NetTest {
     return serve(std::move(callbacks), options);
   }
   RawPeer silent_peer() { return connect_peer(); }
-  // The kernel has accepted it, and the server has it.
+  // True when the kernel has accepted so many connections and the server has them.
   testing::AssertionResult has_connections(Server& server, size_t count) {
     return wait_until([&server, count] { return server.connections() == count; });
   }
@@ -63,7 +63,7 @@ TEST_P(HandshakeTest, has_its_deadline) {
 }
 
 TEST_P(HandshakeTest, done_in_time_its_deadline_is_over) {
-  // On a busy machine it may not be done in time: then the next one has more.
+  // On a busy machine the handshake may miss the deadline; then the test tries again with a longer one.
   milliseconds timeout(10);
   std::unique_ptr<Server> server;
   RawPeer peer;
@@ -106,14 +106,14 @@ TEST_P(HandshakeTest, peer_that_speaks_in_the_clear_is_answered_so) {
   EXPECT_EQ(peer.received(), std::string(test::kSealHello) + "sealed words only\n");
   EXPECT_EQ(peer.error(), 0);
   EXPECT_EQ(server->stats().handshakes_failed, 1u);
-  RawPeer leaves = silent_peer();  // having said nothing
+  RawPeer leaves = silent_peer();  // ends without having sent anything
   leaves.fin();
   EXPECT_TRUE(ends(leaves));
   EXPECT_EQ(leaves.received(), test::kSealHello);
   EXPECT_EQ(journal.lines(), std::vector<std::string>{});
 }
 
-// Whatever it is that it fails with: an errno, one of peal's, one of the layer's own.
+// The client reports its own error: an errno, one of peal's, or one of the layer's own.
 TEST_P(HandshakeTest, of_a_client_fails_with_its_own_error) {
   std::string answer;
   auto server = serve({.on_open = [&](Connection& connection) {
@@ -143,7 +143,7 @@ TEST_P(HandshakeTest, of_a_client_fails_with_its_own_error) {
 }
 
 TEST_P(HandshakeTest, of_a_client_is_part_of_its_connecting) {
-  auto server = serve({});  // which says nothing
+  auto server = serve({});  // this server sends nothing
   test::Journal told;
   ClientOptions options{.connect_timeout = milliseconds(30), .connection = {.layer = &layer}};
   Client client(loop(), told.callbacks(), options,
@@ -181,7 +181,8 @@ TEST_P(HandshakeTest, half_done_counts_for_its_address) {
   EXPECT_EQ(server->connections(), 1u);
 }
 
-// It waits for both: for the seat of the one that is evicted, and for its own handshake, whichever comes first.
+// The newcomer waits for two events, in either order: for the place of the evicted connection, and for its own
+// handshake.
 TEST_P(HandshakeTest, newcomer_waits_for_its_seat_too) {
   int now = 0;
   int most = 0;
@@ -205,7 +206,7 @@ TEST_P(HandshakeTest, newcomer_waits_for_its_seat_too) {
   EXPECT_EQ(server->stats().evicted, 19u);
 }
 
-// The place is the evicted one's until its on_close, though who was to have it has gone before.
+// The place belongs to the evicted connection until its on_close, even if the newcomer that was to have it has ended.
 TEST_P(HandshakeTest, newcomer_that_fails_first_frees_no_place) {
   test::SealedPort::LateEnds late_ends;
   const test::SealedLayer late_layer(&late_ends);
@@ -221,7 +222,7 @@ TEST_P(HandshakeTest, newcomer_that_fails_first_frees_no_place) {
     ask([&] { late_ends.held = true; });
     RawPeer fails = silent_peer();
     fails.send("no handshake");
-    // The one that failed is told so, the evicted one is not.
+    // on_close is called for the newcomer that failed; the evicted connection has not ended yet.
     ASSERT_TRUE(wait_until([&] { return late_ends.waiting.size() == 1 && server->connections() == 1; }));
     EXPECT_EQ(server->stats().handshakes_failed, 1u);
     RawPeer third = silent_peer();
@@ -233,7 +234,7 @@ TEST_P(HandshakeTest, newcomer_that_fails_first_frees_no_place) {
     shake_hands(fourth);
     EXPECT_TRUE(wait_until([&] { return told.count("open") == 2; })) << "the place is lost";
   }
-  end_loop();  // the last streams close on it, and look at late_ends then
+  end_loop();  // the last streams close on the loop and use late_ends then
 }
 
 TEST_P(HandshakeTest, drain_waits_for_it_and_then_asks) {
@@ -256,7 +257,7 @@ TEST_P(HandshakeTest, drain_waits_for_it_and_then_asks) {
 }
 
 TEST_P(HandshakeTest, drain_leaves_it_its_own_deadline_and_no_more) {
-  // On a busy machine its deadline may have passed before the drain begins: then the next one has more.
+  // On a busy machine the deadline may pass before the drain begins; then the test tries again with a longer one.
   for (milliseconds timeout(20);; timeout *= 2) {
     auto server = serve_over_layer({.connection = {.handshake_timeout = timeout}});
     RawPeer peer = silent_peer();
@@ -265,7 +266,7 @@ TEST_P(HandshakeTest, drain_leaves_it_its_own_deadline_and_no_more) {
     EXPECT_TRUE(ends(peer));
     EXPECT_EQ(report.forced, 0u);
     EXPECT_EQ(server->stats().handshakes_failed, 1u);
-    if (report.finished == 1) break;  // it ended by itself, and was waited for
+    if (report.finished == 1) break;  // the connection ended by itself, and the drain waited for it
     ASSERT_LT(timeout, seconds(10)) << "no drain has waited for it";
   }
 }
@@ -281,7 +282,8 @@ TEST_P(HandshakeTest, drain_ends_it_at_its_deadline) {
   EXPECT_EQ(journal.lines(), std::vector<std::string>{});
 }
 
-// By the inspector, say: it ends at once, as one does that is only connecting.
+// A connection that is asked to end while it shakes hands ends at once, as one does that is only connecting. The
+// inspector does that.
 TEST_P(HandshakeTest, one_that_is_asked_to_end_alone_ends) {
   auto server = serve_over_layer({.connection = {.handshake_timeout = kNotInThisTest}});
   RawPeer peer = silent_peer();
@@ -307,7 +309,8 @@ TEST_P(HandshakeTest, peer_is_remembered_that_resets_right_behind_it) {
                                       }});
   RawPeer peer = silent_peer();
   ASSERT_TRUE(has_connections(*server, 1));
-  ask([&] {  // in one turn: it opens when the peer has gone
+  // In one turn: the connection opens after the peer has ended.
+  ask([&] {
     shake_hands(peer);
     peer.reset();
   });

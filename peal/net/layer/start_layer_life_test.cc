@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a connection has and knows beside its bytes, over the start of its layer: deadlines, its context and peer, files
-// and input it holds, who records it, and from which of its callbacks the layer may be started.
+// State of a connection that is kept when its layer starts: deadlines, its context and peer, files and input, the
+// flight recorder. And from which of its callbacks the layer may be started.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ class StartLayerLifeTest : public test::OverLayerTest {
  protected:
   static constexpr Duration kNotInThisTest = std::chrono::hours(1);
 
-  // Starts its layer as soon as it is open, and notes what comes.
+  // Returns callbacks that start the layer as soon as the connection is open, and note what comes.
   ConnectionCallbacks starting() {
     ConnectionCallbacks callbacks = noting();
     callbacks.on_open = [this](Connection& connection) {
@@ -52,11 +52,12 @@ class StartLayerLifeTest : public test::OverLayerTest {
     connection.handshake_timeout = kNotInThisTest;
     return OverLayerTest::serve_later(std::move(callbacks), {.connection = connection});
   }
-  // So many times has the loop's clock moved on by a millisecond.
+  // Waits until the loop's clock has advanced by so many milliseconds, one at a time.
   void let_pass(int milliseconds_of_it) {
     ASSERT_TRUE(wait_until([left = milliseconds_of_it]() mutable { return --left < 0; }));
   }
-  // A deadline of a few milliseconds, which ends the connection with this reason once the layer is there.
+  // Expects that a deadline of a few milliseconds ends the connection with this reason, but only after the layer is
+  // ready.
   void expect_to_wait_for_the_layer(ConnectionCallbacks callbacks, ConnectionOptions deadline,
                                     std::string_view reason) {
     auto server = serve_later(std::move(callbacks), deadline);
@@ -72,7 +73,7 @@ class StartLayerLifeTest : public test::OverLayerTest {
   bool secured = false;
 };
 
-// Until the layer is there handshake_timeout is the only one; then all of them count from there.
+// Until the layer is ready handshake_timeout is the only deadline. Then all the others start.
 TEST_P(StartLayerLifeTest, its_other_deadlines_wait_for_the_layer) {
   expect_to_wait_for_the_layer(starting(), {.idle_timeout = milliseconds(5)}, "idle for too long");
 }
@@ -152,7 +153,7 @@ TEST_P(StartLayerLifeTest, files_leave_in_the_clear_and_count_as_sent) {
   ASSERT_TRUE(wait_until([&] { return sealed.records() == std::vector<std::string>{"sealed"}; }));
 }
 
-// Output waits, so the layer does not have it yet; the process's memory it is all the same.
+// Output is queued, so the layer does not have the input yet. It counts as the connection's memory all the same.
 TEST_P(StartLayerLifeTest, input_for_the_layer_is_shown_as_kept) {
   ConnectionCallbacks callbacks = starting();
   callbacks.on_message = [this](Connection& connection, Buffer& input) {
@@ -196,7 +197,7 @@ TEST_P(StartLayerLifeTest, refused_it_takes_nothing) {
     connection.shutdown_send();
     Buffer unread("unread");
     EXPECT_FALSE(connection.start_layer({}, std::move(unread)));
-    EXPECT_EQ(unread.to_string(), "unread");  // NOLINT(bugprone-use-after-move): that is what is tested
+    EXPECT_EQ(unread.to_string(), "unread");  // NOLINT(bugprone-use-after-move): the state after the move is tested
   };
   auto server = serve_later(std::move(callbacks));
   RawPeer peer = connect_peer();
@@ -205,7 +206,7 @@ TEST_P(StartLayerLifeTest, refused_it_takes_nothing) {
   EXPECT_TRUE(ask([&] { return handle.run([](Connection& connection) { EXPECT_TRUE(connection.is_open()); }); }));
 }
 
-// Not open meanwhile, it ends at once.
+// While its layer starts, the connection is not open, so it ends at once.
 TEST_P(StartLayerLifeTest, peer_is_refused_meanwhile) {
   ConnectionCallbacks callbacks = noting();
   callbacks.on_open = [](Connection& connection) {
@@ -218,7 +219,7 @@ TEST_P(StartLayerLifeTest, peer_is_refused_meanwhile) {
   EXPECT_EQ(ask([&] { return server->stats().bad_messages; }), 1u);
 }
 
-// What a pause has kept is shown again from the loop; what the callback leaves then goes to the layer.
+// Input that was kept during a pause is shown again from the loop. What the callback leaves then goes to the layer.
 TEST_P(StartLayerLifeTest, from_a_message_that_is_shown_again) {
   ConnectionCallbacks callbacks = noting();
   callbacks.on_message = [this](Connection& connection, Buffer& input) {
@@ -291,7 +292,7 @@ TEST_P(StartLayerLifeTest, is_not_piped_and_takes_nothing_from_other_threads_mea
   ASSERT_TRUE(wait_until([&] { return sealed.records() == std::vector<std::string>{"taken"}; }));
 }
 
-// Nobody else has them: what the kernel had not taken when the loop ended is told as lost, and the end comes once.
+// When the loop ends, output that the kernel had not taken is reported as lost, and on_close is called once.
 TEST_P(StartLayerLifeTest, loop_may_end_while_output_waits) {
   ConnectionCallbacks callbacks = starting();
   callbacks.on_open = [this](Connection& connection) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Both ends of a connection whose layer is started later, on every engine and in the simulator: who is told what when,
-// what a client does with plaintext behind the server's go-ahead, what a drain, the caps and deadlines make of it.
+// Both ends of a connection whose layer is started later, on every engine and in the simulator. Which callbacks come
+// when, how a client treats clear text after the server's go-ahead, and how drains, caps and deadlines work.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -16,8 +16,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::ElementsAre;
 
-// Says "start\n" first and talks once the layer is there; the other answers "go\n" and, over the layer, each message by
-// itself. What happened is in `journal`, the client's with a "c " and the server's with an "s " before it.
+// The client sends "start\n" first and talks once the layer is ready. The server answers "go\n" and, over the layer,
+// echoes each message. `journal` has the events, the client's with a "c " and the server's with an "s " before it.
 class TwoEnds {
  public:
   ConnectionCallbacks serving() {
@@ -75,7 +75,7 @@ class TwoEnds {
   bool client_secured = false;
   ConnectionHandle here;
   ConnectionHandle there;
-  std::error_code error;  // of the client that was the last to end with one
+  std::error_code error;  // of the client that ended last with an error
 
  private:
   ConnectionCallbacks noting(std::string who) {
@@ -110,7 +110,7 @@ class StartLayerPairTest : public test::SteppedLoopTest, public TwoEnds {
   testing::AssertionResult told(const std::string& line, size_t times = 1) {
     return run_until([this, line, times] { return journal.count(line) >= times; });
   }
-  // The server's only connection waits for its peer's handshake.
+  // True when the server's only connection waits for its peer's handshake.
   testing::AssertionResult server_waits() {
     return run_until([this] {
       const std::vector<ConnectionFacts> all = server->views().front().list(1);
@@ -142,7 +142,7 @@ TEST_P(StartLayerPairTest, both_start_and_talk) {
   EXPECT_EQ(client->stats().opened, 1u);
 }
 
-// What somebody put behind the go-ahead is no answer of the server's over the layer.
+// Clear text that an attacker put after the go-ahead is not taken for an answer of the server over the layer.
 TEST_P(StartLayerPairTest, plaintext_injected_behind_the_go_ahead_ends_the_client) {
   go = "go\n250 evil\n";
   serve();
@@ -214,7 +214,7 @@ TEST_P(StartLayerPairTest, drain_cuts_it_off_at_its_deadline) {
   EXPECT_EQ(journal.count("s still open at the deadline of the drain"), 1u);
 }
 
-// As one that shakes hands before it is open: half done it keeps nobody out, unless work for it is under way.
+// A connection whose layer is starting may be evicted, as one in its first handshake, unless it is busy.
 TEST_P(StartLayerPairTest, half_done_it_is_evicted_unless_busy) {
   for (const bool busy : {false, true}) {
     client_starts = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A server's connection that begins plain and starts its layer when its peer says so. The peers are sockets that say
-// everything by hand: what is in the clear, where the layer begins, and what does not belong there.
+// A server's connection that begins plain and starts its layer when its peer asks for it. The peers are sockets that
+// send everything by hand: clear text, the beginning of the layer, and bytes that do not belong there.
 #include <deque>
 #include <string>
 
@@ -18,7 +18,7 @@ using test::sealed_text;
 using test::SealedPeer;
 using testing::ElementsAre;
 
-// Up to a newline, which goes with it.
+// Takes the bytes up to a newline, and the newline.
 std::optional<std::string> take_line(Buffer& input) {
   const size_t end = input.view().find('\n');
   if (end == std::string_view::npos) return std::nullopt;
@@ -31,8 +31,8 @@ class StartLayerTest : public test::OverLayerTest {
  protected:
   static constexpr Duration kNotInThisTest = seconds(100);
 
-  // Notes each line, with "sealed" before those that came over the layer, and answers it; at "start" it answers "go"
-  // and starts its layer.
+  // Returns callbacks that note and answer each line, with "sealed" before lines that came over the layer. At "start"
+  // they answer "go" and start the layer.
   ConnectionCallbacks talking() {
     ConnectionCallbacks callbacks = journal.callbacks();
     callbacks.on_open = [this](Connection& connection) {
@@ -71,7 +71,7 @@ class StartLayerTest : public test::OverLayerTest {
       return peer.received().starts_with(text);
     });
   }
-  // A peer whose handshake is under way: the server has heard "start", and waits for the byte.
+  // Brings a peer into its handshake: the server has read "start" and waits for the byte.
   RawPeer starting(RawPeer peer) {
     peer.send("start\n");
     EXPECT_TRUE(hears(peer, "go\n" + std::string(test::kSealHello)));
@@ -101,7 +101,7 @@ TEST_P(StartLayerTest, what_was_sent_before_leaves_in_the_clear_and_the_rest_sea
   EXPECT_EQ(server->stats().handshakes_failed, 0u);
 }
 
-// CVE-2011-0411: what somebody put behind the line in the clear is no command of the peer's over the layer.
+// CVE-2011-0411: clear text that an attacker put after the line is not taken for a command over the layer.
 TEST_P(StartLayerTest, plaintext_injected_behind_the_line_ends_it_and_is_never_delivered) {
   for (const bool kept_first : {false, true}) {
     auto server = serve_later(talking());
@@ -130,7 +130,7 @@ TEST_P(StartLayerTest, plaintext_injected_later_ends_it_too) {
   EXPECT_THAT(journal.lines(), ElementsAre("open", "the socket failed"));
 }
 
-// A peer that need not wait for an answer: what came with the line was the layer's from the beginning.
+// A peer need not wait for the answer: bytes that came with the line belong to the layer from the beginning.
 TEST_P(StartLayerTest, what_the_layer_said_with_the_line_is_not_lost) {
   auto server = serve_later(talking());
   RawPeer peer = connect_peer();
@@ -143,7 +143,7 @@ TEST_P(StartLayerTest, what_was_kept_and_what_was_taken_goes_to_the_layer_in_ord
   std::string taken;
   ConnectionCallbacks callbacks = talking();
   auto lines = std::move(callbacks.on_message);
-  // Takes the first byte for itself, and leaves the rest.
+  // Consumes only the first byte.
   callbacks.on_message = [&](Connection& connection, Buffer& input) {
     if (secured) return lines(connection, input);
     if (taken.empty()) taken = input.take(1).to_string();
@@ -185,14 +185,14 @@ TEST_P(StartLayerTest, ends_a_pause) {
   ASSERT_TRUE(noted("sealed two"));
 }
 
-// Behind the queue: the layer begins when the peer has read, and who waited to send is told so, once it may.
+// The layer starts when the peer has read the queued output. on_writable is called then, over the layer.
 TEST_P(StartLayerTest, output_that_waits_leaves_first_and_on_writable_comes_over_the_layer) {
   constexpr size_t kMuch = 9'000'000;
   ConnectionCallbacks callbacks = talking();
   callbacks.on_open = [this](Connection& connection) {
     EXPECT_FALSE(connection.send(std::string(kMuch, 'x')));
     EXPECT_TRUE(connection.start_layer());
-    connection.report_drained();  // of a connection that is not open: nothing
+    connection.report_drained();  // does nothing, since the connection is not open
     handle = connection.handle();
   };
   callbacks.on_writable = [this](Connection& connection) {
@@ -246,7 +246,7 @@ TEST_P(StartLayerTest, peer_that_leaves_meanwhile_ends_it_once) {
   ASSERT_TRUE(noted("reset by the peer"));
   EXPECT_EQ(error, errno_code(ECONNRESET));
   EXPECT_EQ(server->stats().handshakes_failed, 2u);
-  // Before the output is out, and in the same turn as the line.
+  // The layer is started before the output has left, in the same turn as the line.
   ConnectionCallbacks callbacks = talking();
   callbacks.on_open = [this](Connection& connection) {
     connection.send(std::string(20'000'000, 'x'));
@@ -298,7 +298,8 @@ TEST_P(StartLayerTest, closed_or_aborted_meanwhile_it_ends_at_once) {
   }
 }
 
-// In the turn in which the stream is nobody's: the engine has let go of it and the layer has not got it yet.
+// The connection ends in the turn in which its stream belongs to nobody: the engine has detached it and the layer does
+// not have it yet.
 TEST_P(StartLayerTest, ended_in_the_turn_of_its_start) {
   for (const std::string_view how : {"close", "abort", "throw", "server"}) {
     std::unique_ptr<Server> server;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nothing is cut off: half-close, closing with output queued and input unread, and the end that meets a pause.
+// No data is cut off: half-close, closing with queued output and unread input, and an end during a pause.
 #include <sys/socket.h>
 
 #include <gmock/gmock.h>
@@ -77,7 +77,7 @@ TEST_P(ConnectionEndTest, close_with_output_queued_and_input_unread_delivers_eve
     connection.close();
   }}));
   RawPeer peer = connect_peer(16'384);
-  // More than the server will look at: an end by close(2) with this unread would be a reset.
+  // More than the server will read. With this unread, a plain close(2) would reset the connection.
   ASSERT_GT(peer.try_send(std::string(2'000'000, 'x')), 100'000u);
   ASSERT_TRUE(noted("open"));
   ASSERT_NO_FATAL_FAILURE(expect_all_of(answer, peer));
@@ -102,8 +102,8 @@ TEST_P(ConnectionEndTest, peers_end_while_paused_waits_for_resume) {
 }
 
 TEST_P(ConnectionEndTest, what_a_peer_sent_before_its_reset_is_shown) {
-  // Receiving rests because of output that the peer will never take: when that fails, the peer's last words are still
-  // to be read.
+  // Receiving is paused because of output that the peer will never take. When sending fails, the peer's last bytes must
+  // still be read.
   auto callbacks = journal.callbacks();
   callbacks.on_message = [&](Connection& connection, Buffer& input) {
     journal.add("message " + std::to_string(input.size()));
@@ -125,8 +125,8 @@ TEST_P(ConnectionEndTest, what_a_peer_sent_before_its_reset_is_shown) {
 }
 
 TEST_P(ConnectionEndTest, what_a_peer_sent_before_its_reset_is_shown_by_who_reads_on) {
-  // Output alone does not stop receiving, so the last words and the reset are read before the output fails. Whoever
-  // waits for on_writable hears on_close in its place.
+  // Output alone does not pause receiving, so the last bytes and the reset are read before sending fails. on_close
+  // comes instead of on_writable.
   auto server = serve(journal.callbacks({.on_open = [&](Connection& connection) {
     while (connection.queued_bytes() < 20'000'000) connection.send(std::string(1'000'000, 'x'));
     journal.add("open");
@@ -140,7 +140,7 @@ TEST_P(ConnectionEndTest, what_a_peer_sent_before_its_reset_is_shown_by_who_read
 }
 
 TEST_P(ConnectionEndTest, output_to_a_peer_that_is_gone_kills_no_process) {
-  // SIGPIPE has its default effect here. The first answer brings a reset, the later ones meet it.
+  // SIGPIPE has its default effect in this test. The first answer provokes a reset; the later ones are sent after it.
   ConnectionHandle handle;
   std::string reason;
   auto server = serve({.on_open = [&](Connection& connection) { handle = connection.handle(); },
@@ -175,7 +175,7 @@ TEST_P(ConnectionEndTest, reset_during_the_graceful_end_tells_so_once) {
 }
 
 TEST_P(ConnectionEndTest, slow_reader_is_not_cut_off_while_it_reads) {
-  // Ends much later than the linger timeout allows without progress.
+  // The transfer takes much longer than linger_timeout allows without progress.
   const std::string answer = pattern(8'000'000);
   auto callbacks = journal.callbacks();
   callbacks.on_open = [&](Connection& connection) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the flight recorder hears of a connection, and what is told of it when it ends badly.
+// The events that the flight recorder gets of a connection, and the log when the connection ends abnormally.
 #include <gmock/gmock.h>
 
 #include <peal/base/log.h>
@@ -79,7 +79,7 @@ TEST_P(ConnectionRecordTest, many_bad_ends_are_told_at_a_bounded_rate) {
     ASSERT_TRUE(wait_until([&] { return server->connections() == 0; }));
   }
   EXPECT_GE(logged().size(), 1u);
-  EXPECT_LE(logged().size(), 12u);  // one a second, and the test gives up after ten
+  EXPECT_LE(logged().size(), 12u);  // at most one each second, and the test gives up after ten
 }
 
 PEAL_TEST_ON_EVERY_PORT(ConnectionRecordTest);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Servers, clients and loops destroyed in every order, at the worst moments. What these tests look for is found by the
-// sanitizers; each also checks that no callback begins once its owner is gone.
+// Servers, clients and loops that are destroyed in every order, at the worst moments. The sanitizers find the errors;
+// each test also checks that no callback begins after its owner was destroyed.
 #include <atomic>
 
 #include <tests/support/engines/dying_owners.h>
@@ -173,7 +173,8 @@ TEST_P(DestructionTest, one_loop_of_a_group_ends_before_the_others) {
   Server server(*group, journal.callbacks(), group_server({.accept = AcceptMode::kRoundRobin}));
   SocketAddress address = listen(server);
   (*group)[1].stop();
-  // Every second connection goes to a loop that has ended: closed and counted, and nobody else suffers.
+  // Every second connection is handed to a loop that has ended: it is closed and counted, and the others are not
+  // affected.
   std::vector<RawPeer> peers(10);
   ASSERT_TRUE(wait_until([&] { return !(*group)[1].mailbox()->open(); }));
   for (RawPeer& peer : peers) peer.connect(address);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plays the table of connection_life.h: in each open or ending state, each call and each thing a peer does, and the
-// state it leads to. Before a connection is open nobody has a Connection& to call (handshake_test.cc has what peers and
-// time do then); what may follow which state is asserted in every test by Connection::enter().
+// Plays the table of connection_life.h: in each open or ending state, each call and each act of a peer, and the state
+// that follows. Before a connection is open there is no Connection& to call (handshake_test.cc has what peers and time
+// do then). Every test asserts in Connection::enter() which state may follow which.
 #include <functional>
 #include <optional>
 #include <string>
@@ -26,7 +26,7 @@ class Stage {
     EXPECT_TRUE(pair.run_until([this] { return here_ && there_; }));
   }
 
-  // Brings it into `life` and, still there, calls `act`. Answers the state after that.
+  // Brings the connection into `life` and calls `act` in that state. Returns the state after that.
   ConnectionLife in(ConnectionLife life, std::function<void(Connection&)> act) {
     std::optional<ConnectionLife> after;
     auto play = [&](Connection& connection) {
@@ -47,7 +47,8 @@ class Stage {
     }
     return after.value_or(kClosed);
   }
-  // Brings it into `life`, lets the peer act, and answers the state some seconds later; kClosed when it is gone.
+  // Brings the connection into `life` and lets the peer act. Returns the state some seconds later; kClosed if it was
+  // released.
   ConnectionLife after_peer(ConnectionLife life, const std::function<void(Connection&)>& act) {
     bring_to(life);
     EXPECT_EQ(now(), life);
@@ -99,7 +100,7 @@ class Stage {
     if (life == kShowing) life = kPaused;  // in() resumes it
     EXPECT_TRUE(pair_.run_until([&] { return now() == life; }));
   }
-  // Calls `what` with the connection on its loop; false when it is gone.
+  // Calls `what` with the connection on its loop. Returns false if it was released.
   bool call(const ConnectionHandle& which, const std::function<void(Connection&)>& what) {
     bool done = false;
     which.run([&](Connection& connection) {
@@ -117,7 +118,7 @@ class Stage {
 
   test::SimPair& pair_;
   ConnectionHandle here_;
-  ConnectionHandle other_;  // the second that comes
+  ConnectionHandle other_;  // the second connection of the server
   ConnectionHandle there_;
   size_t heard_ = 0;
   std::function<void(Connection&)> on_writable_;
@@ -126,7 +127,7 @@ class Stage {
                   .on_message =
                       [this](Connection& connection, Buffer& input) {
                         heard_ += input.size();
-                        if (input.view() == "some") return connection.pause();  // and keeps it
+                        if (input.view() == "some") return connection.pause();  // and leaves the input unconsumed
                         if (input.view() == "fill") connection.send(std::string(5'000'000, 'x'));
                         input.clear();
                       },
@@ -142,7 +143,7 @@ class Stage {
   Client client_{*pair_.there,
                  {.on_open = [this](Connection& connection) { there_ = connection.handle(); },
                   .on_message = [](Connection&, Buffer& input) { input.clear(); },
-                  .on_peer_end = [](Connection&) {}}};  // it stays open for sending
+                  .on_peer_end = [](Connection&) {}}};  // with it, the connection stays open for sending
   Client other_client_{*pair_.there, {.on_peer_end = [](Connection&) {}}};
 };
 
@@ -151,7 +152,7 @@ using Act = std::function<void(Connection&)>;
 struct Cell {
   std::string_view call;
   Act act;
-  std::vector<ConnectionLife> leads_to;  // from each of the states of the table's head
+  std::vector<ConnectionLife> leads_to;  // from each of the states in the table's head
 };
 
 SimOptions calm() {
@@ -207,7 +208,7 @@ TEST_F(ConnectionLifeTable, calls) {
   play(head, cells, false);
 }
 
-// Until on_close is over somebody may still have the connection: nothing that is called then does anything.
+// Until on_close has returned the user's code may still have the connection: no call does anything then.
 TEST_F(ConnectionLifeTable, calls_behind_the_end) {
   const std::vector<Act> calls{
       [](Connection& it) { EXPECT_FALSE(it.send("x")); },
@@ -238,7 +239,7 @@ TEST_F(ConnectionLifeTable, calls_behind_the_end) {
 }
 
 TEST_F(ConnectionLifeTable, what_the_peer_does) {
-  // Showing lasts one turn, and reading out and orphaned have no peer any more.
+  // A connection is showing for only one turn. Reading out and orphaned ones have no peer any more.
   const std::vector head{kOpen, kPaused, kPiped, kEnding, kLingering};
   const std::vector<Cell> cells{
       {"bytes", [](Connection& peer) { peer.send("x"); }, {kOpen, kPaused, kPiped, kEnding, kLingering}},
@@ -261,7 +262,7 @@ TEST_F(ConnectionLifeTable, what_time_does) {
     Stage stage(pair);
     stage.in(kShowing, [](Connection&) {});
     pair.run_for(std::chrono::seconds(1));
-    EXPECT_EQ(to_string(stage.now()), to_string(kPaused));  // shown once more, it pauses again
+    EXPECT_EQ(to_string(stage.now()), to_string(kPaused));  // paused again after the input was shown once more
   });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Draining: what is under way is finished, the rest is cut off, and the report tells which was which.
+// Draining: work in progress is finished, the rest is cut off, and the report tells how many of each.
 #include <future>
 #include <vector>
 
@@ -13,7 +13,7 @@ constexpr Duration kSoon = std::chrono::milliseconds(50);
 
 class ServerDrainTest : public test::NetTest {
  protected:
-  // Answers a message that ends in a newline.
+  // Returns callbacks that answer each message that ends in a newline.
   ConnectionCallbacks lines() {
     return journal.callbacks({.on_message = [this](Connection& connection, Buffer& input) {
       if (!input.view().ends_with('\n')) {
@@ -59,7 +59,7 @@ TEST_P(ServerDrainTest, message_that_is_half_here_is_still_answered) {
   peer.send("what is ");
   ASSERT_TRUE(noted("half"));
   auto report = drain(*server, kLong);
-  // Other things happen meanwhile, but it is not cut off.
+  // Other tasks run meanwhile, and the connection is not cut off.
   ask([] {});
   EXPECT_FALSE(reported(report));
   peer.send("the time?\n");
@@ -100,7 +100,7 @@ TEST_P(ServerDrainTest, deadline_cuts_off_and_counts_every_byte_that_is_lost) {
   EXPECT_EQ(report.forced, 1u);
   EXPECT_EQ(report.finished, 0u);
   EXPECT_EQ(journal.count("close: still open at the deadline of the drain"), 1u);
-  // What is not lost was acknowledged: it is in the peer's receive buffer, which a reset empties only for reading.
+  // Bytes that are not lost were acknowledged: they are in the peer's receive buffer, where it can still read them.
   const uint64_t lost = report.lost_bytes + report.lost_in_kernel_bytes;
   EXPECT_GT(report.lost_bytes, 0u);
   EXPECT_GT(report.lost_in_kernel_bytes, 0u);

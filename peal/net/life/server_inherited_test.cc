@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Servers on sockets that listen already, and how one makes room for the next.
+// Servers on sockets that listen already, and how one server makes room for its successor.
 #include <fcntl.h>
 
 #include <deque>
@@ -68,7 +68,7 @@ TEST_P(ServerInherited, what_does_not_listen_is_an_error) {
   EXPECT_FALSE(server.listen(Fd()).has_value());
 }
 
-// As a worker makes room for the next: nobody who came before, meanwhile or afterwards is turned away.
+// A worker makes room for its successor, and no client is refused, whether it comes before, meanwhile or afterwards.
 TEST_P(ServerInherited, clients_stay_until_they_are_done_while_the_successor_takes_the_new_ones) {
   auto old = std::make_unique<Server>(loop(), test::echoing());
   ASSERT_TRUE(old->listen(copy()));

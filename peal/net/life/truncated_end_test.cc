@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A FIN that the layer's end mark did not come before: the peer may have sent all, or somebody has cut the stream off.
+// A FIN without the layer's end mark before it: the peer may have sent everything, or an attacker has cut the stream
+// off.
 
 #include <string>
 
@@ -14,7 +15,7 @@ using test::SealedPeer;
 
 class TruncatedEndTest : public test::OverLayerTest {
  protected:
-  // The journal's, which notes the peer's end and what the connection failed with, too.
+  // Returns the journal's callbacks; they also note the peer's end and the connection's error.
   ConnectionCallbacks noting() {
     ConnectionCallbacks callbacks = journal.callbacks();
     callbacks.on_open = [this](Connection& connection) { handle = connection.handle(); };
@@ -51,7 +52,7 @@ TEST_P(TruncatedEndTest, inside_a_record_delivers_nothing_of_it) {
   EXPECT_EQ(journal.lines().size(), 1u);
 }
 
-// It said that it sends no more, but the answer is still to come.
+// This side has sent its FIN, but the peer's answer is still to come.
 TEST_P(TruncatedEndTest, after_shutdown_send_it_is_truncation) {
   ConnectionCallbacks callbacks = noting();
   callbacks.on_open = [](Connection& connection) { connection.shutdown_send(); };
@@ -63,7 +64,7 @@ TEST_P(TruncatedEndTest, after_shutdown_send_it_is_truncation) {
   ASSERT_TRUE(noted(kTold));
 }
 
-// What still comes is dropped, so there is nothing that could lack its end.
+// Further input is dropped, so no message can lack its end.
 TEST_P(TruncatedEndTest, of_a_connection_that_closes_is_the_end_it_waits_for) {
   ConnectionCallbacks callbacks = noting();
   callbacks.on_message = [](Connection& connection, Buffer& input) {
@@ -81,7 +82,7 @@ TEST_P(TruncatedEndTest, of_a_connection_that_closes_is_the_end_it_waits_for) {
   EXPECT_EQ(one.records(), (std::vector<std::string>{"bye", ""}));
 }
 
-// A relay that ended its other side in order would make a whole answer of a part.
+// A relay that ended its other side in order would pass on a part of an answer as a whole one.
 TEST_P(TruncatedEndTest, of_a_pipe_resets_the_other_side) {
   std::string upstream_end;
   ConnectionCallbacks ending;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Deadlines that a peer keeps by acting often enough: in virtual time, for on a busy machine nobody is on time.
+// Deadlines that a peer meets by acting often enough. They are played in virtual time, because a busy machine is late.
 
 #include <tests/support/sim_rig.h>
 
@@ -10,7 +10,7 @@ constexpr Duration kLimit = std::chrono::milliseconds(60);
 
 class SimDeadline : public test::SimTest {
  protected:
-  // A connection with the server's `options`; `input` gets what comes to the server.
+  // A connection with the server's `options`; `input` gets the bytes that the server receives.
   struct Line {
     Line(test::SimPair& its_pair, const ConnectionOptions& options, Callback<void(Buffer&)> input)
         : pair(its_pair),
@@ -27,7 +27,7 @@ class SimDeadline : public test::SimTest {
       EXPECT_TRUE(client.connect(pair.listen(server)));
       EXPECT_TRUE(pair.run_until([this] { return here && there; }));
     }
-    // Acts often enough, for four times the limit. False: it ended.
+    // Calls `act` often enough, for four times the limit. Returns false if the connection ended.
     bool stands(const std::function<void()>& act) {
       for (int i = 0; i < 8; ++i) {
         act();
@@ -67,12 +67,12 @@ TEST_F(SimDeadline, peer_that_sends_fast_enough_or_nothing_at_all_is_not_cut_off
     Line line(pair, {.min_read_bytes = 10, .read_window = kLimit}, [](Buffer& bytes) {
       if (bytes.view().ends_with('\n')) bytes.clear();
     });
-    // A long message.
+    // The peer sends a long message in small pieces.
     EXPECT_TRUE(line.stands([&] { line.there.send("0123456789"); }));
     line.there.send("\n");
-    // Between messages.
+    // The peer sends nothing between messages.
     EXPECT_TRUE(line.stands([] {}));
-    // One that never comes.
+    // The peer begins a message that never becomes complete.
     line.there.send("x");
     ASSERT_TRUE(line.ends());
     EXPECT_EQ(line.reason, CloseReason::kReadTooSlow);

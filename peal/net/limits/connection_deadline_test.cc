@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Deadlines of a connection: idle, reading too slowly, writing too slowly. The times are lower bounds only; what a peer
-// must do in time is played in connection_deadline_sim_test.cc.
+// Deadlines of a connection: idle, reading too slowly, writing too slowly. The times are lower bounds only;
+// connection_deadline_sim_test.cc tests what a peer must do in time.
 
 #include <tests/support/net_rig.h>
 
@@ -16,7 +16,7 @@ class ConnectionDeadlineTest : public test::NetTest {
   std::unique_ptr<Server> serve_with(ConnectionCallbacks callbacks, const ConnectionOptions& options) {
     return serve(std::move(callbacks), {.connection = options});
   }
-  // Waits that long; false if the connection ended meanwhile.
+  // Waits for `time`. Returns false if the connection ended meanwhile.
   bool stays_open_for(Duration time) {
     const TimePoint until = monotonic_now() + time;
     EXPECT_TRUE(wait_until([&] { return ended() || monotonic_now() >= until; }));
@@ -24,7 +24,7 @@ class ConnectionDeadlineTest : public test::NetTest {
   }
   bool ended() const { return journal.lines().size() > 0 && journal.lines().back().starts_with("close"); }
 
-  // Writes down opening and closing; consumes nothing before a newline has come.
+  // Returns callbacks that note opening and closing, and consume nothing before a newline has come.
   ConnectionCallbacks lines() {
     return journal.callbacks({.on_message = [](Connection&, Buffer& input) {
       if (input.view().ends_with('\n')) input.clear();
@@ -51,7 +51,7 @@ TEST_P(ConnectionDeadlineTest, silent_connection_is_closed_and_its_peer_sees_fin
 }
 
 TEST_P(ConnectionDeadlineTest, peer_that_dribbles_a_message_is_cut_off) {
-  // What a layer adds to each byte counts, too.
+  // The bytes that a layer adds count too.
   auto server = serve_with(lines(), {.min_read_bytes = 1'000'000, .read_window = kShort});
   RawPeer peer = connect_peer();
   ASSERT_TRUE(wait_until([&] {
@@ -107,7 +107,8 @@ TEST_P(ConnectionDeadlineTest, peer_that_does_not_read_is_cut_off) {
 TEST_P(ConnectionDeadlineTest, peer_that_reads_slowly_but_steadily_is_not) {
   constexpr size_t kSize = 12'000'000;
   constexpr int kSlowest = 8;
-  // A busy machine may hold the peer up for all of a window: then it reads at half the pace, in windows twice as long.
+  // A busy machine may delay the peer for a whole window. Then the peer reads at half the pace, in windows twice as
+  // long.
   for (int pace = 1; pace <= kSlowest; pace *= 2) {
     journal.clear();
     auto callbacks = journal.callbacks();

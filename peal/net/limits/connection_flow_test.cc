@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes in and out of a connection at the rate somebody sets: backpressure, pausing, what a callback leaves, limits.
+// The rate of bytes in and out of a connection: backpressure, pausing, unconsumed input, limits.
 #include <algorithm>
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ using testing::ElementsAre;
 
 class ConnectionFlowTest : public test::NetTest {
  protected:
-  // Frames are a length byte and as many bytes.
+  // Returns callbacks that read frames: a length byte and as many bytes.
   ConnectionCallbacks framed() {
     return journal.callbacks({.on_message = [this](Connection&, Buffer& input) { take_frames(input); }});
   }
@@ -56,7 +56,7 @@ TEST_P(ConnectionFlowTest, frames_that_drip_byte_by_byte) {
   RawPeer peer = connect_peer();
   std::string bytes;
   for (int i = 0; i < 5; ++i) bytes += frame(std::string(200, static_cast<char>('a' + i)));
-  // One byte a turn: each has been received before the next is sent.
+  // Sends one byte in each turn: each has been received before the next is sent.
   ASSERT_TRUE(wait_until([&, sent = size_t{0}]() mutable {
     if (loop().engine().stats().received_bytes < sent) return false;
     if (sent == bytes.size()) return true;
@@ -92,7 +92,7 @@ TEST_P(ConnectionFlowTest, input_above_its_limit_closes) {
   EXPECT_THAT(journal.lines(), ElementsAre("open", "close: too much unconsumed input"));
 }
 
-// How much comes at once is not the peer's choice.
+// The peer does not decide how many bytes arrive at once.
 TEST_P(ConnectionFlowTest, what_a_callback_that_pauses_leaves_is_in_no_limit) {
   constexpr size_t kSize = 65'536;
   size_t most_left = 0;
@@ -140,7 +140,7 @@ TEST_P(ConnectionFlowTest, peer_that_never_reads_pauses_receiving_and_memory_sta
   const uint64_t before = bytes_in_use();
   RawPeer peer = connect_peer();
   std::string bytes = pattern(60'000'000);
-  // Sends until nothing has gone for a while: the server has stopped reading.
+  // Sends until no byte was taken for a while: the server has stopped reading.
   size_t sent = 0;
   ASSERT_TRUE(wait_until([&, quiet = 0]() mutable {
     size_t now = peer.try_send(std::string_view(bytes).substr(sent));
@@ -149,7 +149,7 @@ TEST_P(ConnectionFlowTest, peer_that_never_reads_pauses_receiving_and_memory_sta
     return quiet == 200;
   }));
   ASSERT_LT(sent, bytes.size()) << "the kernel took it all: nothing was tested";
-  // What an engine had received by the time of the pause comes on top of the mark.
+  // Bytes that an engine had received before the pause come on top of the mark.
   EXPECT_LE(ask([&] { return most_queued; }), 8u * 1024 * 1024);
   EXPECT_LE(bytes_in_use(), before + 12 * 1024 * 1024);
   bytes.resize(std::min(bytes.size(), sent + 1'000'000));
@@ -248,12 +248,12 @@ TEST_P(ConnectionFlowTest, resume_inside_on_message_shows_again_from_the_loop) {
   peer.send("x");
   ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 1; }));
   peer.send("abcd");
-  // What was left is not shown again by itself: this callback wants it one byte at a time.
+  // Unconsumed input is not shown again by itself: this callback consumes one byte at a time.
   ASSERT_TRUE(wait_until([&] { return journal.lines().size() >= 2; }));
 }
 
 TEST_P(ConnectionFlowTest, kept_input_comes_back_when_output_has_drained) {
-  // Takes one request at a time while its answer can go out.
+  // Takes one request at a time while its answer can be sent.
   auto server = serve(journal.callbacks({.on_message = [&](Connection& connection, Buffer& input) {
     while (!input.empty()) {
       input.consume(1);

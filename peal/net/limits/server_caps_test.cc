@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A server that is full: who goes, who is refused, and that the cap is never exceeded.
+// A full server: which connection is evicted, which newcomer is refused, and that the cap is never exceeded.
 #include <arpa/inet.h>
 
 #include <atomic>
@@ -10,7 +10,7 @@
 namespace peal {
 namespace {
 
-// Open connections as their callbacks tell, and the most at any time.
+// Counts open connections by their callbacks, and the most at any time.
 struct Census {
   std::atomic<int> now = 0;
   std::atomic<int> most = 0;
@@ -27,7 +27,7 @@ struct Census {
 
 class ServerCapsTest : public test::NetTest {
  protected:
-  // Sends back what comes, but keeps a message that does not end in a newline.
+  // Returns callbacks that echo, but keep a message that does not end in a newline.
   ConnectionCallbacks counting() {
     return {.on_open = [this](Connection&) { census.enter(); },
             .on_message =
@@ -40,7 +40,7 @@ class ServerCapsTest : public test::NetTest {
                   journal.add(std::string(to_string(reason)));
                 }};
   }
-  // From 127.0.0.`host`.
+  // Connects from 127.0.0.`host`.
   RawPeer peer_from(int host) {
     RawPeer peer;
     sockaddr_in source{.sin_family = AF_INET};
@@ -95,7 +95,7 @@ TEST_P(ServerCapsTest, newcomer_is_refused_when_nobody_is_idle) {
   EXPECT_TRUE(stands(first));
   EXPECT_TRUE(stands(second));
   EXPECT_EQ(server->stats().refused, 1u);
-  // One that leaves makes room.
+  // A connection that ends makes room.
   first.close();
   ASSERT_TRUE(wait_until([&] { return census.now == 1; }));
   RawPeer fourth = connect_peer();
@@ -111,7 +111,7 @@ TEST_P(ServerCapsTest, one_address_may_not_take_all) {
   ASSERT_TRUE(echoes(first));
   RawPeer second = peer_from(1);
   ASSERT_TRUE(echoes(second));
-  // Its own oldest goes, though another address has an older one.
+  // The client's own oldest connection is evicted, although another address has an older one.
   RawPeer third = peer_from(1);
   EXPECT_TRUE(echoes(third));
   EXPECT_TRUE(ends(first));
@@ -154,7 +154,7 @@ TEST_P(ServerCapsTest, newcomer_that_waits_for_a_place_when_the_server_dies) {
   server = serve({.on_open = [&](Connection&) { census.enter(); },
                   .on_close =
                       [&](Connection&, CloseReason) {
-                        server.reset();  // while the one who is to have this place waits
+                        server.reset();  // while the newcomer that is to have this place waits
                         died = true;
                       }},
                  {.max_connections = 1});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clients that connect by name: the lookup, the race between the addresses, and what is left of those that lose it.
+// Clients that connect by name: the lookup, the race between the addresses, and the connections that lose it.
 #include <gmock/gmock.h>
 
 #include <peal/engine/listening_socket.h>
@@ -31,7 +31,7 @@ class ClientNameTest : public test::ResolverTest {
     return options;
   }
   std::string at_port(const std::string& name) const { return name + ":" + std::to_string(address().port()); }
-  // Writes down the address that was reached.
+  // Returns callbacks that note the address that was reached.
   ConnectionCallbacks noting() {
     return journal.callbacks({.on_open = [this](Connection& connection) {
       journal.add("open " + connection.peer_address().value().to_string());
@@ -45,7 +45,7 @@ class ClientNameTest : public test::ResolverTest {
   testing::AssertionResult told(std::string_view line) {
     return answer_until([this, line] { return journal.count(line) > 0; });
   }
-  // A listener at the server's port of another loopback address that answers nobody: its backlog is full.
+  // Listens at the server's port of another loopback address, with a full backlog, so that no client gets an answer.
   void stop_up(const std::string& host) {
     const SocketAddress there = address_of(at_port(host));
     stopped_up_ = open_listening_socket(there, {.backlog = 0}).value();
@@ -77,7 +77,7 @@ TEST_P(ClientNameTest, connects_by_name) {
 TEST_P(ClientNameTest, connects_by_a_name_of_the_hosts_file_with_a_resolver_of_its_own) {
   Client client(loop(), noting(), {}, failing());
   ASSERT_TRUE(client.connect(at_port("localhost")));
-  // ::1 may come first, where nobody listens.
+  // ::1, where nobody listens, may come first.
   ASSERT_TRUE(told("open " + address().to_string()));
 }
 
@@ -129,7 +129,7 @@ TEST_P(ClientNameTest, one_at_a_time_waits_for_the_first_to_fail) {
   options.connect_timeout = milliseconds(50);
   options.race = {.attempt_delay = milliseconds(1), .most_at_once = 1};
   const std::string no_answer = make_error_code(Trouble::kNoAnswer).message() + ", no retry";
-  // On a busy machine all of the time may be spent on the lookup: then the next one has more.
+  // On a busy machine the lookup may use up all the time; then the test tries again with more.
   do {
     journal.clear();
     options.connect_timeout *= 2;
@@ -160,7 +160,7 @@ TEST_P(ClientNameTest, deadline_covers_the_lookup) {
   EXPECT_EQ(ask([&] { return resolver->pending(); }), 0u);
 }
 
-// Over a layer, which is told whom it is to reach.
+// Connects over a layer, which is given the name of the host.
 class ClientHostTest : public ClientNameTest {
  protected:
   void SetUp() override {
@@ -175,7 +175,7 @@ class ClientHostTest : public ClientNameTest {
     options.connection.layer = &layer;
     return options;
   }
-  // Writes down whom the layer was to reach.
+  // Returns callbacks that note the name that the layer was given.
   ConnectionCallbacks naming() {
     return {.on_open = [this](Connection& connection) {
       const Result<LayerFacts> facts = connection.layer_facts();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Answers of name servers that are long or strange: what is in them is given as it is, and connecting decides.
+// Long or strange answers of name servers: their addresses are returned as they are, and connecting decides.
 #include <gmock/gmock.h>
 
 #include <tests/support/dns/resolver_rig.h>
@@ -35,7 +35,7 @@ TEST_P(OddAnswersTest, answer_that_is_too_long_for_a_datagram_but_does_not_say_s
   EXPECT_EQ(ask([&] { return dns->questions_over_tcp(); }), 1u);
 }
 
-// RFC 1035 4.2.1: a datagram may have 512 bytes. These are 12, 20 for the question, and 30 records of 16.
+// RFC 1035 4.2.1: a datagram may have 512 bytes: here 12 of the header, 20 for the question, and 30 records of 16.
 TEST_P(OddAnswersTest, answer_that_fills_a_datagram_is_whole) {
   dns->refuse_tcp();
   test::DnsScript::Entry entry;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A name has addresses of two families, which are two questions: what is told when, and what a lookup fails with.
+// A name has addresses of two families, which are two questions: which part is delivered when, and how a lookup fails.
 #include <functional>
 
 #include <gmock/gmock.h>

@@ -8,7 +8,7 @@
 namespace peal::detail {
 namespace {
 
-// "4a 6b" are an IPv4 and an IPv6 address, told apart by their letter.
+// Makes addresses of a text: "4a 6b" are an IPv4 and an IPv6 address, named by their letters.
 std::vector<SocketAddress> addresses_of(const std::string& text) {
   std::vector<SocketAddress> addresses;
   for (size_t at = 0; at + 1 < text.size(); at += 3) {
@@ -46,7 +46,7 @@ TEST(HappyEyeballs, one_family_keeps_its_order) {
   EXPECT_EQ(order(""), "");
 }
 
-// What was tried stays where it is; the rest begins with the other family.
+// Addresses that were tried stay in their place; the rest begins with the other family.
 TEST(HappyEyeballs, late_ones_take_turns_with_what_was_not_tried_yet) {
   HappyEyeballs eyeballs(addresses_of("4a 4b 4c"), 99);
   eyeballs.next();
