@@ -366,7 +366,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   bool ended_here_ : 1 = false;        // close() or abort() was called
   bool refused_ : 1 = false;           // mark_refused() was called; error_ says why
   bool expects_input_ : 1 = false;
-  bool awaits_seat_ : 1 = false;  // accepted, and waits for the place of an evicted connection (admission.h)
+  bool awaits_place_ : 1 = false;  // accepted, and waits for the place of an evicted connection (admission.h)
 
   Buffer input_;
   std::unique_ptr<void, void (*)(void*)> context_{nullptr, &no_context};

@@ -59,13 +59,13 @@ void ConnectionSet::adopt(LooseStream stream) {
   connection.stream_ = connection.port_->adopt(std::move(stream), connection);
   ConnectionCaps::Answer answer = caps_ ? caps_->admit(connection) : ConnectionCaps::Answer::kEnter;
   if (answer == ConnectionCaps::Answer::kRefused) return connection.end(CloseReason::kEvicted);
-  connection.awaits_seat_ = answer == ConnectionCaps::Answer::kWait;
+  connection.awaits_place_ = answer == ConnectionCaps::Answer::kWait;
   connection.begin(!connection.port_->adopts_open());
-  if (!connection.awaits_seat_) take_seat(connection);
+  if (!connection.awaits_place_) take_place(connection);
 }
 
-void ConnectionSet::take_seat(Connection& connection) {
-  connection.awaits_seat_ = false;
+void ConnectionSet::take_place(Connection& connection) {
+  connection.awaits_place_ = false;
   if (connection.life() != ConnectionLife::kHandshaking) return connection.open();
   if (caps_) caps_->list_as_evictable(connection);
 }
@@ -157,7 +157,7 @@ void ConnectionSet::open_successor(const CapEntry& cap_entry) {
   if (next == nullptr) return;
   ConnectionCaps::predecessor_released(*next);
   if (retired_ || !mailbox_->open()) return;
-  if (next->is_beginning()) take_seat(*next);
+  if (next->is_beginning()) take_place(*next);
 }
 
 CapEntry& ConnectionSet::give_cap_entry(Connection& connection) {

@@ -181,7 +181,7 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   void count_end(const Connection& connection);
   void drop_callbacks();
   void open_successor(const CapEntry& cap_entry);
-  void take_seat(Connection& connection);
+  void take_place(Connection& connection);
   void apply_forced_end(uint32_t slot, uint32_t generation, ForcedEnd end_how);
   void force();
   void finish_drains();

@@ -73,9 +73,9 @@ void Connection::on_connected(std::error_code error) {
     if (shook_hands) ++set_->stats().handshakes_failed;
     return end(note_error(error));
   }
-  if (shook_hands && awaits_seat_) enter(State::kConnecting);
+  if (shook_hands && awaits_place_) enter(State::kConnecting);
   if (set_->on_connect_done && !was_open_) set_->call(set_->on_connect_done, handle(), error);
-  if (fast_path_.state != State::kClosed && !awaits_seat_) open();
+  if (fast_path_.state != State::kClosed && !awaits_place_) open();
 }
 
 // Opens the connection: for the first time, or again when the layer of start_layer() is ready.
