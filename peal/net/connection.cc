@@ -240,7 +240,7 @@ void Connection::await_input_when_not_plain() {
     tracked_->read.since = kNever;
     watch_input();
   }
-  // The reader has seen the kept input, so it is not shown again before receiving resumes.
+  // The reader has seen the kept input. So receiving resumes at once, without showing that input again.
   if (stopped_by(kByUser) && is_open()) resume_as(State::kOpen);
 }
 

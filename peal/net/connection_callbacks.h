@@ -46,6 +46,7 @@ std::string_view to_string(CloseReason reason);
 // callback may be left unset.
 template <template <class> class Slot>
 struct BasicConnectionCallbacks {
+  // Called when the connection is open; if it has a layer, after the handshake.
   Slot<void(Connection&)> on_open = nullptr;
   // Called when bytes have arrived. Consume the complete messages; the rest is kept, and shown again with the next
   // bytes.
@@ -66,6 +67,7 @@ struct BasicConnectionCallbacks {
   Slot<bool(const Connection&)> awaits_input = nullptr;
   // Called when the handshake of start_layer() is done: all later input and output goes over the layer.
   Slot<void(Connection&)> on_secured = nullptr;
+  // Called exactly once for each on_open, as the last callback. Not called after the Server or Client was destroyed.
   Slot<void(Connection&, CloseReason)> on_close = nullptr;
 
   // Converts callbacks that several loops may share into those of one loop.

@@ -70,8 +70,8 @@ void Connection::note_received(size_t bytes) {
   if (has(kTracked)) note_activity();
 }
 
-// Called when a layer has received an incomplete record. Its rest is then subject to min_read_bytes, as is a message
-// that on_message leaves incomplete; also during a handshake.
+// Called when a layer has received an incomplete record, also during a handshake. The peer must then send the rest at
+// the rate of min_read_bytes, as for a message that on_message leaves incomplete.
 void Connection::on_withheld() {
   if (!is_open() && !is_beginning()) return;
   if (MemoryBudget::above_hard()) return end_over_budget();

@@ -248,8 +248,8 @@ NetStats ConnectionSet::stats_now() const {
   return stats;
 }
 
-// Each end is posted by itself with insist(). So it arrives after what its thread has posted before, and before what
-// that thread posts next.
+// Each forced end is a task of its own, posted by insist(). So it arrives after what its thread has posted before, and
+// before what that thread posts next.
 bool ConnectionSet::force_end(uint32_t slot, uint32_t generation, ForcedEnd end_how) {
   {
     const std::lock_guard lock(forced_ends_mutex_);

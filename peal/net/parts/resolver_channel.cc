@@ -194,8 +194,8 @@ ResolverChannel::~ResolverChannel() {
   if (Loop* loop = mailbox_->reachable()) loop->cancel(crowded_);
 }
 
-// Returns the names to ask, by the search list and ndots of resolv.conf(5), the first one at the back. Each ends with a
-// dot, so that c-ares asks it as it is.
+// Returns the names to ask, by the search list and ndots of resolv.conf(5). The one to ask first is at the back. Each
+// ends with a dot, so that c-ares asks it as it is.
 std::vector<std::string> ResolverChannel::names_to_ask(const std::string& host) const {
   if (host.ends_with('.')) return {host};
   const std::string absolute = host + ".";
