@@ -51,7 +51,10 @@ size_t HttpChunkedDecoder::step(std::string_view bytes, std::string_view& piece)
 size_t HttpChunkedDecoder::take_size_line(std::string_view bytes) {
   size_t used = 0;
   while (used < bytes.size() && state_ <= State::kSizeEnd) {
-    if (++line_bytes_ > limits_.line_bytes) return fail_with(HttpParseError::kChunkLineTooLong), used;
+    if (++line_bytes_ > limits_.line_bytes) {
+      fail_with(HttpParseError::kChunkLineTooLong);
+      return used;
+    }
     if (!take_size_byte(bytes[used++])) break;
   }
   return used;
@@ -64,7 +67,8 @@ bool HttpChunkedDecoder::take_size_byte(char byte) {
     if (const int digit = detail::hex_value(byte); digit >= 0) {
       if (remaining_ >> 60 != 0) return fail_with(HttpParseError::kBadChunk);
       remaining_ = remaining_ << 4 | static_cast<uint64_t>(digit);
-      return has_digit_ = true;
+      has_digit_ = true;
+      return true;
     }
     if (!has_digit_) return fail_with(HttpParseError::kBadChunk);
     if (byte == '\r') return go_to(State::kSizeEnd);

@@ -63,7 +63,10 @@ class HttpChunkedDecoder {
   size_t take_size_line(std::string_view bytes);
   bool take_size_byte(char byte);
   bool take_extension_byte(char byte);
-  bool go_to(State state) { return state_ = state, true; }
+  bool go_to(State state) {
+    state_ = state;
+    return true;
+  }
   size_t take_data_end(std::string_view bytes);
   size_t take_trailers(std::string_view bytes);
   void take_trailer_line();

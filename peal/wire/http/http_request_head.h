@@ -147,7 +147,10 @@ class HttpRequestHead::FieldIterator {
   FieldIterator() = default;
   FieldIterator(const HttpRequestHead* head, size_t index) : head_(head), index_(index) {}
   HttpField operator*() const { return head_->field(index_); }
-  FieldIterator& operator++() { return ++index_, *this; }
+  FieldIterator& operator++() {
+    ++index_;
+    return *this;
+  }
   FieldIterator operator++(int) { return {head_, index_++}; }
   bool operator==(const FieldIterator&) const = default;
 
@@ -178,7 +181,10 @@ class HttpRequestHead::ValueIterator {
   ValueIterator(const HttpRequestHead& head, std::string_view name)
       : head_(&head), name_(name), index_(head.find_from(0, name)) {}
   std::string_view operator*() const { return head_->field(index_).value; }
-  ValueIterator& operator++() { return index_ = head_->find_from(index_ + 1, name_), *this; }
+  ValueIterator& operator++() {
+    index_ = head_->find_from(index_ + 1, name_);
+    return *this;
+  }
   void operator++(int) { ++*this; }
   bool operator==(std::default_sentinel_t) const { return head_ == nullptr || index_ == head_->field_count(); }
 
@@ -199,7 +205,10 @@ class HttpRequestHead::ElementIterator {
   std::string_view operator*() const { return element_; }
   ElementIterator& operator++() {
     while (!next_list_element(list_, element_)) {
-      if (lines_ == std::default_sentinel) return element_ = {}, *this;
+      if (lines_ == std::default_sentinel) {
+        element_ = {};
+        break;
+      }
       list_ = *lines_;
       ++lines_;
     }

@@ -72,10 +72,14 @@ HttpRequestStep HttpRequestParser::next(std::string_view input, HttpRequestHead&
 size_t HttpRequestParser::skip_empty_lines(std::string_view input) {
   size_t at = 0;
   while (at < input.size() && (input[at] == '\r' || input[at] == '\n')) {
-    if (input[at] == '\n') return error_ = HttpParseError::kBadLineEnd, at;
+    if (input[at] == '\n') {
+      error_ = HttpParseError::kBadLineEnd;
+      break;
+    }
     if (at + 1 == input.size()) break;
     if (input[at + 1] != '\n' || ++empty_lines_ > kMostEmptyLines) {
-      return error_ = HttpParseError::kBadRequestLine, at;
+      error_ = HttpParseError::kBadRequestLine;
+      break;
     }
     at += 2;
   }
