@@ -5,8 +5,8 @@
 // offsets, so a head that must live longer is copied as text and pointed at the copy:
 //   storage.assign(head.text()); head.relocate(storage.data());
 // One thread at a time. Made to be reused: from the second request on it allocates nothing (up to the largest number
-// of fields it has seen). Clients say mostly what they said before, only the target changes: fields of at most 512
-// bytes are remembered, and a head that repeats them byte for byte is recognised instead of read (a third of the
+// of fields it has seen). Clients say mostly what they said before, only the target changes: fields of at most
+// 512 bytes are remembered, and a head that repeats them byte for byte is recognised instead of read (a third of the
 // instructions).
 #pragma once
 
@@ -37,23 +37,27 @@ class HttpRequestHead {
   template <class Iterator>
   class NamedRange;
 
-  HttpMethod method() const { return line_.method; }
-  std::string_view method_text() const { return {base_, line_.method_bytes}; }
+  HttpMethod method() const { return request_line_.method; }
+  std::string_view method_text() const { return {base_, request_line_.method_bytes}; }
   // As it was sent: "/a%20b?c=d", "http://h/a", "h:443" of CONNECT, "*" of OPTIONS. Never empty.
-  std::string_view target() const { return view(line_.target); }
+  std::string_view target() const { return view(request_line_.target); }
   // Of the target, not decoded (http_path.h does that): begins with '/', or is "*", or is empty (CONNECT).
-  std::string_view path() const { return line_.path.bytes == 0 ? line_.implied_path : view(line_.path); }
+  std::string_view path() const {
+    return request_line_.path.bytes == 0 ? request_line_.implied_path : view(request_line_.path);
+  }
   // What follows the first '?', which is not part of it; not decoded.
-  std::string_view query() const { return view(line_.query); }
+  std::string_view query() const { return view(request_line_.query); }
   // Host and port that the request is for: the target's where it names one, which then overrules the Host field
   // (RFC 9112 3.2.2), else that field. Empty where HTTP/1.0 sent none, or Host was empty.
-  std::string_view authority() const { return line_.names_authority ? view(line_.authority) : said(said_.host); }
+  std::string_view authority() const {
+    return request_line_.names_authority ? view(request_line_.authority) : field_text(facts_.host);
+  }
   // Of HTTP/1.x.
-  int minor_version() const { return line_.minor_version; }
+  int minor_version() const { return request_line_.minor_version; }
 
-  size_t field_count() const { return said_.field_count; }
+  size_t field_count() const { return facts_.field_count; }
   // `index` below field_count(); in the order sent.
-  HttpField field(size_t index) const { return {said(fields_[index].name), said(fields_[index].value)}; }
+  HttpField field(size_t index) const { return {field_text(fields_[index].name), field_text(fields_[index].value)}; }
   FieldRange fields() const;
   // The value of the first field of that name, in any case of letters.
   std::optional<std::string_view> find(std::string_view name) const;
@@ -66,23 +70,23 @@ class HttpRequestHead {
   NamedRange<ElementIterator> elements(std::string_view name) const;
 
   // What the head says about its connection and its body.
-  bool keep_alive() const { return said_.framing.persists(line_.minor_version); }
+  bool keep_alive() const { return facts_.framing.persists(request_line_.minor_version); }
   // A body follows, though it may turn out to be empty when it is chunked.
-  bool has_body() const { return said_.framing.chunked() || said_.framing.content_length().value_or(0) > 0; }
-  std::optional<uint64_t> content_length() const { return said_.framing.content_length(); }
-  bool chunked() const { return said_.framing.chunked(); }
+  bool has_body() const { return facts_.framing.chunked() || facts_.framing.content_length().value_or(0) > 0; }
+  std::optional<uint64_t> content_length() const { return facts_.framing.content_length(); }
+  bool chunked() const { return facts_.framing.chunked(); }
   // The peer waits for "100 Continue" before it sends the body (RFC 9110 10.1.1).
-  bool expects_continue() const { return said_.expects_continue && line_.minor_version >= 1 && has_body(); }
+  bool expects_continue() const { return facts_.expects_continue && request_line_.minor_version >= 1 && has_body(); }
   // The protocols that the peer offers to go on with (RFC 9110 7.8), where Connection says "upgrade" too; else empty.
   std::string_view upgrade() const;
 
   // The whole head as it was sent, from the method to the empty line.
-  std::string_view text() const { return {base_, line_.head_bytes}; }
+  std::string_view text() const { return {base_, request_line_.head_bytes}; }
   // Nothing was read.
   void forget() {
     base_ = "";
-    line_ = {};
-    said_ = {};
+    request_line_ = {};
+    facts_ = {};
     last_fields_.clear();
   }
   // What it holds for the next head, beside itself and the text.
@@ -117,7 +121,7 @@ class HttpRequestHead {
     std::string_view implied_path;
   };
   // What the fields say. Parts are offsets from the first of them.
-  struct Said {
+  struct FieldFacts {
     uint64_t name_lengths = 0;  // bit n: some field's name has n bytes (modulo 64), so find() need not look
     uint16_t field_count = 0;
     Part host;
@@ -130,13 +134,13 @@ class HttpRequestHead {
   // The first field of that name from `index` on; field_count() where there is none.
   size_t find_from(size_t index, std::string_view name) const;
   std::string_view view(Part part) const { return {base_ + part.begin, part.bytes}; }
-  std::string_view said(Part part) const { return {base_ + line_.fields_begin + part.begin, part.bytes}; }
+  std::string_view field_text(Part part) const { return {base_ + request_line_.fields_begin + part.begin, part.bytes}; }
 
   const char* base_ = "";
-  RequestLine line_;
-  Said said_;
+  RequestLine request_line_;
+  FieldFacts facts_;
   std::vector<FieldParts> fields_;  // the first field_count are meant
-  std::string last_fields_;         // what said_ and fields_ were read from, when it is worth a comparison
+  std::string last_fields_;         // what facts_ and fields_ were read from, when it is worth a comparison
 };
 
 class HttpRequestHead::FieldIterator {

@@ -33,7 +33,7 @@ HttpRequestParser::HttpRequestParser(const HttpLimits& limits)
       if (skipped == input.size() || input[skipped] == '\r') return {.consumed = skipped};
       input.remove_prefix(skipped);
     }
-    if (line_begin_ == 0) head.line_ = {};
+    if (line_begin_ == 0) head.request_line_ = {};
   }
   head.base_ = input.data();
   const size_t readable = std::min<size_t>(input.size(), limits_->head_bytes + 2);
@@ -47,7 +47,7 @@ HttpRequestParser::HttpRequestParser(const HttpLimits& limits)
     return {.consumed = skipped};
   }
   const size_t head_bytes = std::exchange(line_begin_, 0);
-  head.line_.head_bytes = static_cast<uint16_t>(head_bytes);
+  head.request_line_.head_bytes = static_cast<uint16_t>(head_bytes);
   scanned_ = 0;
   empty_lines_ = 0;
   body_bytes_ = 0;

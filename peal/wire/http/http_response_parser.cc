@@ -32,7 +32,7 @@ bool is_line_end(const char* at, const char* end) {
 }
 
 // Lengths of the names that HttpBodyFraming listens to; 0 stands for a line without a name.
-constexpr uint32_t kListenedLengths = 1U << 0 | 1U << 10 | 1U << 14;
+constexpr uint32_t kFramingNameLengths = 1U << 0 | 1U << 10 | 1U << 14;
 
 // A head up to this size is remembered; one beyond it is rare, and there may be many connections.
 constexpr size_t kRememberedBytes = 512;
@@ -73,11 +73,11 @@ bool HttpResponseParser::end() {
 size_t HttpResponseParser::step(std::string_view bytes, std::string_view& piece) {
   size_t used = 0;
   if (in_head()) {
-    used = repeats_head(bytes) ? take_last_head() : take_head(bytes);
+    used = repeats_last_head(bytes) ? reuse_last_head() : take_head(bytes);
     if (used == bytes.size() || !wants_more()) return used;
     bytes.remove_prefix(used);
   }
-  if (state_ != State::kFixed) return used + take_unmeasured(bytes, piece);
+  if (state_ != State::kFixed) return used + take_body_of_unknown_length(bytes, piece);
   piece = bytes.substr(0, std::min<uint64_t>(remaining_, bytes.size()));
   remaining_ -= piece.size();
   body_bytes_ += piece.size();
@@ -86,7 +86,7 @@ size_t HttpResponseParser::step(std::string_view bytes, std::string_view& piece)
 }
 
 // Of a body whose head does not say how long it is.
-size_t HttpResponseParser::take_unmeasured(std::string_view bytes, std::string_view& piece) {
+size_t HttpResponseParser::take_body_of_unknown_length(std::string_view bytes, std::string_view& piece) {
   size_t used = bytes.size();
   if (state_ == State::kUntilClose) {
     piece = bytes;
@@ -100,12 +100,12 @@ size_t HttpResponseParser::take_unmeasured(std::string_view bytes, std::string_v
 }
 
 // Whether the last head is here once more.
-inline bool HttpResponseParser::repeats_head(std::string_view bytes) const {
+inline bool HttpResponseParser::repeats_last_head(std::string_view bytes) const {
   return head_bytes_ == 0 && !last_head_.empty() && bytes.starts_with(last_head_);
 }
 
 // status_, minor_version_ and framing_ are still those of the head remembered.
-inline size_t HttpResponseParser::take_last_head() {
+inline size_t HttpResponseParser::reuse_last_head() {
   head_bytes_ = last_head_.size();
   end_head();
   return head_bytes_;
@@ -121,7 +121,7 @@ size_t HttpResponseParser::take_head(std::string_view bytes) {
   const char* const from = bytes.data();
   const char* const end = from + allowed;
   const char* at = held_.empty() ? take_plain_head(from, end) : from;
-  if (in_head()) at = take_odd_lines(at, end);
+  if (in_head()) at = take_lines_thoroughly(at, end);
   if (in_head()) {
     held_.append(at, end);
     at = end;
@@ -144,7 +144,7 @@ inline const char* HttpResponseParser::take_plain_head(const char* at, const cha
 
 // Takes whole lines of any kind, the first of which may have begun earlier; returns where the one begins that is cut,
 // or what follows the head.
-const char* HttpResponseParser::take_odd_lines(const char* at, const char* end) {
+const char* HttpResponseParser::take_lines_thoroughly(const char* at, const char* end) {
   while (in_head()) {
     const auto* feed = static_cast<const char*>(std::memchr(at, '\n', static_cast<size_t>(end - at)));
     if (feed == nullptr) break;
@@ -187,7 +187,7 @@ inline const char* HttpResponseParser::take_plain_fields(const char* at, const c
     const char* value = at + name_length + 1;
     const char* line_end = detail::find_control(value, end);
     if (!is_line_end(line_end, end)) break;
-    if ((kListenedLengths >> name_length & 1) != 0) {
+    if ((kFramingNameLengths >> name_length & 1) != 0) {
       if (name_length == 0) break;
       const HttpParseError error = framing_.take({at, name_length}, trim_plain(value, line_end));
       if (error != HttpParseError::kNone) break;

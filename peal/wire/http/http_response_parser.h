@@ -87,14 +87,14 @@ class HttpResponseParser {
   size_t step(std::string_view bytes, std::string_view& piece);
   bool wants_more() const { return state_ < State::kDone; }
   bool in_head() const { return state_ <= State::kFields; }
-  bool repeats_head(std::string_view bytes) const;
-  size_t take_last_head();
+  bool repeats_last_head(std::string_view bytes) const;
+  size_t reuse_last_head();
   [[gnu::noinline]] size_t take_head(std::string_view bytes);
-  size_t take_unmeasured(std::string_view bytes, std::string_view& piece);
+  size_t take_body_of_unknown_length(std::string_view bytes, std::string_view& piece);
   const char* take_plain_head(const char* at, const char* end);
   const char* take_plain_status_line(const char* at, const char* end);
   const char* take_plain_fields(const char* at, const char* end);
-  const char* take_odd_lines(const char* at, const char* end);
+  const char* take_lines_thoroughly(const char* at, const char* end);
   bool take_line(std::string_view line);
   bool take_status_line(std::string_view line);
   bool take_field_line(std::string_view line);

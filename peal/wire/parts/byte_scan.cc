@@ -28,7 +28,7 @@ template <bool kInside>
 
 // 16 bytes at a time are enough for what is this short.
 template <bool kInside>
-bool is_free_of(const ByteClass& bytes, std::string_view text) {
+bool finds_none(const ByteClass& bytes, std::string_view text) {
   const char* end = text.data() + text.size();
 #ifdef __x86_64__
   if (text.size() >= Ssse3Scan::kBytes && chosen_scan != ScanKind::kPortable) {
@@ -40,8 +40,8 @@ bool is_free_of(const ByteClass& bytes, std::string_view text) {
 
 }  // namespace
 
-bool all_in(const ByteClass& bytes, std::string_view text) { return is_free_of<false>(bytes, text); }
-bool none_in(const ByteClass& bytes, std::string_view text) { return is_free_of<true>(bytes, text); }
+bool all_in(const ByteClass& bytes, std::string_view text) { return finds_none<false>(bytes, text); }
+bool none_in(const ByteClass& bytes, std::string_view text) { return finds_none<true>(bytes, text); }
 
 }  // namespace peal::detail
 

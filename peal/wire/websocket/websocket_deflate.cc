@@ -19,8 +19,8 @@ constexpr std::string_view kFlushTail("\x00\x00\xff\xff", 4);
 constexpr size_t kLeastOutBytes = 4096;
 // A block that says it is the last costs two copies of the window, and two bytes: so many are taken, and one more for
 // so many bytes.
-constexpr size_t kMostEnds = 16;
-constexpr size_t kBytesPerEnd = 1024;
+constexpr size_t kFreeStreamEnds = 16;
+constexpr size_t kBytesPerStreamEnd = 1024;
 
 void check_zlib(int status) {
   if (status == Z_MEM_ERROR) throw std::bad_alloc();
@@ -113,7 +113,7 @@ WebSocketFault WebSocketInflater::inflate(std::string_view compressed, size_t li
     check_zlib(::inflateReset(&stream_->z));
   }
   message.clear();
-  ends_left_ = kMostEnds + compressed.size() / kBytesPerEnd;
+  stream_ends_left_ = kFreeStreamEnds + compressed.size() / kBytesPerStreamEnd;
   if (const WebSocketFault fault = feed(compressed, limit_bytes, message); fault != WebSocketFault::kNone) return fault;
   return feed(kFlushTail, limit_bytes, message);
 }
@@ -134,7 +134,7 @@ WebSocketFault WebSocketInflater::feed(std::string_view bytes, size_t limit_byte
     if (status == Z_MEM_ERROR) throw std::bad_alloc();
     if (status == Z_STREAM_END) {
       // A block said to be the last one; what follows begins another stream (RFC 7692 7.2.3.5).
-      if (ends_left_-- == 0 || !begin_next_stream()) return WebSocketFault::kBadDeflate;
+      if (stream_ends_left_-- == 0 || !begin_next_stream()) return WebSocketFault::kBadDeflate;
       if (z.avail_in == 0) return WebSocketFault::kNone;
       continue;
     }

@@ -66,7 +66,7 @@ class WebSocketInflater {
   bool begin_next_stream();
 
   std::unique_ptr<Stream> stream_;  // made for the first message
-  size_t ends_left_ = 0;            // of streams in the message under way
+  size_t stream_ends_left_ = 0;     // of streams in the message under way
   uint8_t window_bits_;
   bool keeps_context_;
 };

@@ -66,22 +66,22 @@ size_t WebSocketReader::step(std::string_view bytes) {
 }
 
 size_t WebSocketReader::take_head(std::string_view bytes) {
-  const size_t before = held_bytes_;
+  const size_t before = partial_head_bytes_;
   const char* head = bytes.data();
   size_t have = bytes.size();
   if (before > 0) {
     const size_t added = std::min(bytes.size(), kWebSocketHeadBytes - before);
-    std::memcpy(held_ + before, bytes.data(), added);
-    head = held_;
+    std::memcpy(partial_head_ + before, bytes.data(), added);
+    head = partial_head_;
     have = before + added;
   }
   const size_t wanted = have < 2 ? 2 : websocket_head_bytes(head[1]);
   if (have < wanted) {
-    if (before == 0) std::memcpy(held_, head, have);
-    held_bytes_ = static_cast<uint8_t>(have);
+    if (before == 0) std::memcpy(partial_head_, head, have);
+    partial_head_bytes_ = static_cast<uint8_t>(have);
     return have - before;
   }
-  held_bytes_ = 0;
+  partial_head_bytes_ = 0;
   if (const WebSocketFault fault = read_websocket_head(head, role_, deflates_, head_); fault != WebSocketFault::kNone) {
     fail_with(fault);
   } else {
@@ -116,7 +116,7 @@ size_t WebSocketReader::take_payload(std::string_view bytes) {
     take_whole_payload(piece);
     return size;
   }
-  if (size > 0) take_piece(piece);
+  if (size > 0) collect_piece(piece);
   taken_bytes_ += size;
   if (!over_ && taken_bytes_ == head_.payload_bytes) end_frame();
   return size;
@@ -130,10 +130,10 @@ void WebSocketReader::take_whole_payload(std::string_view masked) {
     mask_websocket_bytes(room, masked, head_.key);
     payload = {room, masked.size()};
   }
-  show(payload);
+  set_event(payload);
 }
 
-void WebSocketReader::take_piece(std::string_view masked) {
+void WebSocketReader::collect_piece(std::string_view masked) {
   std::string& text = is_control(head_.opcode) ? control_ : message_;
   const size_t before = text.size();
   // Doubled by hand: resize_and_overwrite() need not.
@@ -150,12 +150,12 @@ void WebSocketReader::take_piece(std::string_view masked) {
 
 // The payload of a frame that was not taken whole.
 void WebSocketReader::end_frame() {
-  if (is_control(head_.opcode)) return show(workspace_->hold(std::exchange(control_, {})));
-  if (head_.fin) return show(workspace_->hold(std::exchange(message_, {})));
+  if (is_control(head_.opcode)) return set_event(workspace_->hold(std::exchange(control_, {})));
+  if (head_.fin) return set_event(workspace_->hold(std::exchange(message_, {})));
   in_frame_ = false;
 }
 
-void WebSocketReader::show(std::string_view payload) {
+void WebSocketReader::set_event(std::string_view payload) {
   in_frame_ = false;
   switch (head_.opcode) {
     case WebSocketOpcode::kPing: event_ = WebSocketEvent::kPing; break;
@@ -165,12 +165,12 @@ void WebSocketReader::show(std::string_view payload) {
       event_ = WebSocketEvent::kClose;
       over_ = true;
       break;
-    default: return show_message(payload);
+    default: return set_message_event(payload);
   }
   payload_ = payload;
 }
 
-void WebSocketReader::show_message(std::string_view message) {
+void WebSocketReader::set_message_event(std::string_view message) {
   in_message_ = false;
   if (message_compressed_) {
     std::string& inflated = workspace_->inflated();

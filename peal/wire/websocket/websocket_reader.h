@@ -67,17 +67,17 @@ class WebSocketReader {
   // Nothing more is taken, as after a fault, and what was held is given back.
   void stop();
   // In the midst of a frame or of a message.
-  bool busy() const { return in_frame_ || in_message_ || held_bytes_ > 0; }
+  bool busy() const { return in_frame_ || in_message_ || partial_head_bytes_ > 0; }
 
  private:
   size_t take_head(std::string_view bytes);
   void begin_frame();
   size_t take_payload(std::string_view bytes);
   void take_whole_payload(std::string_view masked);
-  void take_piece(std::string_view masked);
+  void collect_piece(std::string_view masked);
   void end_frame();
-  void show(std::string_view payload);
-  void show_message(std::string_view message);
+  void set_event(std::string_view payload);
+  void set_message_event(std::string_view message);
   WebSocketInflater& inflater();
   void fail_with(WebSocketFault fault);
 
@@ -90,8 +90,8 @@ class WebSocketReader {
   WebSocketHead head_;        // of the frame under way
   uint64_t taken_bytes_ = 0;  // of its payload
   Utf8Checker utf8_;
-  char held_[kWebSocketHeadBytes];  // a head that is cut
-  uint8_t held_bytes_ = 0;
+  char partial_head_[kWebSocketHeadBytes];  // a head that is cut
+  uint8_t partial_head_bytes_ = 0;
   WebSocketRole role_;
   WebSocketEvent event_ = WebSocketEvent::kNone;
   WebSocketFault fault_ = WebSocketFault::kNone;

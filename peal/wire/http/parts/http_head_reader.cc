@@ -59,7 +59,7 @@ bool is_blank_in_value(char byte) { return static_cast<unsigned char>(byte) <= '
 void HttpHeadReader::read(const char* line, const char* scanned, bool in_fields) {
   line_ = line;
   in_fields_ = in_fields;
-  if (scanned > line && !is_judged(scanned, HttpParseError::kNone)) return;
+  if (scanned > line && !judge_line(scanned, HttpParseError::kNone)) return;
   if (error_ != HttpParseError::kNone) return;
   const ScanKind kind = scan_kind();
 #ifdef __x86_64__
@@ -74,13 +74,13 @@ template <class Scan>
 [[gnu::always_inline]] inline void HttpHeadReader::read_lines() {
   if (!in_fields_) {
     if (!take_request_line<Scan>()) return;
-    if (is_repeated()) {
+    if (repeats_last_fields()) {
       line_ += head_.last_fields_.size();
       done_ = true;
       return;
     }
     head_.last_fields_.clear();
-    said_ = {};
+    facts_ = {};
   }
   take_fields<Scan>();
 }
@@ -106,21 +106,21 @@ template <class Scan>
   const char* path_end = find_byte<Scan, false>(kPathBytes, target, end_);
   const char* target_end = path_end;
   if (path_end < end_ && *path_end == '?') target_end = find_byte<Scan, false>(kTargetBytes, path_end, end_);
-  if (target_end == end_ || *target_end == '\r') return stop_at(HttpParseError::kBadRequestLine);
-  if (target_end == target || *target_end != ' ') return stop_at(HttpParseError::kBadTarget);
+  if (target_end == end_ || *target_end == '\r') return refuse_or_wait(HttpParseError::kBadRequestLine);
+  if (target_end == target || *target_end != ' ') return refuse_or_wait(HttpParseError::kBadTarget);
   request_.target = part(base_, target, target_end);
   if (*target == '/' && request_.method != HttpMethod::kConnect) {
     request_.path = part(base_, target, path_end);
     if (path_end < target_end) request_.query = part(base_, path_end + 1, target_end);
   } else if (!take_other_target({target, target_end})) {
-    return stop_at(HttpParseError::kBadTarget);
+    return refuse_or_wait(HttpParseError::kBadTarget);
   }
   return take_version(target_end);
 }
 
 inline bool HttpHeadReader::take_method(const char* end) {
-  if (end - line_ > kMostMethodBytes) return stop_at(HttpParseError::kMethodTooLong);
-  if (end == end_ || end == line_ || *end != ' ') return stop_at(HttpParseError::kBadRequestLine);
+  if (end - line_ > kMostMethodBytes) return refuse_or_wait(HttpParseError::kMethodTooLong);
+  if (end == end_ || end == line_ || *end != ' ') return refuse_or_wait(HttpParseError::kBadRequestLine);
   request_.method = http_method({line_, end});
   return true;
 }
@@ -145,10 +145,10 @@ bool HttpHeadReader::take_other_target(std::string_view target) {
   const char* line_end = at + kVersionBytes;
   if (end_ - at < static_cast<ptrdiff_t>(kVersionBytes) + 2 || !begins_with<uint64_t>(at, " HTTP/1.") ||
       !is_digit(at[8]) || !is_end_of_line(line_end, end_)) {
-    return stop_at(version_fault(at));
+    return refuse_or_wait(version_fault(at));
   }
   if (line_end - line_ > static_cast<ptrdiff_t>(limits_.request_line_bytes)) {
-    return stop_at(HttpParseError::kRequestLineTooLong);
+    return refuse_or_wait(HttpParseError::kRequestLineTooLong);
   }
   // A higher minor version is read as the highest known (RFC 9110 2.5).
   request_.minor_version = at[8] == '0' ? 0 : 1;
@@ -158,13 +158,13 @@ bool HttpHeadReader::take_other_target(std::string_view target) {
   return true;
 }
 
-// Whether the fields are, byte for byte, those of the head before, so that said_ and their parts are right as they are.
-// Only of HTTP/1.1, since 1.0 has other rules, and within limits that may have changed.
-[[gnu::always_inline]] inline bool HttpHeadReader::is_repeated() {
+// Whether the fields are, byte for byte, those of the head before, so that facts_ and their parts are right as they
+// are. Only of HTTP/1.1, since 1.0 has other rules, and within limits that may have changed.
+[[gnu::always_inline]] inline bool HttpHeadReader::repeats_last_fields() {
   const std::string& last = head_.last_fields_;
   return !last.empty() && static_cast<size_t>(end_ - line_) >= last.size() &&
          std::memcmp(line_, last.data(), last.size()) == 0 && request_.minor_version == 1 &&
-         said_.field_count <= limits_.fields && limits_.field_line_bytes >= kRememberedBytes;
+         facts_.field_count <= limits_.fields && limits_.field_line_bytes >= kRememberedBytes;
 }
 
 // Of a line that is whole: a version that is well-formed is just not ours.
@@ -181,9 +181,9 @@ template <class Scan>
   const char* value_end = value.data() + value.size();
   const char* host_end = find_byte<Scan, false>(kHostBytes, value_end - value.size(), end_);
   const bool is_plain = host_end == value_end || is_plain_port({host_end, value_end});
-  if (said_.has_host || (!is_plain && !is_http_authority(value))) return HttpParseError::kBadHost;
-  said_.has_host = true;
-  said_.host = said_part(value);
+  if (facts_.has_host || (!is_plain && !is_http_authority(value))) return HttpParseError::kBadHost;
+  facts_.has_host = true;
+  facts_.host = field_part(value);
   return HttpParseError::kNone;
 }
 
@@ -195,9 +195,9 @@ template <class Scan>
   const char* at = line_;
   const char* const fields_base = base_ + request_.fields_begin;
   const ptrdiff_t line_limit = limits_.field_line_bytes;
-  HttpRequestHead::FieldParts* field = head_.fields_.data() + said_.field_count;
+  HttpRequestHead::FieldParts* field = head_.fields_.data() + facts_.field_count;
   HttpRequestHead::FieldParts* room_end = head_.fields_.data() + std::min<size_t>(head_.fields_.size(), limits_.fields);
-  uint64_t name_lengths = said_.name_lengths;
+  uint64_t name_lengths = facts_.name_lengths;
   HttpParseError fault = HttpParseError::kNone;
   for (;;) {
     // Most lines lie in one window whole, so name and value are looked for at once. No name holds a control.
@@ -219,7 +219,7 @@ template <class Scan>
     }
     if (field == room_end) {
       const ptrdiff_t count = field - head_.fields_.data();
-      if (!make_room()) {
+      if (!grow_fields()) {
         fault = HttpParseError::kTooManyFields;
         break;
       }
@@ -231,24 +231,24 @@ template <class Scan>
     name_lengths |= uint64_t{1} << (name_bytes & 63);
     if (name_bytes < kKnownLengths && kKnownLetters[name_bytes] == (*at | 0x20)) {
       fault = name_bytes == 4 ? is_host(at) ? take_host<Scan>({value, value_end}) : HttpParseError::kNone
-                              : take_known({at, name_end}, {value, value_end});
+                              : take_message_field({at, name_end}, {value, value_end});
       if (fault != HttpParseError::kNone) break;
     }
     at = line_end + 2;
   }
   line_ = at;
-  said_.field_count = static_cast<uint16_t>(field - head_.fields_.data());
-  said_.name_lengths = name_lengths;
+  facts_.field_count = static_cast<uint16_t>(field - head_.fields_.data());
+  facts_.name_lengths = name_lengths;
   end_fields(fault);
 }
 
 // At a line that is no field: the one that ends the head, or a faulty one, or one that is not whole.
 void HttpHeadReader::end_fields(HttpParseError fault) {
   if (fault != HttpParseError::kNone || !is_end_of_line(line_, end_)) {
-    stop_at(fault != HttpParseError::kNone ? fault : HttpParseError::kBadHeader);
+    refuse_or_wait(fault != HttpParseError::kNone ? fault : HttpParseError::kBadHeader);
     return;
   }
-  error_ = judge_head();
+  error_ = check_whole_head();
   line_ += 2;
   done_ = true;
   const char* fields_begin = base_ + request_.fields_begin;
@@ -258,20 +258,20 @@ void HttpHeadReader::end_fields(HttpParseError fault) {
   }
 }
 
-bool HttpHeadReader::make_room() {
+bool HttpHeadReader::grow_fields() {
   const size_t room = std::min<size_t>(std::max(kFirstFields, 2 * head_.fields_.size()), limits_.fields);
   if (room <= head_.fields_.size()) return false;
   head_.fields_.resize(room);
   return true;
 }
 
-HttpParseError HttpHeadReader::take_known(std::string_view name, std::string_view value) {
-  HttpBodyFraming& framing = said_.framing;
+HttpParseError HttpHeadReader::take_message_field(std::string_view name, std::string_view value) {
+  HttpBodyFraming& framing = facts_.framing;
   switch (name.size()) {
     case 6: return equals_lower(name, "expect") ? take_expect(value) : HttpParseError::kNone;
     case 7:
-      if (equals_lower(name, "upgrade") && said_.upgrade.bytes == 0) {
-        said_.upgrade = said_part(value);
+      if (equals_lower(name, "upgrade") && facts_.upgrade.bytes == 0) {
+        facts_.upgrade = field_part(value);
       }
       return HttpParseError::kNone;
     case 14: return is_word(name, "content-length") ? framing.take_only_length(value) : HttpParseError::kNone;
@@ -288,14 +288,14 @@ HttpParseError HttpHeadReader::take_known(std::string_view name, std::string_vie
 // To HTTP/1.0 the field means nothing (RFC 9110 10.1.1).
 HttpParseError HttpHeadReader::take_expect(std::string_view value) {
   if (request_.minor_version == 0) return HttpParseError::kNone;
-  said_.expects_continue = equals_lower(value, "100-continue");
-  return said_.expects_continue ? HttpParseError::kNone : HttpParseError::kUnknownExpectation;
+  facts_.expects_continue = equals_lower(value, "100-continue");
+  return facts_.expects_continue ? HttpParseError::kNone : HttpParseError::kUnknownExpectation;
 }
 
 // What no line alone can tell (RFC 9112 3.2, 6.1 and 6.3).
-HttpParseError HttpHeadReader::judge_head() const {
-  if (!said_.has_host && request_.minor_version >= 1) return HttpParseError::kMissingHost;
-  const HttpBodyFraming& framing = said_.framing;
+HttpParseError HttpHeadReader::check_whole_head() const {
+  if (!facts_.has_host && request_.minor_version >= 1) return HttpParseError::kMissingHost;
+  const HttpBodyFraming& framing = facts_.framing;
   if (!framing.has_transfer_encoding()) return HttpParseError::kNone;
   if (framing.is_ambiguous()) return HttpParseError::kTwoFramings;
   if (request_.minor_version == 0 || !framing.chunked()) return HttpParseError::kBadTransferEncoding;
@@ -303,26 +303,26 @@ HttpParseError HttpHeadReader::judge_head() const {
 }
 
 // The line cannot be taken: it is not whole, or too long, or has `fault`.
-bool HttpHeadReader::stop_at(HttpParseError fault) {
-  is_judged(line_, fault);
+bool HttpHeadReader::refuse_or_wait(HttpParseError fault) {
+  judge_line(line_, fault);
   return false;
 }
 
 // Whether it is the method that makes a request line too long: its fault is in front of any limit that lies behind it.
-bool HttpHeadReader::has_endless_method() const {
+bool HttpHeadReader::is_method_too_long() const {
   const ptrdiff_t limit = std::min<ptrdiff_t>(limits_.request_line_bytes, limits_.head_bytes);
   return limit >= kMostMethodBytes && all_in(kTokenBytes, {line_, line_ + kMostMethodBytes + 1});
 }
 
 // Whether there is a verdict about the line; `from` on it was not scanned. What ends a line, or spoils it, comes first.
-bool HttpHeadReader::is_judged(const char* from, HttpParseError fault) {
+bool HttpHeadReader::judge_line(const char* from, HttpParseError fault) {
   const char* stop = find_byte<PortableScan, true>(kControlBytes, from, end_);
   const ptrdiff_t line_limit = in_fields_ ? limits_.field_line_bytes : limits_.request_line_bytes;
   const ptrdiff_t head_limit = limits_.head_bytes;
   if (stop - line_ > line_limit || stop - base_ > head_limit) {
     const bool head = line_ - base_ + line_limit > head_limit;
     error_ = in_fields_             ? HttpParseError::kFieldLineTooLong
-             : has_endless_method() ? HttpParseError::kMethodTooLong
+             : is_method_too_long() ? HttpParseError::kMethodTooLong
                                     : HttpParseError::kRequestLineTooLong;
     if (head && error_ != HttpParseError::kMethodTooLong) error_ = HttpParseError::kHeadTooLarge;
     return true;

@@ -18,7 +18,7 @@ class HttpHeadReader {
   // [base, end) is what there is of the head; `line` is where the first line begins that is not read yet, `scanned` up
   // to where it is known that no byte ends it.
   HttpHeadReader(HttpRequestHead& head, const HttpLimits& limits, const char* base, const char* end)
-      : head_(head), request_(head.line_), said_(head.said_), limits_(limits), base_(base), end_(end) {}
+      : head_(head), request_(head.request_line_), facts_(head.facts_), limits_(limits), base_(base), end_(end) {}
 
   // Reads on; `in_fields` says whether the request line is behind. What follows is right afterwards.
   void read(const char* line, const char* scanned, bool in_fields);
@@ -47,25 +47,25 @@ class HttpHeadReader {
   bool take_other_target(std::string_view target);
   bool take_version(const char* at);
   HttpParseError version_fault(const char* at) const;
-  bool make_room();
-  HttpParseError take_known(std::string_view name, std::string_view value);
+  bool grow_fields();
+  HttpParseError take_message_field(std::string_view name, std::string_view value);
   HttpParseError take_expect(std::string_view value);
-  HttpParseError judge_head() const;
+  HttpParseError check_whole_head() const;
   void end_fields(HttpParseError fault);
-  bool stop_at(HttpParseError fault);
-  bool has_endless_method() const;
-  bool is_judged(const char* from, HttpParseError fault);
-  bool is_repeated();
+  bool refuse_or_wait(HttpParseError fault);
+  bool is_method_too_long() const;
+  bool judge_line(const char* from, HttpParseError fault);
+  bool repeats_last_fields();
   static HttpRequestHead::Part part(const char* base, const char* from, const char* end) {
     return {static_cast<uint16_t>(from - base), static_cast<uint16_t>(end - from)};
   }
-  HttpRequestHead::Part said_part(std::string_view text) const {
+  HttpRequestHead::Part field_part(std::string_view text) const {
     return part(base_ + request_.fields_begin, text.data(), text.data() + text.size());
   }
 
   HttpRequestHead& head_;
   HttpRequestHead::RequestLine& request_;
-  HttpRequestHead::Said& said_;
+  HttpRequestHead::FieldFacts& facts_;
   const HttpLimits& limits_;
   const char* const base_;
   const char* const end_;
