@@ -88,7 +88,7 @@ TEST_P(WebSocketSuite, violations_are_told_with_their_code) {
   } cases[] = {
       {server_frame(kText, "x"), 1002, "a client's frame without a mask"},
       {"\x83\x80zzzz", 1002, "an unknown opcode"},
-      {client_frame(kContinuation, "x"), 1002, "a continuation of nothing"},
+      {client_frame(kContinuation, "x"), 1002, "a continuation frame outside a message"},
       {client_frame(kClose, "\x03\xed"), 1002, "a close code that must not be sent"},
       {client_frame(kText, "\xff"), 1007, "text that is not UTF-8"},
       {client_frame(kText, std::string(1001, 'x')), 1009, "a message beyond the limit"},

@@ -33,7 +33,7 @@ void check_body(std::string_view body, std::string_view delimiter, size_t limit_
 }
 
 void check_delimiter(std::string_view delimiter) {
-  if (delimiter.empty()) throw_bad_value("a framing with a delimiter of {} bytes", delimiter.size());
+  if (delimiter.empty()) throw_bad_value("a DelimiterFraming with an empty delimiter");
 }
 
 }  // namespace

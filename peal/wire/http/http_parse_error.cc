@@ -14,7 +14,7 @@ std::string_view to_string(HttpParseError error) {
     case HttpParseError::kBadTransferEncoding: return "invalid Transfer-Encoding";
     case HttpParseError::kBadChunk: return "malformed chunk";
     case HttpParseError::kChunkLineTooLong: return "a chunk's size line is beyond the limit";
-    case HttpParseError::kCutShort: return "closed in the middle";
+    case HttpParseError::kCutShort: return "the peer closed before the end of the message";
     case HttpParseError::kBadRequestLine: return "malformed request line";
     case HttpParseError::kMethodTooLong: return "unknown method";
     case HttpParseError::kBadTarget: return "invalid request target";

@@ -18,7 +18,9 @@ constexpr int kMostEmptyLines = 2;
 HttpRequestParser::HttpRequestParser(const HttpLimits& limits)
     : limits_(&limits), body_limit_bytes_(limits.body_bytes) {
   if (limits.head_bytes > kMostHttpHeadBytes || limits.fields == 0) {
-    throw_bad_value("a head of {} bytes and {} fields", limits.head_bytes, limits.fields);
+    throw_bad_value(
+        "HttpLimits of {} head_bytes and {} fields; at most {} head_bytes and at least 1 field are possible",
+        limits.head_bytes, limits.fields, kMostHttpHeadBytes);
   }
 }
 

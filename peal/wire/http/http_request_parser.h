@@ -55,7 +55,8 @@ class HttpRequestParser {
 
   // Instead of next({}), after the kHead of a request without a body: its kEnd.
   void take_end() {
-    PEAL_ASSERT(state_ == State::kEndDue, "the end of a request is due, not state {}", static_cast<int>(state_));
+    PEAL_ASSERT(state_ == State::kEndDue, "take_end() before the end of the request, in state {}",
+                static_cast<int>(state_));
     state_ = State::kStart;
   }
 

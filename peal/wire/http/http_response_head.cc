@@ -15,7 +15,7 @@ constexpr size_t kStatusAt = std::string_view("HTTP/1.1 ").size();
 HttpResponseHead::HttpResponseHead(std::string text)
     : text_(std::move(text)), status_line_bytes_(text_.find('\n') + 1) {
   if (status_line_bytes_ < kStatusAt + 5 || !text_.ends_with("\r\n\r\n")) {
-    throw_bad_value("{} bytes are no head", text_.size());
+    throw_bad_value("{} bytes that are not a whole response head", text_.size());
   }
   for (size_t at = kStatusAt; at < kStatusAt + 3; ++at) status_ = status_ * 10 + (text_[at] - '0');
 }

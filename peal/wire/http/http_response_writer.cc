@@ -20,7 +20,7 @@ bool is_framing_field(std::string_view name) {
 void HttpResponseWriter::status(int status) {
   if (const std::string_view line = http_status_line(status); !line.empty()) [[likely]]
     return put(line);
-  if (status < 100 || status > 999) throw_bad_value("a status of {}", status);
+  if (status < 100 || status > 999) throw_bad_value("a status of {}; 100 to 999 are possible", status);
   // Of a code that nobody registered only the digits are known; the space before the reason is not optional (RFC 9112
   // 4).
   char line[] = "HTTP/1.1 000 \r\n";
@@ -45,7 +45,7 @@ void HttpResponseWriter::content_length(uint64_t bytes) {
 
 void HttpResponseWriter::number(uint64_t value) {
   const std::to_chars_result done = std::to_chars(at_, end_, value);
-  PEAL_ASSERT(done.ec == std::errc(), "no room for {} in a head", value);
+  PEAL_ASSERT(done.ec == std::errc(), "no room for the number {} in a response head", value);
   at_ = done.ptr;
 }
 

@@ -65,7 +65,7 @@ class HttpResponseWriter {
 
  private:
   [[gnu::always_inline]] void put(std::string_view text) {
-    PEAL_ASSERT(text.size() <= static_cast<size_t>(end_ - at_), "{} more bytes of a head where {} have room",
+    PEAL_ASSERT(text.size() <= static_cast<size_t>(end_ - at_), "{} more bytes of a response head, but room for {}",
                 text.size(), end_ - at_);
     std::memcpy(at_, text.data(), text.size());
     at_ += text.size();

@@ -98,7 +98,7 @@ TEST(HttpResponseWriter, what_each_line_takes_at_most_is_enough) {
 TEST(HttpResponseWriterDeathTest, too_little_room_is_a_bug) {
   std::array<char, 10> room{};
   HttpResponseWriter writer(room);
-  EXPECT_DEATH(writer.status(200), "have room");
+  EXPECT_DEATH(writer.status(200), "but room for 10");
 }
 
 TEST(HttpResponseWriter, into_a_buffer_and_back_through_the_parser) {

@@ -61,7 +61,7 @@ bool has_scan(ScanKind kind) {
 ScanKind scan_kind() { return detail::chosen_scan; }
 
 void force_scan(ScanKind kind) {
-  PEAL_ASSERT(has_scan(kind), "this processor has no scan {}", static_cast<int>(kind));
+  PEAL_ASSERT(has_scan(kind), "this processor does not support ScanKind {}", static_cast<int>(kind));
   detail::chosen_scan = kind;
 }
 

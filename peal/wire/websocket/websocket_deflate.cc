@@ -24,7 +24,7 @@ constexpr size_t kBytesPerStreamEnd = 1024;
 
 void check_zlib(int status) {
   if (status == Z_MEM_ERROR) throw std::bad_alloc();
-  PEAL_ASSERT(status == Z_OK, "zlib answers {}", status);
+  PEAL_ASSERT(status == Z_OK, "zlib returned the error {}", status);
 }
 
 void set_input(z_stream& stream, std::string_view bytes) {
@@ -57,14 +57,17 @@ struct WebSocketDeflater::Stream {
 WebSocketDeflater::WebSocketDeflater(uint8_t window_bits, bool keeps_context, const WebSocketDeflateOptions& options)
     : window_bits_(window_bits), level_(options.level), keeps_context_(keeps_context) {
   if (!can(window_bits) || window_bits > 15 || level_ > 9) {
-    throw_bad_value("zlib cannot compress in a window of {} bits at level {}", window_bits, level_);
+    throw_bad_value("a window of {} bits at level {}; zlib compresses with 9 to 15 bits at levels 0 to 9", window_bits,
+                    level_);
   }
 }
 
 WebSocketDeflater::~WebSocketDeflater() = default;
 
 std::string_view WebSocketDeflater::deflate(std::string_view message) {
-  if (message.empty() || message.size() > kMostBytes) throw_bad_value("{} bytes to compress", message.size());
+  if (message.empty() || message.size() > kMostBytes) {
+    throw_bad_value("a message of {} bytes to compress; 1 to {} are possible", message.size(), kMostBytes);
+  }
   if (stream_ == nullptr) {
     stream_ = std::make_unique<Stream>(level_, window_bits_);
   } else if (!keeps_context_) {
@@ -83,7 +86,7 @@ std::string_view WebSocketDeflater::deflate(std::string_view message) {
     resize_unset(out_, out_.size() * 2);
   }
   const std::string_view made(out_.data(), size);
-  PEAL_ASSERT(made.ends_with(kFlushTail), "a flush of {} bytes without its tail", size);
+  PEAL_ASSERT(made.ends_with(kFlushTail), "a sync flush of {} bytes that does not end in 00 00 ff ff", size);
   return made.substr(0, size - kFlushTail.size());
 }
 
@@ -106,7 +109,10 @@ WebSocketInflater::WebSocketInflater(uint8_t window_bits, bool keeps_context)
 WebSocketInflater::~WebSocketInflater() = default;
 
 WebSocketFault WebSocketInflater::inflate(std::string_view compressed, size_t limit_bytes, std::string& message) {
-  if (compressed.size() > WebSocketDeflater::kMostBytes) throw_bad_value("{} bytes to inflate", compressed.size());
+  if (compressed.size() > WebSocketDeflater::kMostBytes) {
+    throw_bad_value("{} bytes to decompress; at most {} are possible", compressed.size(),
+                    WebSocketDeflater::kMostBytes);
+  }
   if (stream_ == nullptr) {
     stream_ = std::make_unique<Stream>(window_bits_);
   } else if (!keeps_context_) {

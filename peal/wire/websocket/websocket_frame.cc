@@ -46,7 +46,7 @@ uint16_t close_code_of(WebSocketFault fault) {
 
 std::string_view to_string(WebSocketFault fault) {
   switch (fault) {
-    case WebSocketFault::kNone: return "nothing is wrong";
+    case WebSocketFault::kNone: return "no fault";
     case WebSocketFault::kUnmasked: return "a client's frame without a mask";
     case WebSocketFault::kMasked: return "a server's frame with a mask";
     case WebSocketFault::kReservedBits: return "reserved bits are set";
@@ -54,9 +54,9 @@ std::string_view to_string(WebSocketFault fault) {
     case WebSocketFault::kFragmentedControl: return "a control frame in fragments";
     case WebSocketFault::kLongControl: return "a control frame of more than 125 bytes";
     case WebSocketFault::kLengthForm: return "a length in the wrong form";
-    case WebSocketFault::kNothingToContinue: return "a continuation of nothing";
-    case WebSocketFault::kUnfinishedMessage: return "a message inside another one";
-    case WebSocketFault::kClosePayload: return "half a close code";
+    case WebSocketFault::kNothingToContinue: return "a continuation frame outside a message";
+    case WebSocketFault::kUnfinishedMessage: return "a new message before the last one ended";
+    case WebSocketFault::kClosePayload: return "a Close payload of one byte";
     case WebSocketFault::kCloseCode: return "a close code that must not be sent";
     case WebSocketFault::kBadUtf8: return "text that is not UTF-8";
     case WebSocketFault::kBadDeflate: return "compressed data that is broken";

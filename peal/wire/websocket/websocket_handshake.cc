@@ -107,10 +107,11 @@ void WebSocketRequestFields::take(const HttpField& field) {
 std::optional<WebSocketRefusal> WebSocketRequestFields::refusal(bool is_get, int minor_version) const {
   if (!is_get || minor_version < 1) return bad_request("a WebSocket handshake is a GET of HTTP/1.1");
   if (!upgrades_ || !connection_) {
-    return WebSocketRefusal{.status = 426, .why = "this is a WebSocket: ask with Upgrade and Connection"};
+    return WebSocketRefusal{.status = 426, .why = "send \"Upgrade: websocket\" and \"Connection: Upgrade\""};
   }
   if (version_ != kWebSocketVersion) {
-    return WebSocketRefusal{.status = 426, .why = fmt::format("version {} of WebSocket is spoken", kWebSocketVersion)};
+    return WebSocketRefusal{.status = 426,
+                            .why = fmt::format("only version {} of WebSocket is supported", kWebSocketVersion)};
   }
   const auto key = base64_decode(key_);
   if (keys_ != 1 || !key || key->size() != kWebSocketKeyBytes) {
@@ -164,7 +165,7 @@ std::expected<WebSocketAgreement, WebSocketRefusal> read_websocket_response(std:
   if (status == 101 && head.starts_with("HTTP/1.0")) return refused("the answer is not HTTP/1.1");
   if (status != 101) return std::unexpected(WebSocketRefusal{status, fmt::format("the server answered {}", status)});
   if (!fields.upgrades || !fields.connection) return refused("the server did not change to WebSocket");
-  if (fields.repeats) return refused("the answer says something twice");
+  if (fields.repeats) return refused("the answer repeats Sec-WebSocket-Accept or Sec-WebSocket-Protocol");
   if (fields.accept != websocket_accept(request.key)) return refused("Sec-WebSocket-Accept is wrong");
   WebSocketAgreement agreement;
   if (!fields.protocol.empty() && std::ranges::find(request.protocols, fields.protocol) == request.protocols.end()) {

@@ -121,7 +121,8 @@ TEST(WebSocketHandshake, answers_that_are_refused) {
   EXPECT_EQ(refusal_of("HTTP/1.1 101 X\r\nConnection: Upgrade\r\n\r\n"), "the server did not change to WebSocket");
   EXPECT_EQ(refusal_of("HTTP/1.1 101 X\r\nUpgrade: websocket\r\n\r\n"), "the server did not change to WebSocket");
   EXPECT_EQ(refusal_of(head_of({}, "s3pPLMBiTxaQ9kYGzzhZRbK+xOp=")), "Sec-WebSocket-Accept is wrong");
-  EXPECT_EQ(refusal_of(head_of("Sec-WebSocket-Accept: x\r\n")), "the answer says something twice");
+  EXPECT_EQ(refusal_of(head_of("Sec-WebSocket-Accept: x\r\n")),
+            "the answer repeats Sec-WebSocket-Accept or Sec-WebSocket-Protocol");
   EXPECT_EQ(refusal_of(head_of("Sec-WebSocket-Protocol: other\r\n")),
             "the server chose a subprotocol that was not offered");
   EXPECT_EQ(refusal_of(head_of("Sec-WebSocket-Extensions: permessage-deflate\r\n")),

@@ -40,7 +40,7 @@ WebSocketReader::WebSocketReader(WebSocketRole reader, size_t limit_bytes, WebSo
                                  const std::optional<WebSocketDeflateTerms>& deflate)
     : workspace_(&workspace), limit_bytes_(limit_bytes), role_(reader), deflates_(deflate.has_value()) {
   if (limit_bytes == 0 || limit_bytes > kMostWebSocketMessageBytes) {
-    throw_bad_value("messages of at most {} bytes", limit_bytes);
+    throw_bad_value("a limit of {} bytes a message; 1 to {} are possible", limit_bytes, kMostWebSocketMessageBytes);
   }
   if (!deflate) return;
   const bool from_client = reader == WebSocketRole::kServer;
