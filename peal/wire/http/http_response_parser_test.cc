@@ -33,18 +33,37 @@ Case good(std::string_view situation, std::string input, int status, std::option
   outcome.used = input.size();
   return {situation, std::move(input), outcome};
 }
-Case with_rest(Case item, std::string_view rest) { return item.input += rest, item; }
-Case and_closes(Case item) { return item.outcome.keep_alive = false, item; }
-Case as_chunked(Case item) { return item.outcome.chunked = true, item; }
-Case as_http_1_0(Case item) { return item.outcome.minor_version = 0, item; }
-Case of_head(Case item) { return item.run.answers_head = true, item; }
-Case at_close(Case item) { return item.run.closes = true, and_closes(std::move(item)); }
+Case with_rest(Case item, std::string_view rest) {
+  item.input += rest;
+  return item;
+}
+Case and_closes(Case item) {
+  item.outcome.keep_alive = false;
+  return item;
+}
+Case as_chunked(Case item) {
+  item.outcome.chunked = true;
+  return item;
+}
+Case as_http_1_0(Case item) {
+  item.outcome.minor_version = 0;
+  return item;
+}
+Case of_head(Case item) {
+  item.run.answers_head = true;
+  return item;
+}
+Case at_close(Case item) {
+  item.run.closes = true;
+  return and_closes(std::move(item));
+}
 Case bad(std::string_view situation, std::string input, Error error, std::string body = "") {
   return {situation, std::move(input), {.error = error, .body = std::move(body)}};
 }
 Case cut_short(std::string_view situation, std::string input, std::string body = "") {
   Case item = bad(situation, std::move(input), Error::kCutShort, std::move(body));
-  return item.run.closes = true, item;
+  item.run.closes = true;
+  return item;
 }
 
 const std::string kOk = "HTTP/1.1 200 OK\r\n";
