@@ -9,8 +9,8 @@
 namespace peal {
 namespace {
 
-// Fields that whoever reads the body must know before it, or that decide where it goes.
-constexpr std::string_view kNotBehindBody[] = {
+// Fields that a recipient needs before the body, or that decide where the message goes. They must not be trailers.
+constexpr std::string_view kNotAfterBody[] = {
     "content-length",
     "transfer-encoding",
     "host",
@@ -34,7 +34,7 @@ constexpr std::string_view kNotBehindBody[] = {
 
 bool may_trail(const HttpField& field) {
   return is_sendable(field) &&
-         std::ranges::none_of(kNotBehindBody, [&](std::string_view name) { return same_field_name(field.name, name); });
+         std::ranges::none_of(kNotAfterBody, [&](std::string_view name) { return same_field_name(field.name, name); });
 }
 
 }  // namespace
