@@ -27,7 +27,7 @@ HttpParseError HttpBodyFraming::take(std::string_view name, std::string_view val
   return HttpParseError::kNone;
 }
 
-// One number, or the same one several times, in one field or in several (RFC 9110 8.6).
+// Accepts a number, and also a list that repeats the same number, in one field or in several (RFC 9110 8.6).
 HttpParseError HttpBodyFraming::take_content_length(std::string_view value) {
   if (take_short_length(value)) return HttpParseError::kNone;
   bool found = false;
@@ -51,7 +51,8 @@ HttpParseError HttpBodyFraming::take_only_length(std::string_view value) {
   return has_length_ || !is_number ? HttpParseError::kBadContentLength : take_content_length(value);
 }
 
-// What nearly every head has: one number, that cannot overflow.
+// Accepts the usual case quickly: the first Content-Length of the head, with at most 18 digits, which cannot overflow.
+// Returns false in any other case and changes nothing.
 bool HttpBodyFraming::take_short_length(std::string_view value) {
   if (has_length_ || value.empty() || value.size() > 18) return false;
   uint64_t length = 0;
@@ -65,13 +66,15 @@ bool HttpBodyFraming::take_short_length(std::string_view value) {
   return true;
 }
 
-// Codings in the order they were applied (RFC 9112 6.1), in one field or in several.
+// Evaluates a list of transfer codings, in the order in which they were applied (RFC 9112 6.1). The list may be spread
+// over several fields.
 HttpParseError HttpBodyFraming::take_transfer_encoding(std::string_view value) {
   bool found = false;
   for (std::string_view coding; detail::next_element(value, coding); found = true) {
     last_is_chunked_ = equals_lower(coding, "chunked");
     has_other_coding_ |= !last_is_chunked_;
-    // Never twice (RFC 9112 6.1). Another coding behind it means: until the close (6.3 4.).
+    // chunked must not be applied twice (RFC 9112 6.1). If another coding follows chunked, the body of a response
+    // extends to the close of the connection (6.3, rule 4).
     if (last_is_chunked_ && std::exchange(has_chunked_, true)) return HttpParseError::kBadTransferEncoding;
   }
   has_transfer_encoding_ = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpBodyFraming collects, field by field, what a head says about the length of its body and the life of its
-// connection (RFC 9112 6.3 and 9.3): Content-Length, Transfer-Encoding, Connection. All other fields it ignores.
-// Pure; one thread at a time.
+// HttpBodyFraming answers two questions about a message (RFC 9112 6.3 and 9.3): how its body is framed, and whether the
+// connection stays open after it. A parser passes it the fields of the head, one after the other. It looks at
+// Content-Length, Transfer-Encoding and Connection, and ignores all other fields. It does no I/O; one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -14,31 +14,45 @@ namespace peal {
 
 class HttpBodyFraming {
  public:
-  // Forgets the head before.
+  // Starts a new message: discards what the fields of the last message said.
   void clear() { *this = HttpBodyFraming(); }
-  // One field of the head; `value` without the white space around it.
+
+  // Evaluates one field of the head. `value` must not have white space around it. Returns kBadContentLength or
+  // kBadTransferEncoding if the field is invalid or contradicts an earlier field.
   HttpParseError take(std::string_view name, std::string_view value);
-  // The value of Connection; a request has it most often and says keep-alive.
+
+  // Evaluates the value of a Connection field, like take() but without a comparison of the name. The options close,
+  // keep-alive and upgrade count.
   void take_connection(std::string_view value);
-  // The value of a request's Content-Length: digits alone, and no second one, not even the same (which RFC 9110 8.6
-  // lets a server refuse: somebody before it may have used the other).
+
+  // Evaluates the value of a request's Content-Length. Returns kBadContentLength if the value is not digits only, or if
+  // the head already had a Content-Length, even an equal one. RFC 9110 8.6 lets a server refuse a repeated length: a
+  // proxy in front of the server may have used the other one.
   HttpParseError take_only_length(std::string_view value);
 
-  // Whether the last transfer coding is chunked, so that the body says itself where it ends.
+  // True if the last transfer coding is chunked. The end of the body is then marked in the body itself.
   bool chunked() const { return last_is_chunked_; }
+
   bool has_transfer_encoding() const { return has_transfer_encoding_; }
-  // A coding beside chunked.
+
+  // True if the head names a transfer coding other than chunked.
   bool has_other_coding() const { return has_other_coding_; }
-  // Connection says that a protocol of the Upgrade field may take over.
+
+  // True if a Connection field has the option "upgrade", which makes the Upgrade field valid (RFC 9110 7.8).
   bool says_upgrade() const { return says_upgrade_; }
-  // What the head says, where a Transfer-Encoding does not overrule it (RFC 9112 6.3 3.).
+
+  // Returns the value of Content-Length. Returns nullopt if the head has no Content-Length, or if it has a
+  // Transfer-Encoding, which overrides the length (RFC 9112 6.3, rule 3).
   std::optional<uint64_t> content_length() const {
     if (!has_length_ || has_transfer_encoding_) return std::nullopt;
     return length_;
   }
-  // A head with both may be an attempt to smuggle: the connection ends with this message (RFC 9112 6.1).
+
+  // True if the head has both Content-Length and Transfer-Encoding. Such a message may be an attempt at request
+  // smuggling, so the connection must be closed after it (RFC 9112 6.1).
   bool is_ambiguous() const { return has_length_ && has_transfer_encoding_; }
-  // Whether the connection outlives a message of HTTP/1.`minor_version` with this head.
+
+  // True if the connection stays open after a message of HTTP/1.`minor_version` with this head (RFC 9112 9.3).
   bool persists(int minor_version) const {
     return !says_close_ && !is_ambiguous() && (minor_version >= 1 || says_keep_alive_);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The framing of a chunked body (RFC 9112 7.1): for each piece a head, the piece, kHttpChunkEnd; then a last chunk.
-// Pure; any thread.
+// Functions that write the framing of a chunked body (RFC 9112 7.1). Each piece of the body is sent as a chunk: the
+// head of the chunk, the piece, kHttpChunkEnd. The last chunk ends the body. Pure functions; any thread.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,17 @@
 
 namespace peal {
 
-inline constexpr size_t kMostHttpChunkHeadBytes = 18;  // 16 digits, CR LF
+inline constexpr size_t kMostHttpChunkHeadBytes = 18;  // 16 hexadecimal digits and CR LF
 inline constexpr std::string_view kHttpChunkEnd = "\r\n";
-inline constexpr std::string_view kHttpLastChunk = "0\r\n\r\n";  // where there are no trailers
+inline constexpr std::string_view kHttpLastChunk = "0\r\n\r\n";  // the last chunk of a body without trailers
 
-// Writes the head of a chunk of `bytes`; of 0, which would end the body, std::invalid_argument. Returns how much of
-// `room` it took.
+// Writes the head of a chunk of `bytes` bytes to the front of `room` and returns the size of the head. Throws
+// std::invalid_argument if `bytes` is 0, because a chunk of size 0 would end the body.
 size_t write_http_chunk_head(std::span<char, kMostHttpChunkHeadBytes> room, uint64_t bytes);
 
-// Appends the last chunk with its trailers. False, and nothing is appended, where one is not sendable or is a field
-// that must not come so late: framing, routing, credentials, content description (RFC 9110 6.5.1).
+// Appends the last chunk with its trailers. Returns false and appends nothing if a trailer is not sendable, or if it is
+// a field that must not follow the body (RFC 9110 6.5.1). These are fields of framing, of routing, of credentials and
+// of the content's description.
 [[nodiscard]] bool append_http_last_chunk(std::string& text, std::span<const HttpField> trailers);
 
 }  // namespace peal

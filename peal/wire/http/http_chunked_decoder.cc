@@ -60,7 +60,8 @@ size_t HttpChunkedDecoder::take_size_line(std::string_view bytes) {
   return used;
 }
 
-// 1*HEXDIG *( BWS ";" extension ) CR LF. White space leads to something or it is an error.
+// Parses a byte of: 1*HEXDIG *( BWS ";" extension ) CR LF (RFC 9112 7.1). White space at the end of the line is an
+// error. Returns false at an error.
 bool HttpChunkedDecoder::take_size_byte(char byte) {
   if (byte == '\n' && state_ != State::kSizeEnd) return fail_with(HttpParseError::kBadLineEnd);
   if (state_ == State::kSize) {
@@ -86,7 +87,8 @@ bool HttpChunkedDecoder::take_size_byte(char byte) {
   return true;
 }
 
-// BWS ";" BWS token [ BWS "=" BWS ( token / quoted-string ) ] (RFC 9112 7.1.1).
+// Parses a byte of: BWS ";" BWS token [ BWS "=" BWS ( token / quoted-string ) ] (RFC 9112 7.1.1). Returns false if the
+// byte is not allowed there.
 bool HttpChunkedDecoder::take_extension_byte(char byte) {
   const bool is_token = detail::kTokenBytes.contains(byte);
   switch (state_) {

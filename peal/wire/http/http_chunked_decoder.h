@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpChunkedDecoder takes the chunked coding off a body (RFC 9112 7.1) that arrives in pieces of any size. It keeps
-// no byte of the body; of the framing it keeps one number and the trailers, where there are any.
+// HttpChunkedDecoder removes the chunked coding from a body (RFC 9112 7.1) that arrives in pieces of any size. The
+// decoder stores no byte of the body. It stores the size of the current chunk, and the trailers if there are any.
 //
-// Strict, because two parties that disagree about where a chunk ends disagree about where the next message begins:
-// CR LF alone ends a line, a size is hexadecimal digits and nothing else, and it fits 64 bits; an extension is a name
-// with perhaps a value, or it is an error. Extensions are skipped. Pure; one thread at a time.
+// The decoder is strict, because two parties that disagree about the end of a chunk also disagree about the beginning
+// of the next message:
+// - Only CR LF ends a line.
+// - A chunk size consists of hexadecimal digits only and fits into 64 bits.
+// - A chunk extension is a name or a name with a value; anything else is an error. Valid extensions are ignored.
+// The decoder does no I/O; one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -17,45 +20,55 @@
 namespace peal {
 
 struct HttpChunkedLimits {
-  size_t line_bytes = 4096;            // the size of a chunk with its extensions, which peal ignores
-  size_t extension_bytes = 64 * 1024;  // the extensions of all chunks of a body
-  size_t trailer_bytes = 64 * 1024;    // all trailers together: as much as a head
+  size_t line_bytes = 4096;            // the size line of one chunk: size, extensions, CR LF
+  size_t extension_bytes = 64 * 1024;  // the extensions of all chunks of one body
+  size_t trailer_bytes = 64 * 1024;    // all trailer lines of one body, with the empty line that ends them
 };
 
 class HttpChunkedDecoder {
  public:
   explicit HttpChunkedDecoder(const HttpChunkedLimits& limits = {}) : limits_(limits) {}
 
-  // Before each body.
+  // Starts the next body. Call before each body except the first one.
   void begin();
-  // Takes bytes from the front, up to the end of the first piece of body among them, and returns how many; `piece` is
-  // that piece, a view into `bytes`, or empty. Call again with the rest until it is used up, done() or error().
+
+  // Reads from the front of `bytes`, at most up to the end of the first piece of the body, and returns how many bytes
+  // were read. Sets `piece` to that piece, which is a view into `bytes`; an empty `piece` means that there was none.
+  // Call step() again with the remaining bytes until all are read, done() is true, or error() is not kNone.
   size_t step(std::string_view bytes, std::string_view& piece);
 
+  // True if the body and its trailers are complete.
   bool done() const { return state_ == State::kDone; }
+
+  // Returns kBadChunk, kChunkLineTooLong, kBadLineEnd, kBadHeader or kHeadTooLarge after a fault, otherwise kNone.
+  // After a fault step() reads nothing until begin().
   HttpParseError error() const { return error_; }
-  // Of a body that is done: its trailer lines, each with its CR LF, for next_http_field(). Good until begin().
+
+  // Returns the trailer lines of a body that is done(), each with its CR LF. next_http_field() splits them. The view is
+  // valid until begin() or trim().
   std::string_view trailers() const { return std::string_view(trailers_).substr(0, line_begin_); }
-  // Between bodies: gives back what long trailers took.
+
+  // Frees the memory of the trailers if it is more than 512 bytes. Call between two bodies.
   void trim();
-  // What it holds for the next trailers, beside itself.
+
+  // Returns how many bytes are allocated for trailers; sizeof(HttpChunkedDecoder) is not included.
   size_t memory_bytes() const { return trailers_.capacity(); }
 
  private:
   enum class State : uint8_t {
     kSize,
-    kSpace,      // white space behind the size or an extension's name, which something must follow
-    kExtension,  // behind ';': white space, then a name
+    kSpace,      // in white space after the size, a name or a value; ';' or '=' must follow
+    kExtension,  // after ';': white space, then a name, is expected
     kName,
-    kValue,  // behind '=': white space, then a token or a quoted string
+    kValue,  // after '=': white space, then a token or a quoted string, is expected
     kToken,
     kQuoted,
-    kEscaped,  // behind '\' in a quoted string
-    kUnquoted,
-    kSizeEnd,
+    kEscaped,   // after '\' in a quoted string
+    kUnquoted,  // after the quote that ends a quoted string
+    kSizeEnd,   // after the CR of the size line: LF is expected
     kData,
-    kDataReturn,
-    kDataEnd,
+    kDataReturn,  // after the data of a chunk: CR is expected
+    kDataEnd,     // after that CR: LF is expected
     kTrailers,
     kDone,
   };
@@ -76,12 +89,12 @@ class HttpChunkedDecoder {
   State state_ = State::kSize;
   HttpParseError error_ = HttpParseError::kNone;
   bool has_digit_ = false;
-  bool has_name_ = false;       // of the extension that this white space follows
-  uint64_t remaining_ = 0;      // of this chunk: its size as far as read, then its data still to come
-  size_t line_bytes_ = 0;       // of this size line
-  size_t extension_bytes_ = 0;  // of all of them
-  size_t line_begin_ = 0;       // in trailers_: where the line begins that is not whole
-  std::string trailers_;
+  bool has_name_ = false;       // true if an extension's name was just read, so that '=' may follow
+  uint64_t remaining_ = 0;      // in kSize: the chunk size read so far; in kData: the bytes still to come
+  size_t line_bytes_ = 0;       // bytes of this size line so far
+  size_t extension_bytes_ = 0;  // bytes of all extensions of this body so far
+  size_t line_begin_ = 0;       // offset in trailers_ of the line that is not complete yet
+  std::string trailers_;        // the complete trailer lines, followed by the incomplete one
 };
 
 }  // namespace peal

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a server would use alone. The faults of the coding are in the table of http_response_parser_test.cc.
+// Tests of HttpChunkedDecoder for what only a server uses. The faults of the coding are in the table of
+// http_response_parser_test.cc.
 #include <peal/wire/http/http_chunked_decoder.h>
 
 #include <gtest/gtest.h>

@@ -42,7 +42,7 @@ HttpParseError split_field_line(std::string_view line, HttpField& field) {
   if (!detail::ends_in_crlf(line)) return HttpParseError::kBadLineEnd;
   line.remove_suffix(2);
   const size_t colon = line.find(':');
-  // A name that is a token leaves no room for a folded line or a space before the colon.
+  // A token contains no white space. So this check also refuses a folded line and a space before the colon.
   if (colon == std::string_view::npos || !detail::is_token(line.substr(0, colon))) return HttpParseError::kBadHeader;
   if (std::ranges::any_of(line.substr(colon), detail::is_control)) return HttpParseError::kBadHeader;
   field = {line.substr(0, colon), detail::trim(line.substr(colon + 1))};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a server takes of one peer, each bound with its reason. Beyond it the request is refused with the status named
-// and the connection ends. Deadlines and rates are the server's (peal/http), bytes of unread input the Connection's.
+// HttpLimits bounds what a server accepts in one request. A request beyond a limit is answered with the status that is
+// given with the limit, and the connection is closed. Deadlines and rates are options of the server (peal/http). Unread
+// input is limited by the Connection (peal/net).
 #pragma once
 
 #include <cstdint>
@@ -8,27 +9,33 @@
 namespace peal {
 
 struct HttpLimits {
-  // "GET /path?query HTTP/1.1" without its CR LF: 414. RFC 9112 3 recommends at least 8,000.
+  // The request line, as in "GET /path?query HTTP/1.1", without its CR LF. Status 414. RFC 9112 3 recommends to accept
+  // at least 8,000 bytes.
   uint32_t request_line_bytes = 8 * 1024;
-  // One header line without its CR LF: 431. A browser's largest cookie is 4 KiB, a signed token seldom more.
+  // One header line without its CR LF. Status 431. The largest cookie of a browser has 4 KiB, and a signed token is
+  // rarely longer.
   uint32_t field_line_bytes = 8 * 1024;
-  // Header lines of one head: 431. A browser behind three proxies sends about 40. It bounds what find() may cost.
+  // The number of header lines of one head, at least 1. Status 431. A browser behind three proxies sends about 40. The
+  // limit also bounds the cost of HttpRequestHead::find().
   uint32_t fields = 100;
-  // Request line and header lines together, without the line that ends them: 431. At most kMostHttpHeadBytes. It fits
-  // two blocks, and is what a peer that sends headers for ever can make a connection hold.
+  // The request line and all header lines together, without the empty line at the end. Status 431. At most
+  // kMostHttpHeadBytes. The default fits into two blocks of a Buffer. A peer that sends headers without end makes the
+  // connection hold no more than this.
   uint32_t head_bytes = 32 * 1024;
-  // The body, chunk framing taken off: 413. Enough for a form or a JSON document; a route that takes uploads raises it
-  // for itself (HttpRequestParser::set_body_limit).
+  // The body without its chunk framing. Status 413. The default is enough for a form or a JSON document. A route that
+  // accepts uploads sets a limit of its own (HttpRequestParser::set_body_limit).
   uint64_t body_bytes = 1024 * 1024;
-  // The size line of one chunk, extensions included: 400. A size has at most 16 digits and nobody uses extensions.
+  // The size line of one chunk, with its extensions and its CR LF. Status 400. A size has at most 16 digits, and
+  // extensions are not used in practice.
   uint32_t chunk_line_bytes = 256;
-  // The extensions of all chunks of one body: 400. Otherwise one byte of body in 256 could keep a handler waiting.
+  // The extensions of all chunks of one body. Status 400. Without this limit a peer could send 256 bytes of framing for
+  // each byte of the body and keep a handler waiting.
   uint32_t chunk_extension_bytes = 4 * 1024;
-  // All trailer lines of one body: 431. They are checksums and the like.
+  // All trailer lines of one body. Status 431. Trailers are short in practice, for example a checksum.
   uint32_t trailer_bytes = 4 * 1024;
 };
 
-// A head's parts are kept as 16-bit offsets.
+// The largest possible HttpLimits::head_bytes: HttpRequestHead stores offsets into the head in 16 bits.
 inline constexpr uint32_t kMostHttpHeadBytes = 60 * 1024;
 
 }  // namespace peal

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The methods that RFC 9110 9 and RFC 5789 define. Pure; any thread.
+// The request methods that RFC 9110 9 and RFC 5789 (PATCH) define. Pure functions; any thread.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,10 @@ namespace peal {
 enum class HttpMethod : uint8_t { kGet, kHead, kPost, kPut, kDelete, kConnect, kOptions, kTrace, kPatch, kOther };
 inline constexpr int kHttpMethods = 10;
 
-// "GET" and so on; "" for kOther, whose name only the message knows.
+// Returns the name, for example "GET". Returns "" for kOther; the name of such a method is only in the request.
 std::string_view to_string(HttpMethod method);
-// Case matters (RFC 9110 9.1): "get" is kOther.
+
+// Returns the method of that name, or kOther for any other name. Case matters (RFC 9110 9.1): "get" is kOther.
 HttpMethod http_method(std::string_view name);
 
 }  // namespace peal

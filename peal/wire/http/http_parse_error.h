@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can be wrong with an HTTP/1 message that a peer sent. The connection it came on is of no further use.
+// HttpParseError lists the faults of an HTTP/1 message from a peer. After a fault no further message can be read from
+// the connection, because the end of the faulty message is unknown.
 #pragma once
 
 #include <cstdint>
@@ -9,36 +10,41 @@ namespace peal {
 
 enum class HttpParseError : uint8_t {
   kNone,
-  kBadStatusLine,        // not HTTP/1.x and a status of three digits
-  kBadHeader,            // no colon, no name, a space before the colon, a folded line, a bare CR, NUL or the like
-  kBadLineEnd,           // a line that ends in LF alone
-  kHeadTooLarge,         // the head, those of interim responses included, or the trailers
-  kBadContentLength,     // not a number, two that differ (in a request: two), or more than 64 bits hold
-  kBadTransferEncoding,  // empty, chunked twice, or in HTTP/1.0; in a request: not chunked at the end
-  kBadChunk,             // the size of a chunk, its extensions, or what ends its size or its data
-  kChunkLineTooLong,     // the size of a chunk and its extensions, or the extensions of all chunks
-  kCutShort,             // the peer closed in the middle
-  // Of requests alone:
-  kBadRequestLine,      // not method, target and version with one space between
-  kMethodTooLong,       // longer than any method there is
-  kBadTarget,           // of no form that fits the method, a fragment, or a character that is not visible ASCII
-  kRequestLineTooLong,  // HttpLimits::request_line_bytes
-  kBadVersion,          // neither HTTP/1.0 nor HTTP/1.1
-  kFieldLineTooLong,    // HttpLimits::field_line_bytes
-  kTooManyFields,       // HttpLimits::fields
-  kMissingHost,         // in HTTP/1.1
-  kBadHost,             // two of them, or not a host with perhaps a port
-  kTwoFramings,         // Content-Length and Transfer-Encoding
-  kUnknownCoding,       // a transfer coding beside chunked
-  kUnknownExpectation,  // Expect with anything but 100-continue
-  kBodyTooLarge,        // HttpLimits::body_bytes, or what took its place
+  kBadStatusLine,        // the line is not "HTTP/1." digit, a status of three digits and an optional reason
+  kBadHeader,            // a header line without colon or name, with a space before the colon, folded, or with a
+                         // control character such as NUL or a CR without LF
+  kBadLineEnd,           // a line ends in LF without CR
+  kHeadTooLarge,         // the head or the trailers exceed their limit; a response's head includes its interim heads
+  kBadContentLength,     // the value is not a number or does not fit into 64 bits; a response has two that differ; a
+                         // request has two
+  kBadTransferEncoding,  // empty, or chunked twice, or in HTTP/1.0; in a request also: chunked is not the last coding,
+                         // or the list has an empty element
+  kBadChunk,             // the size of a chunk, its extensions, or the line end after its size or its data is malformed
+  kChunkLineTooLong,     // the size line of a chunk, or the extensions of all chunks, exceed their limit
+  kCutShort,             // the peer closed before the end of the message; in responses only
+
+  // The following errors occur in requests only.
+  kBadRequestLine,      // the line is not method, target and version with one space between them
+  kMethodTooLong,       // the method has more than 32 bytes, which no registered method has
+  kBadTarget,           // the method does not allow this form, or the target has a '#' or a byte that no URI may have
+  kRequestLineTooLong,  // the line exceeds HttpLimits::request_line_bytes
+  kBadVersion,          // a well-formed version with a major number other than 1
+  kFieldLineTooLong,    // a header line exceeds HttpLimits::field_line_bytes
+  kTooManyFields,       // the head has more header lines than HttpLimits::fields
+  kMissingHost,         // a request of HTTP/1.1 without Host
+  kBadHost,             // Host occurs twice, or its value is not a host with an optional port
+  kTwoFramings,         // the head has both Content-Length and Transfer-Encoding
+  kUnknownCoding,       // Transfer-Encoding names a coding other than chunked
+  kUnknownExpectation,  // Expect has a value other than 100-continue
+  kBodyTooLarge,        // the body exceeds HttpLimits::body_bytes or HttpRequestParser::set_body_limit()
 };
 inline constexpr int kHttpParseErrors = 23;
 
-// A short plain phrase, as in "malformed response: {}".
+// Returns a short phrase for a sentence such as "malformed response: {}".
 std::string_view to_string(HttpParseError error);
 
-// The status to answer a faulty request with: 400, 413, 414, 417, 431, 501 or 505 (RFC 9110 15.5 and 15.6).
+// Returns the status of the response to a faulty request: 400, 413, 414, 417, 431, 501 or 505 (RFC 9110 15.5 and 15.6,
+// RFC 6585 5).
 int http_status(HttpParseError error);
 
 }  // namespace peal

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One request with its head in one piece: a GET with four fields, as a load generator sends it, and one of a browser
-// with nine. `repeated`: the fields are those of the request before, as they mostly are on one connection; `changing`:
-// they never are.
+// Measures the parsing of one request whose head is in one piece. One request is the GET of a load generator with four
+// fields, the other the GET of a browser with nine. In `repeated` the fields are those of the last request, as is usual
+// on one connection. In `changing` they always differ.
 #include <string>
 #include <string_view>
 

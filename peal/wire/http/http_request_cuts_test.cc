@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any split of the same input gives the same events, with each scan, also in a head object that has seen others: for
-// samples of everything that is right and wrong, and for mutants of them.
+// Any split of the same input must give the same events, with each ScanKind, also if the HttpRequestHead was used
+// before. The inputs are samples of all valid and faulty requests, and mutants of them.
 #include <random>
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using test::ForcedScan;
 using test::read_requests;
 using std::string_view_literals::operator""sv;
 
-// Small, so that mutants meet them.
+// Small limits, so that mutants exceed them.
 constexpr HttpLimits kLimits{.request_line_bytes = 100,
                              .field_line_bytes = 90,
                              .fields = 8,
@@ -76,7 +76,7 @@ TEST(HttpRequestCuts, each_scan_sees_the_same) {
   }
 }
 
-// Every beginning of a sample: what is seen of it is a beginning of what is seen of the whole.
+// Each beginning of a sample must give the first events of the whole sample, and no others.
 TEST(HttpRequestCuts, no_event_comes_too_early) {
   for (const std::string_view input : kSamples) {
     const std::string whole = read_requests(input, {}, kLimits);

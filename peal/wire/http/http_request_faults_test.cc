@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each rejection with its status, and each limit at its edge.
+// Tests of each fault with its status, and of each limit with an input that just fits and one that just does not.
 #include <gtest/gtest.h>
 
 #include <tests/support/http_request_run.h>
@@ -10,7 +10,7 @@ namespace {
 using test::read_requests;
 using std::string_literals::operator""s;
 
-// Whole, and with more behind it, and byte by byte: the same verdict.
+// Expects the same fault for the input in one piece, with more bytes after it, and byte by byte.
 void expect_fault(const std::string& input, const std::string& seen, const HttpLimits& limits = {}) {
   EXPECT_EQ(read_requests(input, {}, limits), seen) << input;
   EXPECT_EQ(read_requests(input + "GET / HTTP/1.1\r\nHost: x\r\n\r\n", {}, limits), seen) << input;
@@ -199,7 +199,7 @@ TEST(HttpRequestFaults, chunks) {
   expect_fault(kChunked + "0\r\nA: b\n\r\n", kChunkedSeen + "400 a line ends in LF without CR\n");
 }
 
-// `fits` is within the limit; with one byte or line more it is not.
+// Expects that `fits` is within the limit, and that an input with one more byte or line is refused.
 void expect_edge(const std::string& fits, const std::string& beyond, const std::string& seen,
                  const HttpLimits& limits) {
   const std::string whole = read_requests(fits, {}, limits);

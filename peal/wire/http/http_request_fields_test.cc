@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All values of a field, and the elements of lists.
+// Tests of HttpRequestHead::values() and elements().
 #include <string>
 #include <vector>
 
@@ -24,7 +24,7 @@ std::vector<std::string> elements_in(std::string_view list) {
   return elements;
 }
 
-// RFC 9110 5.6.1.2.
+// The examples of RFC 9110 5.6.1.2.
 TEST(HttpRequestFields, elements_of_a_list) {
   EXPECT_THAT(elements_in("foo,bar"), ElementsAre("foo", "bar"));
   EXPECT_THAT(elements_in("foo ,bar,"), ElementsAre("foo", "bar"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The same requests through peal and through llhttp, Node's parser (tests/goldens/http, made by tools/make_goldens.py).
-// Where the two disagree, a row of the table below must say why; a row that no request needs is an error too.
+// Compares peal with llhttp, the parser of Node, on the same requests (tests/goldens/http, made by
+// tools/make_goldens.py). If the two disagree, a row of the table below must say why. A row that no request needs is an
+// error too.
 #include <array>
 #include <fstream>
 #include <map>
@@ -17,7 +18,7 @@ namespace {
 
 struct Outcome {
   std::string verdict;  // "ok", "more", "closed", "upgrade" or "refused"
-  std::string error;    // of "refused"
+  std::string error;    // the fault if the verdict is "refused"
   int completed = 0;
   std::string seen;
 };
@@ -25,10 +26,10 @@ struct Outcome {
 struct Golden {
   std::string input;
   Outcome llhttp;
-  uint32_t checksum = 0;  // of what llhttp saw
+  uint32_t checksum = 0;  // the CRC-32 of the parts that llhttp reported
 };
 
-// CRC-32 as zlib has it.
+// Returns the CRC-32 that zlib's crc32() computes.
 uint32_t checksum_of(std::string_view bytes) {
   uint32_t crc = 0xffffffff;
   for (const char byte : bytes) {
@@ -86,7 +87,7 @@ std::vector<Golden> read_goldens() {
   return goldens;
 }
 
-// What peal sees, in the words of tools/http_goldens.py.
+// Returns the result of peal's parser in the format of tools/http_goldens.py.
 Outcome read_with_peal(std::string_view input) {
   const HttpLimits limits;
   HttpRequestParser parser(limits);
@@ -126,8 +127,8 @@ Outcome read_with_peal(std::string_view input) {
 }
 
 struct Explanation {
-  std::string_view peal;    // its verdict, or its error
-  std::string_view llhttp;  // its verdict, or its error; "*" is any
+  std::string_view peal;    // the verdict of peal, or its error
+  std::string_view llhttp;  // the verdict of llhttp, or its error; "*" means any
   std::string_view why;
 };
 
@@ -161,7 +162,7 @@ constexpr Explanation kExplanations[] = {
     {"closed", "Invalid character in chunk size", "the same"},
     {"ok", "Invalid character in chunk extensions", "and behind it"},
     {"closed", "Invalid character in chunk extensions", "the same"},
-    // They see different things.
+    // Both accept the request but read it differently.
     {"closed", "ok", "close wins over keep-alive (RFC 9112 9.3); to llhttp the last one does"},
     {"upgrade", "upgrade", "llhttp does not read the body of a request that asks for another protocol"},
 };

@@ -18,7 +18,7 @@ std::optional<std::string_view> HttpRequestHead::find(std::string_view name) con
   return field_text(fields_[index].value);
 }
 
-// To HTTP/1.0 the field means nothing (RFC 9110 7.8).
+// In a request of HTTP/1.0 the Upgrade field must be ignored (RFC 9110 7.8).
 std::string_view HttpRequestHead::upgrade() const {
   return facts_.framing.says_upgrade() && request_line_.minor_version >= 1 ? field_text(facts_.upgrade)
                                                                            : std::string_view();

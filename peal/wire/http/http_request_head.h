@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpRequestHead: what stands before a request's body, taken apart where it lies.
+// HttpRequestHead describes the head of a request: the request line and the header fields. HttpRequestParser fills it.
 //
-// It keeps no bytes: all views point into the input that was parsed and are good until that is consumed. All parts are
-// offsets, so a head that must live longer is copied as text and pointed at the copy:
+// The object does not copy the head. All views that it returns point into the parsed input and are valid until that
+// input is consumed. The parts are stored as offsets, so a head that must live longer can be moved to a copy of its
+// text:
 //   storage.assign(head.text()); head.relocate(storage.data());
-// One thread at a time. Made to be reused: from the second request on it allocates nothing (up to the largest number
-// of fields it has seen). Clients say mostly what they said before, only the target changes: fields of at most
-// 512 bytes are remembered, and a head that repeats them byte for byte is recognised instead of read (a third of the
-// instructions).
+//
+// Use the same object for all requests of a connection. It then allocates memory only when a request has more fields
+// than any request before. Successive requests of a client mostly differ in their target only. So the object keeps a
+// copy of the last header fields if they have at most 512 bytes. If the next request repeats them byte for byte, the
+// results are reused and the fields are not parsed again, which takes a third of the instructions.
+//
+// One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -38,60 +42,89 @@ class HttpRequestHead {
   class NamedRange;
 
   HttpMethod method() const { return request_line_.method; }
+
+  // Returns the method as the client sent it, also if method() is kOther.
   std::string_view method_text() const { return {base_, request_line_.method_bytes}; }
-  // As it was sent: "/a%20b?c=d", "http://h/a", "h:443" of CONNECT, "*" of OPTIONS. Never empty.
+
+  // Returns the target as the client sent it, for example "/a%20b?c=d", "http://h/a", "h:443" (CONNECT) or "*"
+  // (OPTIONS). It is never empty.
   std::string_view target() const { return view(request_line_.target); }
-  // Of the target, not decoded (http_path.h does that): begins with '/', or is "*", or is empty (CONNECT).
+
+  // Returns the path of the target, with its percent-escapes (http_path.h decodes them). The path begins with '/', or
+  // is "*" for OPTIONS, or is empty for CONNECT.
   std::string_view path() const {
     return request_line_.path.bytes == 0 ? request_line_.implied_path : view(request_line_.path);
   }
-  // What follows the first '?', which is not part of it; not decoded.
+
+  // Returns the part of the target after the first '?', with its percent-escapes. Empty if there is no query.
   std::string_view query() const { return view(request_line_.query); }
-  // Host and port that the request is for: the target's where it names one, which then overrules the Host field
-  // (RFC 9112 3.2.2), else that field. Empty where HTTP/1.0 sent none, or Host was empty.
+
+  // Returns the host and the optional port that the request is for. If the target contains an authority, that one is
+  // returned, because it overrides the Host field (RFC 9112 3.2.2). Otherwise the value of Host is returned. The result
+  // is empty if Host is empty, or if an HTTP/1.0 request has no Host.
   std::string_view authority() const {
     return request_line_.names_authority ? view(request_line_.authority) : field_text(facts_.host);
   }
-  // Of HTTP/1.x.
+
+  // Returns 0 for HTTP/1.0 and 1 for HTTP/1.1 and later minor versions.
   int minor_version() const { return request_line_.minor_version; }
 
+  // Returns the number of header lines. Repeated names count separately.
   size_t field_count() const { return facts_.field_count; }
-  // `index` below field_count(); in the order sent.
+
+  // Returns the header field at `index`, counted from 0 in the order in which the client sent them. `index` must be
+  // less than field_count().
   HttpField field(size_t index) const { return {field_text(fields_[index].name), field_text(fields_[index].value)}; }
+
+  // Returns all header fields as a range of HttpField, in the order in which the client sent them.
   FieldRange fields() const;
-  // The value of the first field of that name, in any case of letters.
+
+  // Returns the value of the first field of that name, or nullopt if there is none. Case does not matter.
   std::optional<std::string_view> find(std::string_view name) const;
-  // The values of all fields of that name, in the order sent; and the elements of all of them, where the field is a
-  // list (next_list_element() says how it is cut), for which it does not matter over how many lines it is spread (RFC
-  // 9110 5.3):
-  //   for (std::string_view hop : head.elements("X-Forwarded-For")) use(hop);
-  // `name` lives as long as the range.
+
+  // Returns the values of all fields of that name as a range, in the order in which the client sent them. The bytes of
+  // `name` must stay valid as long as the range is used.
   NamedRange<ValueIterator> values(std::string_view name) const;
+
+  // Returns the elements of a field that is a comma-separated list, as next_list_element() splits it. A list may be
+  // spread over several fields of the same name (RFC 9110 5.3); the range contains the elements of all of them. The
+  // bytes of `name` must stay valid as long as the range is used.
+  //   for (std::string_view hop : head.elements("X-Forwarded-For")) use(hop);
   NamedRange<ElementIterator> elements(std::string_view name) const;
 
-  // What the head says about its connection and its body.
+  // True if the connection may stay open after the response (RFC 9112 9.3).
   bool keep_alive() const { return facts_.framing.persists(request_line_.minor_version); }
-  // A body follows, though it may turn out to be empty when it is chunked.
+
+  // True if a body follows the head. A chunked body may still turn out to be empty.
   bool has_body() const { return facts_.framing.chunked() || facts_.framing.content_length().value_or(0) > 0; }
+
+  // Returns the length of the body. Returns nullopt if the head has no Content-Length or the body is chunked.
   std::optional<uint64_t> content_length() const { return facts_.framing.content_length(); }
+
   bool chunked() const { return facts_.framing.chunked(); }
-  // The peer waits for "100 Continue" before it sends the body (RFC 9110 10.1.1).
+
+  // True if the client waits for "100 Continue" before it sends the body (RFC 9110 10.1.1).
   bool expects_continue() const { return facts_.expects_continue && request_line_.minor_version >= 1 && has_body(); }
-  // The protocols that the peer offers to go on with (RFC 9110 7.8), where Connection says "upgrade" too; else empty.
+
+  // Returns the value of the first Upgrade field: the protocols that the client offers to switch to (RFC 9110 7.8).
+  // Empty if there is none, if Connection does not contain "upgrade", or in HTTP/1.0.
   std::string_view upgrade() const;
 
-  // The whole head as it was sent, from the method to the empty line.
+  // Returns the whole head as it was sent, from the method to the empty line.
   std::string_view text() const { return {base_, request_line_.head_bytes}; }
-  // Nothing was read.
+
+  // Resets the object to an empty head, as before the first request, and keeps its memory.
   void forget() {
     base_ = "";
     request_line_ = {};
     facts_ = {};
     last_fields_.clear();
   }
-  // What it holds for the next head, beside itself and the text.
+
+  // Returns how many bytes are allocated for fields; sizeof(HttpRequestHead) and the text are not included.
   size_t memory_bytes() const { return fields_.capacity() * sizeof(FieldParts) + last_fields_.capacity(); }
-  // `copy` holds text() from now on.
+
+  // Makes all views point into `copy`, which must hold a copy of text() and outlive their use.
   void relocate(const char* copy) { base_ = copy; }
 
  private:
@@ -106,7 +139,7 @@ class HttpRequestHead {
     Part value;
   };
 
-  // What the request line says. Parts are offsets from the beginning of the head.
+  // The result of parsing the request line. A Part is an offset from the beginning of the head and a length.
   struct RequestLine {
     uint16_t head_bytes = 0;
     uint16_t fields_begin = 0;
@@ -117,12 +150,14 @@ class HttpRequestHead {
     Part authority;
     HttpMethod method = HttpMethod::kOther;
     uint8_t minor_version = 1;
-    bool names_authority = false;
-    std::string_view implied_path;
+    bool names_authority = false;   // true if the target contains an authority, which overrides Host
+    std::string_view implied_path;  // the path() of an absolute URL that has no path: "/" or "*"
   };
-  // What the fields say. Parts are offsets from the first of them.
+  // The result of parsing the header fields. A Part is an offset from the first field and a length.
   struct FieldFacts {
-    uint64_t name_lengths = 0;  // bit n: some field's name has n bytes (modulo 64), so find() need not look
+    // Bit n is set if a field's name has n bytes (modulo 64). If the bit of a name's length is clear, find() returns
+    // nullopt without a search.
+    uint64_t name_lengths = 0;
     uint16_t field_count = 0;
     Part host;
     Part upgrade;
@@ -131,16 +166,18 @@ class HttpRequestHead {
     HttpBodyFraming framing;
   };
 
-  // The first field of that name from `index` on; field_count() where there is none.
+  // Returns the index of the first field of that name that is not before `index`. Returns field_count() if there is
+  // none.
   size_t find_from(size_t index, std::string_view name) const;
+
   std::string_view view(Part part) const { return {base_ + part.begin, part.bytes}; }
   std::string_view field_text(Part part) const { return {base_ + request_line_.fields_begin + part.begin, part.bytes}; }
 
   const char* base_ = "";
   RequestLine request_line_;
   FieldFacts facts_;
-  std::vector<FieldParts> fields_;  // the first field_count are meant
-  std::string last_fields_;         // what facts_ and fields_ were read from, when it is worth a comparison
+  std::vector<FieldParts> fields_;  // only the first facts_.field_count elements are valid
+  std::string last_fields_;         // a copy of the text that facts_ and fields_ describe; empty if it was too long
 };
 
 class HttpRequestHead::FieldIterator {
@@ -222,9 +259,9 @@ class HttpRequestHead::ElementIterator {
   bool operator==(std::default_sentinel_t) const { return element_.empty(); }
 
  private:
-  ValueIterator lines_;  // that were not begun
-  std::string_view list_;
-  std::string_view element_;  // never empty before the end
+  ValueIterator lines_;       // the first field that is not split yet
+  std::string_view list_;     // the rest of the field that is being split
+  std::string_view element_;  // empty only at the end of the range
 };
 static_assert(std::input_iterator<HttpRequestHead::ElementIterator>);
 

@@ -10,7 +10,8 @@
 namespace peal {
 namespace {
 
-// Before a request line; RFC 9112 2.2 asks for one, for clients that end a body with one too many.
+// The number of empty lines that are ignored before a request line. RFC 9112 2.2 requires at least one, because some
+// clients send an additional CR LF after a body.
 constexpr int kMostEmptyLines = 2;
 
 }  // namespace
@@ -70,7 +71,8 @@ HttpRequestStep HttpRequestParser::next(std::string_view input, HttpRequestHead&
   }
 }
 
-// How much of `input` is empty lines; a CR at its end is left for when its LF has come.
+// Returns how many bytes at the front of `input` are complete empty lines. A CR at the end of the input is not counted,
+// because its LF may follow. Sets error_ if a line is malformed or there are more than kMostEmptyLines.
 size_t HttpRequestParser::skip_empty_lines(std::string_view input) {
   size_t at = 0;
   while (at < input.size() && (input[at] == '\r' || input[at] == '\n')) {
@@ -116,7 +118,8 @@ HttpRequestStep HttpRequestParser::take_chunked(std::string_view input) {
   std::string_view piece;
   const size_t used = chunks_->step(input, piece);
   if (!piece.empty()) {
-    // Beyond the limit nothing is handed on, however the pieces were cut.
+    // If a piece crosses the limit, its bytes within the limit are still returned. So the events do not depend on how
+    // the input is split.
     const std::string_view allowed = piece.substr(0, std::min<uint64_t>(piece.size(), body_limit_bytes_ - body_bytes_));
     body_bytes_ += allowed.size();
     if (allowed.empty()) return fail_with(HttpParseError::kBodyTooLarge);

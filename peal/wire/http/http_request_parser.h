@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpRequestParser: a server's view of HTTP/1.0 and 1.1 requests (RFC 9112) that arrive in pieces of any size.
+// HttpRequestParser parses the HTTP/1.0 and 1.1 requests (RFC 9112) that a server receives in pieces of any size.
 //
-//   input ──► next() ──► kHead ──► kBody ... ──► kEnd ──► kHead ...          (pipelined: the next request at once)
-//                └─ kNeedMore: show what was not consumed again, with more behind it
-//                └─ kFailed:   answer with http_status(error()), then close
+//   input ──► next() ──► kHead ──► kBody ... ──► kEnd ──► kHead ...          (pipelining: the next request may follow)
+//                └─ kNeedMore: call again with the unconsumed input and the bytes that arrived after it
+//                └─ kFailed:   answer with http_status(error()), then close the connection
 //
-// A head is read where it lies: until it is whole, nothing of it is consumed, so the caller shows its beginning again
-// in one contiguous view (what Connection's Buffer does anyway). Lines that were read are not read again, nor is a line
-// that arrives byte by byte. A body streams: each piece is handed on as it comes and nothing of it is kept.
+// A head is parsed in place. Nothing of it is consumed until it is complete, so the caller passes its beginning again,
+// in one contiguous view, when more bytes have arrived. The Buffer of a Connection provides that. Bytes that were
+// parsed already are not parsed again, even if a line arrives byte by byte. A body is passed on in pieces as they
+// arrive; nothing of it is stored.
 //
-// Strict wherever two readers could disagree about where a message ends or whom it is for (request smuggling lives on
-// that); docs/http.md lists what is refused and with which status. Any split of the same input gives the same events.
-// A line is judged when its end has come, or a byte that no line may hold.
+// The parser is strict wherever two parties could disagree about the end of a message or about its recipient, because
+// request smuggling exploits that. docs/http.md lists what is refused and with which status. The events do not depend
+// on how the input is split. The parser accepts or refuses a line when one of these has arrived: its end, a byte that
+// no line may contain, or more bytes than its limit.
 //
-// Pure; one thread at a time. One per connection, small: 56 bytes while idle.
+// Each connection has a parser of its own, of 56 bytes while the connection is idle. The parser does no I/O; one thread
+// at a time.
 #pragma once
 
 #include <cstddef>
@@ -30,54 +33,62 @@
 namespace peal {
 
 enum class HttpRequestEvent : uint8_t {
-  kNeedMore,  // nothing complete is left in the input
-  kHead,      // the head is complete; its views are good until the input is consumed
-  kBody,      // a piece of the body, never empty
-  kEnd,       // the request is complete; also of one without a body
-  kFailed,    // error(); nothing more will come
+  kNeedMore,  // more input is needed before the next event
+  kHead,      // the head is complete; its views are valid until the input is consumed
+  kBody,      // a piece of the body has arrived; it is never empty
+  kEnd,       // the request is complete; a request without a body has this event too
+  kFailed,    // the request is faulty, see error(); each further next() returns kFailed
 };
 
 struct HttpRequestStep {
   HttpRequestEvent event = HttpRequestEvent::kNeedMore;
-  size_t consumed = 0;    // of the front of the input; with kNeedMore too, where framing was taken
-  std::string_view body;  // of kBody: a view into the input
+  size_t consumed = 0;    // bytes to remove from the front of the input; may be above 0 with kNeedMore too
+  std::string_view body;  // with kBody: the piece, a view into the input
 };
 
 class HttpRequestParser {
  public:
-  // `limits` stays with the caller (one for a whole server) and outlives the parser. std::invalid_argument for more
-  // than kMostHttpHeadBytes, or no fields.
+  // Keeps a reference to `limits`, which must outlive the parser; a server has one HttpLimits for all connections.
+  // Throws std::invalid_argument if limits.head_bytes is above kMostHttpHeadBytes or limits.fields is 0.
   explicit HttpRequestParser(const HttpLimits& limits);
 
-  // Reads on in `input`, whose first byte is the first not yet consumed. `head` is filled while a head is read and must
-  // be the same object from its first byte to kHead; from kHead on the parser does not touch it.
+  // Parses `input` up to the next event. `input` begins with the first byte that is not consumed yet. While a head is
+  // parsed, its parts are stored in `head`, which must be the same object in all calls up to kHead. After kHead the
+  // parser does not change `head` until the next request.
   HttpRequestStep next(std::string_view input, HttpRequestHead& head);
 
-  // Instead of next({}), after the kHead of a request without a body: its kEnd.
+  // Does the same as a next() that returns kEnd, at less cost. May be called only if the request has no body and its
+  // kHead was returned last.
   void take_end() {
     PEAL_ASSERT(state_ == State::kEndDue, "take_end() before the end of the request, in state {}",
                 static_cast<int>(state_));
     state_ = State::kStart;
   }
 
-  // The limit of this request's body, in place of HttpLimits::body_bytes: to be set between kHead and what follows. A
-  // Content-Length beyond it fails in the next call, before any of the body is taken.
+  // Replaces HttpLimits::body_bytes for the body of this request only. Call after kHead and before the next call of
+  // next(). If Content-Length is above the limit, that call fails with kBodyTooLarge before it consumes any of the
+  // body.
   void set_body_limit(uint64_t bytes) { body_limit_bytes_ = bytes; }
-  // Of this request's body so far, chunk framing taken off.
+
+  // Returns how many bytes of this request's body next() has returned so far, without chunk framing.
   uint64_t body_bytes() const { return body_bytes_; }
 
-  // Between requests: not one byte of the next one was seen.
+  // True if the last request is complete and no byte of the next one has been seen.
   bool is_idle() const { return state_ == State::kStart && scanned_ == 0 && empty_lines_ == 0; }
-  // Wants a head, in one contiguous view; else a body, in views as they come.
+
+  // True if next() parses a head, whose beginning must be passed again in one contiguous view. Otherwise next() parses
+  // a body, for which a view of any available bytes is enough.
   bool in_head() const { return state_ <= State::kFields; }
-  // The trailers of the body that just ended (kEnd), each line with its CR LF; good until the next call. The lines are
-  // well-formed; next_http_field() takes them apart.
+
+  // Returns the trailer lines of a chunked body after its kEnd, each with its CR LF. Empty for other requests.
+  // next_http_field() splits the lines. The view is valid until the next call of next().
   std::string_view trailers() const {
     return is_chunked_ && chunks_ != nullptr ? chunks_->trailers() : std::string_view();
   }
 
   HttpParseError error() const { return error_; }
-  // What it holds for the next body, beside itself.
+
+  // Returns how many bytes are allocated for chunked bodies; sizeof(HttpRequestParser) is not included.
   size_t memory_bytes() const { return chunks_ == nullptr ? 0 : sizeof *chunks_ + chunks_->memory_bytes(); }
 
  private:
@@ -91,12 +102,12 @@ class HttpRequestParser {
   HttpRequestStep fail_with(HttpParseError error);
 
   const HttpLimits* limits_;
-  std::unique_ptr<HttpChunkedDecoder> chunks_;  // from the first chunked body on
+  std::unique_ptr<HttpChunkedDecoder> chunks_;  // created for the first chunked body of the connection
   uint64_t body_limit_bytes_;
   uint64_t body_bytes_ = 0;
-  uint64_t remaining_ = 0;   // of a body of fixed length
-  uint32_t line_begin_ = 0;  // of the head: where the line begins that is not yet read
-  uint32_t scanned_ = 0;     // of the head: up to here no byte ends that line
+  uint64_t remaining_ = 0;   // bytes still to come of a body with Content-Length
+  uint32_t line_begin_ = 0;  // offset in the head of the first line that is not parsed yet
+  uint32_t scanned_ = 0;     // offset in the head up to which that line was searched for its end in vain
   State state_ = State::kStart;
   HttpParseError error_ = HttpParseError::kNone;
   uint8_t empty_lines_ = 0;

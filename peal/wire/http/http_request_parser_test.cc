@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is right, and what is seen of it. What is refused is in http_request_faults_test.cc, cuts and mutants of both in
-// http_request_cuts_test.cc.
+// Tests of valid requests and of their parts. http_request_faults_test.cc has the faulty requests, and
+// http_request_cuts_test.cc splits and changes both.
 #include <peal/wire/http/http_request_parser.h>
 
 #include <gtest/gtest.h>

@@ -14,7 +14,7 @@ namespace {
 using Unexpected = std::unexpected<std::string>;
 using Outcome = std::expected<void, std::string>;
 
-// field-value (RFC 9110 5.5), any control but HTAB excluded.
+// Returns true if `text` contains no control character except HTAB, as in a field-value (RFC 9110 5.5).
 bool is_value(std::string_view text) {
   return std::ranges::none_of(text, [](char byte) { return detail::is_control(byte) || byte == '\x7f'; });
 }
@@ -34,7 +34,7 @@ Outcome check_request_line(const HttpRequest& request) {
   return {};
 }
 
-// How many Host fields there are among the fields.
+// Checks all fields. Returns the number of Host fields, 0 or 1, or a sentence that describes the first mistake.
 std::expected<size_t, std::string> check_fields(const std::vector<HttpRequestField>& fields) {
   size_t hosts = 0;
   for (const HttpRequestField& field : fields) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An HTTP/1.1 request as text (RFC 9112 3 and 5), composed once and sent as often as wanted. Pure; any thread.
+// compose_http_request() makes the text of an HTTP/1.1 request (RFC 9112 3 and 5). The text may be sent any number of
+// times. Pure function; any thread.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +20,27 @@ struct HttpRequestField {
 struct HttpRequest {
   std::string method = "GET";
   std::string target = "/";  // path and query (origin-form), "*" or an absolute URL
-  std::string host;          // the value of the Host field, which a field of that name replaces; may be empty
+  std::string host;          // the value of the Host field; ignored if `fields` has a Host; may be empty
   std::vector<HttpRequestField> fields;
   std::string body;  // any bytes
-  // Of a body that the caller sends behind this text; at most one of the two, and then no `body`.
+
+  // The caller may send the body itself after this text. Then it sets one of these two members and leaves `body` empty:
+  // `following_bytes` is the length of that body, and `chunked_follows` means that it is sent in chunks.
   std::optional<uint64_t> following_bytes = {};
   bool chunked_follows = false;
 };
 
-// The head and the body. Host comes first. Content-Length is set where there is a body, and for POST, PUT and PATCH
-// without one too (RFC 9110 8.6).
+// Returns the head and the body as text. Host is the first field. Content-Length is added if there is a body, and also
+// for POST, PUT and PATCH without a body (RFC 9110 8.6). Transfer-Encoding is added if chunked_follows is true.
 //
-// Refused, with a sentence that names the trouble: a method or field name that is no token; a target with a space, a
-// control or a byte beyond ASCII; CR, LF, NUL or another control in a value or the host (each would let the caller's
-// data write header lines of its own); two Host fields; Content-Length and Transfer-Encoding, which are set here; two
-// bodies.
+// Returns a sentence that describes the mistake if:
+// - the method or the name of a field is not a token;
+// - the target is empty, or contains a space, a control character or a byte beyond ASCII;
+// - the host or the value of a field contains a control character other than HTAB. Such a character could let the
+//   caller's data add header lines of its own;
+// - there are two Host fields;
+// - the fields contain Content-Length or Transfer-Encoding, which this function adds itself;
+// - there is more than one body.
 std::expected<std::string, std::string> compose_http_request(const HttpRequest& request);
 
 }  // namespace peal

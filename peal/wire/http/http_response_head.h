@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpResponseHead: the head of a response as a value of its own, to be kept and looked at. HttpResponseParser is the
-// judge of a head; what it has taken is only looked up here. Pure; any thread.
+// HttpResponseHead stores the head of a response as a value with its own memory. It does not check the head:
+// HttpResponseParser has done that before, and this class only finds parts of it. Any thread, if no other thread
+// changes the object.
 #pragma once
 
 #include <optional>
@@ -13,21 +14,29 @@ namespace peal {
 
 class HttpResponseHead {
  public:
+  // Creates an empty head: status() is 0, and there are no fields.
   HttpResponseHead() = default;
-  // A whole head, the empty line included, as HttpResponseParser has taken it without an error; what is none:
-  // std::invalid_argument.
+
+  // Stores one complete head, from the status line to the empty line, that HttpResponseParser has accepted. Throws
+  // std::invalid_argument if the text has no status line or does not end in an empty line.
   explicit HttpResponseHead(std::string text);
 
-  // 100 to 999; 0: there is none.
+  // Returns 100 to 999, or 0 if this head is empty.
   int status() const { return status_; }
-  // Of HTTP/1.x.
+
+  // Returns the x of HTTP/1.x.
   int minor_version() const { return text_.size() > 7 ? text_[7] - '0' : 0; }
-  // What follows the status; may be empty.
+
+  // Returns the text after the status, for example "Not Found". It may be empty. The view points into this object.
   std::string_view reason() const;
-  // In the order they were sent, for next_http_field(); a view into this.
+
+  // Returns the header lines in the order in which they were sent. next_http_field() splits them. The view points into
+  // this object.
   std::string_view field_lines() const;
-  // The value of the first field of that name, in any case of letters; a view into this.
+
+  // Returns the value of the first field of that name, as a view into this object. Case does not matter.
   std::optional<std::string_view> find(std::string_view name) const;
+
   const std::string& text() const { return text_; }
 
  private:

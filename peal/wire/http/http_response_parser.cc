@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two readers of a line: a quick one for plain lines that lie whole in the bytes given, and a thorough one for every
-// other line, which also names what is wrong. The quick one takes nothing that the thorough one refuses; where it
-// hesitates it leaves the line alone.
+// A line of the head can be parsed in two ways. The take_plain functions are quick. They parse plain lines that are
+// complete in the given bytes, and stop before any other line. take_lines_thoroughly() parses the other lines and
+// determines the error. The quick way accepts no line that the thorough way would refuse.
 #include <peal/wire/http/http_response_parser.h>
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 namespace peal {
 namespace {
 
+// Returns the integer whose memory holds the first sizeof(Word) bytes of `bytes`, to compare several bytes at once.
 template <class Word>
 constexpr Word word_of(const char* bytes) {
   Word word = 0;
@@ -31,13 +32,14 @@ bool is_line_end(const char* at, const char* end) {
   return at < end - 1 && detail::load_word<uint16_t>(at) == word_of<uint16_t>("\r\n");
 }
 
-// Lengths of the names that HttpBodyFraming listens to; 0 stands for a line without a name.
+// A bit for each length of a name that take_plain_fields() examines. HttpBodyFraming uses Connection (10 letters) and
+// Content-Length (14); Transfer-Encoding (17) is too long for the quick way. A line without a name (0) is an error.
 constexpr uint32_t kFramingNameLengths = 1U << 0 | 1U << 10 | 1U << 14;
 
-// A head up to this size is remembered; one beyond it is rare, and there may be many connections.
+// The largest head that is copied to last_head_. Larger heads are rare, and there may be many connections.
 constexpr size_t kRememberedBytes = 512;
 
-// Without the white space around it, most often one space in front.
+// Returns [from, end) without the white space around it. The usual case, one space at the front, is the fastest.
 std::string_view trim_plain(const char* from, const char* end) {
   from += from < end && *from == ' ' ? 1 : 0;
   const std::string_view value(from, static_cast<size_t>(end - from));
@@ -85,7 +87,7 @@ size_t HttpResponseParser::step(std::string_view bytes, std::string_view& piece)
   return used + piece.size();
 }
 
-// Of a body whose head does not say how long it is.
+// Consumes bytes of a body whose length is not in the head: it is chunked or extends to the close.
 size_t HttpResponseParser::take_body_of_unknown_length(std::string_view bytes, std::string_view& piece) {
   size_t used = bytes.size();
   if (state_ == State::kUntilClose) {
@@ -99,19 +101,20 @@ size_t HttpResponseParser::take_body_of_unknown_length(std::string_view bytes, s
   return used;
 }
 
-// Whether the last head is here once more.
+// Returns true if a response begins and its head repeats the last head byte for byte.
 inline bool HttpResponseParser::repeats_last_head(std::string_view bytes) const {
   return head_bytes_ == 0 && !last_head_.empty() && bytes.starts_with(last_head_);
 }
 
-// status_, minor_version_ and framing_ are still those of the head remembered.
+// Consumes a head that repeats the last one: status_, minor_version_ and framing_ still have its values.
 inline size_t HttpResponseParser::reuse_last_head() {
   head_bytes_ = last_head_.size();
   end_head();
   return head_bytes_;
 }
 
-// Nothing beyond the limit is looked at, so the verdict does not depend on how the bytes were cut.
+// Consumes bytes of the head. Bytes beyond the limit are never examined, so that the result does not depend on how the
+// input was split.
 size_t HttpResponseParser::take_head(std::string_view bytes) {
   if (head_bytes_ == 0) {
     framing_.clear();
@@ -133,7 +136,8 @@ size_t HttpResponseParser::take_head(std::string_view bytes) {
   return used;
 }
 
-// A head that begins at `at`, or continues there with a whole line, as far as it is plain.
+// Parses plain lines from `at` on, which must be the beginning of a line. Returns the beginning of the first line that
+// is not plain, or the end of the head.
 inline const char* HttpResponseParser::take_plain_head(const char* at, const char* end) {
   if (state_ == State::kStatusLine) at = take_plain_status_line(at, end);
   if (state_ == State::kFields) at = take_plain_fields(at, end);
@@ -142,8 +146,8 @@ inline const char* HttpResponseParser::take_plain_head(const char* at, const cha
   return at + 2;
 }
 
-// Takes whole lines of any kind, the first of which may have begun earlier; returns where the one begins that is cut,
-// or what follows the head.
+// Parses complete lines of any kind. The first line may begin in held_. Returns the beginning of the incomplete line at
+// the end of the input, or the end of the head.
 const char* HttpResponseParser::take_lines_thoroughly(const char* at, const char* end) {
   while (in_head()) {
     const auto* feed = static_cast<const char*>(std::memchr(at, '\n', static_cast<size_t>(end - at)));
@@ -160,7 +164,8 @@ const char* HttpResponseParser::take_lines_thoroughly(const char* at, const char
   return at;
 }
 
-// "HTTP/1.1 200 ..." with room for a whole mask behind it.
+// Parses a status line such as "HTTP/1.1 200 OK" and returns its end. Returns `at` if the line is not plain or fewer
+// than kMaskBytes bytes are available.
 inline const char* HttpResponseParser::take_plain_status_line(const char* at, const char* end) {
   constexpr size_t kCodeEnd = 12;
   if (end - at < static_cast<ptrdiff_t>(detail::kMaskBytes)) return at;
@@ -178,7 +183,8 @@ inline const char* HttpResponseParser::take_plain_status_line(const char* at, co
   return line_end + 2;
 }
 
-// Lines whose name is letters and dashes, at most 16, and whose value holds no tab; stops at the first other one.
+// Parses header lines whose name has at most 16 letters and dashes and whose value contains no tab. Returns the
+// beginning of the first other line.
 inline const char* HttpResponseParser::take_plain_fields(const char* at, const char* end) {
   const char* last = end - std::min<size_t>(detail::kMaskBytes, static_cast<size_t>(end - at));
   while (at < last) {
@@ -204,7 +210,7 @@ bool HttpResponseParser::take_line(std::string_view line) {
   return true;
 }
 
-// HTTP-version SP 3DIGIT [SP reason] CR LF (RFC 9112 4).
+// Parses a line of the form: HTTP-version SP 3DIGIT [SP reason] CR LF (RFC 9112 4).
 bool HttpResponseParser::take_status_line(std::string_view line) {
   if (!detail::ends_in_crlf(line)) {
     return fail_with(line.starts_with("HTTP/1.") ? HttpParseError::kBadLineEnd : HttpParseError::kBadStatusLine);
@@ -227,9 +233,10 @@ bool HttpResponseParser::take_field_line(std::string_view line) {
   return error == HttpParseError::kNone || fail_with(error);
 }
 
-// Where the body ends (RFC 9112 6.3).
+// Evaluates a complete head: decides how the body is delimited (RFC 9112 6.3), or goes back to the status line after an
+// interim response.
 inline void HttpResponseParser::end_head() {
-  // A party that speaks 1.0 cannot have meant it: the framing is faulty (RFC 9112 6.1).
+  // HTTP/1.0 has no Transfer-Encoding, so the framing of such a response is faulty (RFC 9112 6.1).
   if (framing_.has_transfer_encoding() && minor_version_ == 0) {
     fail_with(HttpParseError::kBadTransferEncoding);
     return;

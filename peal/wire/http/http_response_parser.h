@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpResponseParser: a client's view of an HTTP/1.1 response (RFC 9112) that arrives in pieces of any size.
+// HttpResponseParser parses the HTTP/1.1 responses (RFC 9112) that a client receives in pieces of any size.
 //
 //   bytes ──► status line, field lines ──► fixed length │ chunked │ until the close ──► done()
 //               (1xx: once more)
 //
-// A head that lies whole in the bytes given is read where it lies. Of one that straddles pieces, only the line that is
-// cut is kept, and the head as a whole is bounded, so a peer that sends headers for ever costs one line of memory.
-// A server says mostly what it said before, Date changing once a second: a head of at most 512 bytes is remembered,
-// and one that repeats it byte for byte is recognised instead of read (a quarter of the instructions).
+// A line that is complete in the bytes of one call is parsed in place. If a line is cut, its beginning is copied and
+// kept until the rest arrives. The size of the whole head is limited, so a peer that sends headers without end costs a
+// bounded amount of memory.
 //
-// Strict where two readers could disagree about where a message ends (that is what response splitting and request
-// smuggling live on): a lone LF does not end a line (RFC 9112 2.2 would allow it; no server in use needs it), folded
-// lines, bare CR, NUL and other controls, a space before the colon, and lengths that are no plain number are errors.
-// Tolerant of the one slip that cannot mislead: a status line that ends right after the three digits.
+// Successive responses of a server mostly have the same head; Date changes once a second. So the parser keeps a copy of
+// the last head if it has at most 512 bytes. If the next response repeats it byte for byte, the results are reused and
+// the head is not parsed again, which takes a quarter of the instructions.
 //
-// Pure; one thread at a time.
+// The parser is strict wherever two parties could disagree about the end of a message, because response splitting and
+// request smuggling exploit that. Errors are:
+// - a line that ends in LF without CR (RFC 9112 2.2 would allow it; no server in use needs it);
+// - a folded line, or a space before the colon;
+// - a CR without LF, a NUL or another control character;
+// - a Content-Length that is not a plain number.
+// One harmless mistake is accepted: a status line without the space after the three digits.
+//
+// The parser does no I/O; one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -31,59 +37,83 @@
 namespace peal {
 
 struct HttpResponseLimits {
-  size_t head_bytes = 64 * 1024;   // a response's head and those of the interim ones before it; its trailers as much
-  size_t chunk_line_bytes = 4096;  // the size of a chunk with its extensions
+  // The head of a response together with the heads of the interim responses before it. The trailers have the same limit
+  // of their own.
+  size_t head_bytes = 64 * 1024;
+  size_t chunk_line_bytes = 4096;  // the size line of one chunk: size, extensions, CR LF
 };
 
 class HttpResponseParser {
  public:
   explicit HttpResponseParser(const HttpResponseLimits& limits = {});
 
-  // Before each response, the first one included. `answers_head`: of a HEAD request, which has no body whatever the
-  // head says.
+  // Starts a response. Must be called before each response, also before the first one. `answers_head` is true if the
+  // response is to a HEAD request: such a response has no body, even if its head has a Content-Length.
   void begin(bool answers_head = false);
 
-  // Takes bytes from the front and returns how many. Fewer than given: the response is complete (done(); the rest
-  // belongs to the next one, or, after 101, to another protocol) or broken (error()).
+  // Parses from the front of `bytes` and returns how many bytes were consumed. Fewer bytes than given are consumed if
+  // the response is complete (done()) or faulty (error()). After done() the other bytes belong to the next response, or
+  // after status 101 to another protocol. The body is skipped.
   size_t parse(std::string_view bytes);
-  // The same, and calls on_body(std::string_view) with each piece of the body, chunk framing taken off: a view into
-  // `bytes`, never empty. It may answer false to have no more of them now: then fewer bytes are taken.
+
+  // Parses like parse(bytes) and calls on_body(std::string_view) with each piece of the body, without chunk framing. A
+  // piece is a view into `bytes` and never empty. on_body may return false to stop: then parse() returns, and the bytes
+  // after this piece are not consumed.
   template <class OnBody>
   size_t parse(std::string_view bytes, OnBody&& on_body);
 
-  // The peer closed. Completes a response that the close delimits (RFC 9112 6.3 8.); false where the response is cut
-  // short, which then is its error().
+  // Tells the parser that the peer has closed the connection. Returns true if the response is complete, because its
+  // body extends to the close (RFC 9112 6.3, rule 8) or it was done() before. Otherwise returns false, and error() is
+  // kCutShort.
   bool end();
 
+  // True if the response with its body and trailers is complete.
   bool done() const { return state_ == State::kDone; }
+
+  // Returns the fault that was found, or kNone.
   HttpParseError error() const { return error_; }
-  // A byte of it was taken.
+
+  // True if at least one byte of the response has been consumed.
   bool started() const { return head_bytes_ > 0; }
-  // The final head: status() and what follows are right from here on.
+
+  // True if the head of the final response (not of an interim one) is complete. status() and the functions below return
+  // its values only if head_complete() is true.
   bool head_complete() const { return state_ >= State::kFixed && state_ != State::kBroken; }
 
-  // 100 to 999.
+  // Returns 100 to 999.
   int status() const { return status_; }
-  // Of HTTP/1.x.
+
+  // Returns the x of HTTP/1.x.
   int minor_version() const { return minor_version_; }
-  // Whether another request may be sent on this connection (RFC 9112 9.3).
+
+  // True if another request may be sent on this connection after this response (RFC 9112 9.3).
   bool keep_alive() const { return keep_alive_; }
-  // Of the body, so far, chunk framing taken off.
+
+  // Returns how many bytes of the body have been consumed, without chunk framing.
   uint64_t body_bytes() const { return body_bytes_; }
-  // What the head says, where a Transfer-Encoding does not overrule it.
+
+  // Returns the value of Content-Length. Returns nullopt if there is none, or if Transfer-Encoding overrides it.
   std::optional<uint64_t> content_length() const { return framing_.content_length(); }
+
   bool chunked() const { return framing_.chunked(); }
-  // A transfer coding beside chunked: the body comes as that has made it (RFC 9112 7).
+
+  // True if the head names a transfer coding other than chunked (RFC 9112 7). The parser does not decode it: the pieces
+  // of the body are still encoded with it.
   bool has_other_coding() const { return framing_.has_other_coding(); }
-  // Between responses: gives back what long trailers took; they are gone then.
+
+  // Frees the memory of the trailers if it is more than 512 bytes. Call between two responses; trailers() is empty
+  // then.
   void trim() { chunks_.trim(); }
-  // Of a chunked body that is done: its trailer lines, for next_http_field(). Good until begin().
+
+  // Returns the trailer lines of a chunked response that is done(), each with its CR LF. next_http_field() splits them.
+  // The view is valid until begin() or trim().
   std::string_view trailers() const { return done() && chunked() ? chunks_.trailers() : std::string_view(); }
 
  private:
   enum class State : uint8_t { kStatusLine, kFields, kFixed, kChunked, kUntilClose, kDone, kBroken };
 
-  // One round: takes bytes up to the end of the first piece of body among them.
+  // Consumes bytes up to the end of the first piece of the body, sets `piece` to that piece, and returns how many bytes
+  // were consumed.
   size_t step(std::string_view bytes, std::string_view& piece);
   bool wants_more() const { return state_ < State::kDone; }
   bool in_head() const { return state_ <= State::kFields; }
@@ -110,10 +140,10 @@ class HttpResponseParser {
   HttpBodyFraming framing_;
   size_t head_bytes_ = 0;
   uint64_t body_bytes_ = 0;
-  uint64_t remaining_ = 0;  // of a body of fixed length
+  uint64_t remaining_ = 0;  // bytes still to come of a body with Content-Length
   size_t head_limit_bytes_;
-  std::string held_;       // the beginning of a line of the head
-  std::string last_head_;  // what status_, minor_version_ and framing_ were read from, when it is worth a comparison
+  std::string held_;       // the beginning of a line of the head whose end has not arrived
+  std::string last_head_;  // a copy of the head that gave status_, minor_version_ and framing_; empty if it is too long
   HttpChunkedDecoder chunks_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each response of one table is read whole, cut in two at every place, byte by byte, and by a parser that has read
-// others before: the outcome must be the one written here.
+// Each response of a table is parsed in one piece, in two pieces for each possible cut, byte by byte, and by a parser
+// that was used before. The outcome must always be that of the table.
 #include <peal/wire/http/http_response_parser.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct Case {
   HttpResponseRun run = {};
 };
 
-// Everything that is right: done, HTTP/1.1, keep-alive, all bytes but `rest` used.
+// A valid response: done, HTTP/1.1, keep-alive, and all bytes are consumed (except those that with_rest() adds).
 Case good(std::string_view situation, std::string input, int status, std::optional<uint64_t> length, std::string body) {
   HttpResponseOutcome outcome{.done = true, .head_complete = true, .status = status, .minor_version = 1};
   outcome.keep_alive = true;
@@ -199,7 +199,7 @@ TEST(HttpResponseParser, byte_by_byte) {
   }
 }
 
-// A head may be recognised as that of the response before: each kind of response follows each other kind, and itself.
+// The parser may recognise a head as a repetition of the last one. So each kind of response is parsed after each kind.
 TEST(HttpResponseParser, one_after_another) {
   const std::vector<Case> cases = all_cases();
   HttpResponseParser parser;
@@ -220,8 +220,8 @@ TEST(HttpResponseParser, the_same_head_for_get_and_then_for_head) {
   EXPECT_EQ(HttpResponseRun{}(parser, input).body, "hello");
 }
 
-// Mutants of the table, read whole and in random pieces, by a parser that has seen everything before: the outcome is
-// the same, whatever it is.
+// Mutants of the table are parsed in one piece and in random pieces, by a parser that was used before. Both outcomes
+// must be equal.
 TEST(HttpResponseParser, garbage) {
   const std::vector<Case> cases = all_cases();
   constexpr std::string_view kSpice = "\r\n\r\n::;,; \t0159afAF\0\x7f\x80\xffHCTK-/"sv;

@@ -21,8 +21,7 @@ void HttpResponseWriter::status(int status) {
   if (const std::string_view line = http_status_line(status); !line.empty()) [[likely]]
     return put(line);
   if (status < 100 || status > 999) throw_bad_value("a status of {}; 100 to 999 are possible", status);
-  // Of a code that nobody registered only the digits are known; the space before the reason is not optional (RFC 9112
-  // 4).
+  // A code that is not registered has no reason phrase. The space after the code is required all the same (RFC 9112 4).
   char line[] = "HTTP/1.1 000 \r\n";
   std::to_chars(line + 9, line + 12, status);
   put({line, sizeof(line) - 1});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpResponseWriter: writes the head of a response (RFC 9112 4 and 5) into memory of the caller's, which may be what
-// Buffer::prepare() gave. It allocates nothing.
+// HttpResponseWriter writes the head of a response (RFC 9112 4 and 5) into memory that the caller provides, for example
+// from Buffer::prepare(). It allocates nothing.
 //
 //   HttpResponseWriter head(buffer.prepare(HttpResponseWriter::kStatusBytes + ...));
 //   head.status(200);
@@ -9,9 +9,9 @@
 //   head.content_length(13);
 //   buffer.commit(head.end());
 //
-// A value with a line end or another control in it cannot get through: field() refuses it. Room is the caller's to
-// count, with the constants below; too little of it is a bug and stops the process.
-// Pure; one thread at a time.
+// field() refuses a value that contains a line end or another control character. The caller computes the needed room
+// with the constants below. Too little room is a bug of the caller and ends the process by an assertion. The writer
+// does no I/O; one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,8 @@ namespace peal {
 
 class HttpResponseWriter {
  public:
-  // What each line takes at most; the end of the head is an empty line.
+  // The largest size of each line, with its CR LF. kLengthBytes is that of the number alone, kEndBytes that of the
+  // empty line at the end.
   static constexpr size_t kStatusBytes = 64;
   static constexpr size_t kLengthBytes = 20;
   static constexpr size_t kContentLengthBytes = 16 + kLengthBytes + 2;
@@ -37,30 +38,45 @@ class HttpResponseWriter {
     return name.size() + value.size() + 4;
   }
 
+  // Writes to `room`, which must outlive the writer.
   explicit HttpResponseWriter(std::span<char> room) : begin_(room.data()), at_(begin_), end_(begin_ + room.size()) {}
   explicit HttpResponseWriter(std::span<std::byte> room)
       : HttpResponseWriter({reinterpret_cast<char*>(room.data()), room.size()}) {}
 
-  // First. 100 to 999, or std::invalid_argument; HTTP/1.1 also to a peer that spoke 1.0 (RFC 9110 6.2).
+  // Writes the status line. Must be the first call. Throws std::invalid_argument if `status` is not 100 to 999. The
+  // version is HTTP/1.1 also if the client uses HTTP/1.0 (RFC 9110 6.2).
   void status(int status);
-  // False, and nothing is written, where the field is not sendable. Content-Length and Transfer-Encoding have calls of
-  // their own: two lengths in one head would be two messages to somebody.
+
+  // Writes one field. Returns false and writes nothing if the field is not sendable (http_field.h), or if it is
+  // Content-Length or Transfer-Encoding. These two have functions of their own: if a head had two lengths, two readers
+  // could see two different messages.
   [[nodiscard]] bool field(std::string_view name, std::string_view value);
-  // Lines that are known to be right, each with its CR LF: composed before, or constants. Copied as they are.
+
+  // Copies header lines without a check. Each line must be valid and have its CR LF; use it for constants and for lines
+  // that were composed and checked before.
   [[gnu::always_inline]] void lines(std::string_view lines) { put(lines); }
-  // Of a body, behind the head. None may have no place, either.
+
+  // Copies bytes of the body, after end(). `bytes` may be empty, and then its data() may be null.
   [[gnu::always_inline]] void body(std::string_view bytes) {
     if (!bytes.empty()) put(bytes);
   }
+
+  // Writes a Content-Length field.
   void content_length(uint64_t bytes);
-  // Of a line that lines() has begun. At most kLengthBytes.
+
+  // Writes `value` in decimal, at most kLengthBytes digits, as a part of a line that lines() has begun.
   void number(uint64_t value);
+
+  // Writes "Transfer-Encoding: chunked".
   void chunked() { put("Transfer-Encoding: chunked\r\n"); }
-  // The empty line; returns how many bytes the head has in all.
+
+  // Writes the empty line that ends the head, and returns the size of the head.
   size_t end() {
     put("\r\n");
     return size();
   }
+
+  // Returns how many bytes have been written so far.
   size_t size() const { return static_cast<size_t>(at_ - begin_); }
 
  private:

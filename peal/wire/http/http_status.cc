@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "HTTP/1.1 ";
 
-// "HTTP/1.1 CODE REASON" CR LF, in order of the codes.
+// The status lines with their CR LF, sorted by code.
 constexpr std::array kStatusLines = std::to_array<std::string_view>({
     "HTTP/1.1 100 Continue\r\n",
     "HTTP/1.1 101 Switching Protocols\r\n",
@@ -80,7 +80,7 @@ constexpr int code_of(std::string_view line) {
 }
 static_assert(std::ranges::is_sorted(kStatusLines, {}, code_of));
 
-// Where a code's line is, plus one; 0 where there is none.
+// Returns a table from a code to the index of its line in kStatusLines plus 1. The entry is 0 if the code has no line.
 constexpr std::array<uint8_t, 600> make_places() {
   std::array<uint8_t, 600> places{};
   for (size_t at = 0; at < kStatusLines.size(); ++at) {

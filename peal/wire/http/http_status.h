@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The status codes that IANA registers, in words. Pure; any thread.
+// The reason phrases and status lines of the status codes that IANA has registered. Pure functions; any thread.
 #pragma once
 
 #include <string_view>
 
 namespace peal {
 
-// "Not Found"; "" for a code that nobody registered (a reason may be empty, RFC 9112 4).
+// Returns the reason phrase, for example "Not Found" for 404. Returns "" for a code that is not registered; the phrase
+// in a status line may be empty (RFC 9112 4).
 std::string_view http_reason(int status);
-// "HTTP/1.1 404 Not Found" CR LF of a registered code, else "".
+
+// Returns the whole line with its CR LF, for example "HTTP/1.1 404 Not Found\r\n". Returns "" for a code that is not
+// registered.
 std::string_view http_status_line(int status);
 
 }  // namespace peal

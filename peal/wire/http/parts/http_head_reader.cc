@@ -13,17 +13,22 @@
 namespace peal::detail {
 namespace {
 
-// Longer than any method in IANA's registry (UPDATEREDIRECTREF has 17).
+// The longest method that is accepted. The longest one in IANA's registry, UPDATEREDIRECTREF, has 17 bytes.
 constexpr ptrdiff_t kMostMethodBytes = 32;
-constexpr size_t kVersionBytes = 9;  // " HTTP/1.1"
-// What an exchange begins with; it grows up to the limit.
+
+constexpr size_t kVersionBytes = 9;  // the size of " HTTP/1.1"
+
+// The number of header fields for which memory is allocated at first. It is doubled when needed, up to
+// HttpLimits::fields.
 constexpr size_t kFirstFields = 16;
 
-// Fields up to this size are remembered; more is rare, and there may be many requests under way.
+// The largest header fields that are copied to HttpRequestHead::last_fields_. Larger ones are rare, and there may be
+// many requests at a time.
 constexpr size_t kRememberedBytes = 512;
 
-// The first letters of the names that say something about the message itself, by their lengths: Host, Expect, Upgrade,
-// Connection, Content-Length, Transfer-Encoding.
+// The fields that the reader evaluates itself are Host, Expect, Upgrade, Connection, Content-Length and
+// Transfer-Encoding. Their lengths all differ. kKnownLetters has the first letter of each at the index of its length,
+// as a quick test before the whole name is compared.
 constexpr size_t kKnownLengths = 18;
 constexpr char kKnownLetters[kKnownLengths + 1] = "\0\0\0\0h\0eu\0\0c\0\0\0c\0\0t";
 
@@ -37,7 +42,7 @@ bool is_end_of_line(const char* at, const char* end) { return end - at >= 2 && b
 
 bool is_host(const char* name) { return (load_word<uint32_t>(name) | 0x20202020U) == load_word<uint32_t>("host"); }
 
-// ':' and up to four digits, which cannot be too many.
+// Returns true for ':' and at most four digits. Such a port is always valid; a longer one must be compared with 65535.
 bool is_plain_port(std::string_view text) {
   return text.size() <= 5 && text.front() == ':' && std::ranges::all_of(text.substr(1), is_digit);
 }
@@ -51,7 +56,7 @@ bool has_empty_element(std::string_view list) {
   }
 }
 
-// A value holds no control but HTAB.
+// Returns true for SP and HTAB. A byte of a value is never another control character, so one comparison is enough.
 bool is_blank_in_value(char byte) { return static_cast<unsigned char>(byte) <= ' '; }
 
 }  // namespace
@@ -91,7 +96,8 @@ void HttpHeadReader::read_portable() { read_lines<PortableScan>(); }
 [[gnu::target("avx2,bmi,bmi2")]] void HttpHeadReader::read_avx2() { read_lines<Avx2Scan>(); }
 #endif
 
-// method SP target SP "HTTP/1." DIGIT CR LF (RFC 9112 3).
+// Parses a line of the form: method SP target SP "HTTP/1." DIGIT CR LF (RFC 9112 3). Returns false if the line is
+// incomplete or faulty.
 template <class Scan>
 [[gnu::always_inline]] inline bool HttpHeadReader::take_request_line() {
   const char* method_end = line_ + 3;
@@ -136,7 +142,7 @@ bool HttpHeadReader::take_other_target(std::string_view target) {
   request_.authority = part_of(parts.authority);
   request_.names_authority = !parts.authority.empty();
   if (request_.method == HttpMethod::kConnect || !parts.path.empty()) return true;
-  // The server itself is meant where even the query is missing (RFC 9112 3.2.4).
+  // OPTIONS with an absolute URL that has neither path nor query is about the server itself, like "*" (RFC 9112 3.2.4).
   request_.implied_path = request_.method == HttpMethod::kOptions && parts.query.empty() ? "*" : "/";
   return true;
 }
@@ -150,7 +156,7 @@ bool HttpHeadReader::take_other_target(std::string_view target) {
   if (line_end - line_ > static_cast<ptrdiff_t>(limits_.request_line_bytes)) {
     return refuse_or_wait(HttpParseError::kRequestLineTooLong);
   }
-  // A higher minor version is read as the highest known (RFC 9110 2.5).
+  // A request of HTTP/1.2 or higher is treated as HTTP/1.1 (RFC 9110 2.5).
   request_.minor_version = at[8] == '0' ? 0 : 1;
   in_fields_ = true;
   line_ = line_end + 2;
@@ -158,8 +164,9 @@ bool HttpHeadReader::take_other_target(std::string_view target) {
   return true;
 }
 
-// Whether the fields are, byte for byte, those of the head before, so that facts_ and their parts are right as they
-// are. Only of HTTP/1.1, since 1.0 has other rules, and within limits that may have changed.
+// Returns true if the header fields repeat those of the last request byte for byte, so that facts_ and the field parts
+// can be reused. HTTP/1.0 has other rules and is excluded. The limits are compared too, because this request may have
+// others than the last one.
 [[gnu::always_inline]] inline bool HttpHeadReader::repeats_last_fields() {
   const std::string& last = head_.last_fields_;
   return !last.empty() && static_cast<size_t>(end_ - line_) >= last.size() &&
@@ -167,7 +174,8 @@ bool HttpHeadReader::take_other_target(std::string_view target) {
          facts_.field_count <= limits_.fields && limits_.field_line_bytes >= kRememberedBytes;
 }
 
-// Of a line that is whole: a version that is well-formed is just not ours.
+// Returns the fault of a complete request line that does not end in " HTTP/1." digit. If the end has the form of
+// another version, the fault is kBadVersion.
 HttpParseError HttpHeadReader::version_fault(const char* at) const {
   const std::string_view rest(at, std::find(at, end_, '\r'));
   const bool is_version = rest.size() == kVersionBytes && rest.starts_with(" HTTP/") && is_digit(rest[6]) &&
@@ -175,7 +183,8 @@ HttpParseError HttpHeadReader::version_fault(const char* at) const {
   return is_version ? HttpParseError::kBadVersion : HttpParseError::kBadRequestLine;
 }
 
-// Two of them, or one that is none, make the request invalid whatever its target says (RFC 9112 3.2).
+// Evaluates a Host field. A second Host or an invalid one makes the request faulty, even if the target contains an
+// authority (RFC 9112 3.2).
 template <class Scan>
 [[gnu::always_inline]] inline HttpParseError HttpHeadReader::take_host(std::string_view value) {
   const char* value_end = value.data() + value.size();
@@ -187,8 +196,9 @@ template <class Scan>
   return HttpParseError::kNone;
 }
 
-// name ":" OWS value OWS CR LF (RFC 9112 5), and the empty line. A name that is a token leaves no room for a space
-// before the colon, for a folded line nor for white space in front of the first one.
+// Parses lines of the form: name ":" OWS value OWS CR LF (RFC 9112 5), and the empty line. A name is a token and
+// contains no white space. So a space before the colon, a folded line and white space before the first field are
+// refused.
 template <class Scan>
 [[gnu::always_inline]] inline void HttpHeadReader::take_fields() {
   const char* const end = end_;
@@ -200,7 +210,8 @@ template <class Scan>
   uint64_t name_lengths = facts_.name_lengths;
   HttpParseError fault = HttpParseError::kNone;
   for (;;) {
-    // Most lines lie in one window whole, so name and value are looked for at once. No name holds a control.
+    // Most lines are not longer than the vector of a Scan. So the same bytes are searched at once for the end of the
+    // name and for the end of the line. A name contains no control character, so the first one ends the line.
     const uint32_t name_ends = byte_mask<Scan, false>(kTokenBytes, at, end);
     const uint32_t controls = byte_mask<Scan, true>(kControlBytes, at, end);
     const char* name_end =
@@ -242,7 +253,8 @@ template <class Scan>
   end_fields(fault);
 }
 
-// At a line that is no field: the one that ends the head, or a faulty one, or one that is not whole.
+// Handles the line at line_, which take_fields() did not accept: the empty line that ends the head, a line with `fault`
+// or another fault, or an incomplete line.
 void HttpHeadReader::end_fields(HttpParseError fault) {
   if (fault != HttpParseError::kNone || !is_end_of_line(line_, end_)) {
     refuse_or_wait(fault != HttpParseError::kNone ? fault : HttpParseError::kBadHeader);
@@ -265,6 +277,8 @@ bool HttpHeadReader::grow_fields() {
   return true;
 }
 
+// Evaluates a field whose name has the length and the first letter of one of the fields above kKnownLetters. Ignores it
+// if the name is another one.
 HttpParseError HttpHeadReader::take_message_field(std::string_view name, std::string_view value) {
   HttpBodyFraming& framing = facts_.framing;
   switch (name.size()) {
@@ -279,20 +293,20 @@ HttpParseError HttpHeadReader::take_message_field(std::string_view name, std::st
       if (is_word(name, "connection")) framing.take_connection(value);
       return HttpParseError::kNone;
     default:
-      // A list with an empty element is one coding to some and none to others.
+      // Some parsers ignore an empty element of the list and others do not, so they could frame the body differently.
       if (is_word(name, "transfer-encoding") && has_empty_element(value)) return HttpParseError::kBadTransferEncoding;
       return framing.take(name, value);
   }
 }
 
-// To HTTP/1.0 the field means nothing (RFC 9110 10.1.1).
+// Evaluates an Expect field. In a request of HTTP/1.0 it must be ignored (RFC 9110 10.1.1).
 HttpParseError HttpHeadReader::take_expect(std::string_view value) {
   if (request_.minor_version == 0) return HttpParseError::kNone;
   facts_.expects_continue = equals_lower(value, "100-continue");
   return facts_.expects_continue ? HttpParseError::kNone : HttpParseError::kUnknownExpectation;
 }
 
-// What no line alone can tell (RFC 9112 3.2, 6.1 and 6.3).
+// Checks the rules that involve more than one line of the head (RFC 9112 3.2, 6.1 and 6.3).
 HttpParseError HttpHeadReader::check_whole_head() const {
   if (!facts_.has_host && request_.minor_version >= 1) return HttpParseError::kMissingHost;
   const HttpBodyFraming& framing = facts_.framing;
@@ -302,19 +316,24 @@ HttpParseError HttpHeadReader::check_whole_head() const {
   return framing.has_other_coding() ? HttpParseError::kUnknownCoding : HttpParseError::kNone;
 }
 
-// The line cannot be taken: it is not whole, or too long, or has `fault`.
+// Handles a line at line_ that was not accepted. If the line is complete or too long, sets error_, which is `fault`
+// unless an earlier byte or a limit is at fault. If the line is incomplete, the reader waits for more bytes. Always
+// returns false.
 bool HttpHeadReader::refuse_or_wait(HttpParseError fault) {
   judge_line(line_, fault);
   return false;
 }
 
-// Whether it is the method that makes a request line too long: its fault is in front of any limit that lies behind it.
+// Returns true if a request line that exceeds a limit is to be reported as kMethodTooLong: the method has more than
+// kMostMethodBytes, and the limit is at least that. A smaller limit comes first in the text and is reported instead.
 bool HttpHeadReader::is_method_too_long() const {
   const ptrdiff_t limit = std::min<ptrdiff_t>(limits_.request_line_bytes, limits_.head_bytes);
   return limit >= kMostMethodBytes && all_in(kTokenBytes, {line_, line_ + kMostMethodBytes + 1});
 }
 
-// Whether there is a verdict about the line; `from` on it was not scanned. What ends a line, or spoils it, comes first.
+// Searches the line at line_ for its end, beginning at `from`; the bytes before were searched by an earlier call.
+// Returns true if the line is complete, faulty or beyond a limit, and sets error_ then. A complete line has the error
+// `fault`, which may be kNone. Returns false and sets scanned_ if more bytes are needed.
 bool HttpHeadReader::judge_line(const char* from, HttpParseError fault) {
   const char* stop = find_byte<PortableScan, true>(kControlBytes, from, end_);
   const ptrdiff_t line_limit = in_fields_ ? limits_.field_line_bytes : limits_.request_line_bytes;

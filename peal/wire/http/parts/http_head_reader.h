@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpHeadReader reads the lines of a request's head, from one that begins at `line` on, as far as they are whole.
-// A line is judged once a byte in it ends it or may not be in it at all; of two faults the one in front is named. So
-// the verdict does not depend on how the bytes were cut.
+// HttpHeadReader parses the complete lines of a request's head and stores the results in an HttpRequestHead. It is the
+// inner part of HttpRequestParser. A line is accepted or refused when its end, a forbidden byte or a limit is reached.
+// If a line has two faults, the first one in the text is reported. So the result does not depend on how the input was
+// split.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +16,27 @@ namespace peal::detail {
 
 class HttpHeadReader {
  public:
-  // [base, end) is what there is of the head; `line` is where the first line begins that is not read yet, `scanned` up
-  // to where it is known that no byte ends it.
+  // Prepares to parse [base, end), the part of the head that has arrived.
   HttpHeadReader(HttpRequestHead& head, const HttpLimits& limits, const char* base, const char* end)
       : head_(head), request_(head.request_line_), facts_(head.facts_), limits_(limits), base_(base), end_(end) {}
 
-  // Reads on; `in_fields` says whether the request line is behind. What follows is right afterwards.
+  // Parses all complete lines from `line` on, which is the beginning of the first line that is not parsed yet. An
+  // earlier call has searched the bytes before `scanned` for the end of that line in vain. `in_fields` is true if the
+  // request line has been parsed. The functions below return the outcome.
   void read(const char* line, const char* scanned, bool in_fields);
 
+  // True if the empty line at the end of the head has been parsed.
   bool done() const { return done_; }
+
   HttpParseError error() const { return error_; }
+
+  // True if the request line has been parsed.
   bool in_fields() const { return in_fields_; }
-  // What follows the last line that was read: of a head that is done, its end.
+
+  // Returns the end of the last parsed line, which is the end of the head if done().
   const char* line() const { return line_; }
+
+  // Returns up to where the incomplete line at line() was searched for its end. Valid only without done() or an error.
   const char* scanned() const { return scanned_; }
 
  private:

@@ -12,7 +12,7 @@
 namespace peal::detail {
 namespace {
 
-// *DIGIT, as a number at most 65535; -1 where it is none, 0 where it is empty.
+// Returns the number in `digits`: 0 to 65535, or 0 if `digits` is empty. Returns -1 for any other text.
 int port_of(std::string_view digits) {
   int port = 0;
   for (const char digit : digits) {
@@ -22,7 +22,8 @@ int port_of(std::string_view digits) {
   return port > 65535 ? -1 : port;
 }
 
-// reg-name or IPv4address (RFC 3986 3.2.2): known bytes and whole escapes.
+// Returns true for a reg-name or an IPv4address (RFC 3986 3.2.2): allowed bytes and complete percent-escapes. The empty
+// text is a reg-name.
 bool is_host_name(std::string_view name) {
   for (size_t at = 0; at < name.size(); ++at) {
     if (name[at] == '%') {
@@ -60,7 +61,7 @@ bool is_http_authority(std::string_view text) {
 
 bool split_http_target(HttpMethod method, std::string_view target, HttpTargetParts& parts) {
   if (method == HttpMethod::kConnect) {
-    // A port is not optional here, nor is it 0 (RFC 9110 9.3.6).
+    // The target of CONNECT must have a port, and the port must not be 0 (RFC 9110 9.3.6).
     const size_t colon = target.rfind(':');
     parts = {.path = {}, .query = {}, .authority = target};
     return colon != std::string_view::npos && colon > 0 && is_http_authority(target) &&
@@ -80,7 +81,8 @@ bool split_http_target(HttpMethod method, std::string_view target, HttpTargetPar
   const size_t question = std::min(rest.find('?', slash), rest.size());
   parts.path = rest.substr(slash, question - slash);
   parts.query = rest.substr(std::min(question + 1, rest.size()));
-  // An http URL names a host (RFC 9110 4.2.1), and nobody before it (4.2.4): '@' is no byte of a host.
+  // The host of an http URL must not be empty (RFC 9110 4.2.1). A user name before the host is refused (4.2.4), because
+  // is_http_authority() does not allow '@'.
   return !parts.authority.empty() && parts.authority.front() != ':' && is_http_authority(parts.authority);
 }
 

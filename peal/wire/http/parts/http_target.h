@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The forms of a request target (RFC 9112 3.2) and the authority that one of them, or a Host field, holds.
+// Functions that check and split a request target (RFC 9112 3.2) and the authority in a target or a Host field.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,9 @@
 
 namespace peal::detail {
 
-// uri-host [":" port] (RFC 9110 7.2), which may be empty: a name, an IPv4 address or an IPv6 address in brackets; the
-// port at most 65535, or left out behind its colon.
+// Returns true if `text` is a host with an optional port: uri-host [":" port] (RFC 9110 7.2). The host is a name, an
+// IPv4 address or an IPv6 address in brackets, and may be empty. The port is at most 65535; the digits after the colon
+// may be missing.
 bool is_http_authority(std::string_view text);
 
 struct HttpTargetParts {
@@ -17,8 +18,10 @@ struct HttpTargetParts {
   std::string_view query;
   std::string_view authority;
 };
-// Takes a target apart that does not begin with '/' and is visible ASCII without '#': authority-form only of CONNECT,
-// asterisk-form only of OPTIONS, else absolute-form with http or https. False where it is none.
+
+// Splits a target that does not begin with '/' or belongs to CONNECT. The caller has checked that its bytes are all in
+// kTargetBytes. Three forms are accepted: authority-form for CONNECT, asterisk-form for OPTIONS, and for all methods
+// but CONNECT absolute-form with http or https. Returns false for any other target.
 bool split_http_target(HttpMethod method, std::string_view target, HttpTargetParts& parts);
 
 }  // namespace peal::detail
