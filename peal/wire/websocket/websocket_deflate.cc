@@ -14,11 +14,15 @@
 namespace peal {
 namespace {
 
-// What ends every sync flush, and is left out of the message (RFC 7692 7.2.1).
+// The bytes at the end of each sync flush of zlib. They are not sent with the message (RFC 7692 7.2.1).
 constexpr std::string_view kFlushTail("\x00\x00\xff\xff", 4);
+
+// The least room for decompressed bytes that is given to zlib.
 constexpr size_t kLeastOutBytes = 4096;
-// A block that says it is the last costs two copies of the window, and two bytes: so many are taken, and one more for
-// so many bytes.
+
+// The compressed data of a message may end its deflate stream and begin another one, any number of times. Each end has
+// two bytes, but costs this side two copies of the window. So a message may have kFreeStreamEnds of them, and one more
+// for each kBytesPerStreamEnd compressed bytes. A message with more is kBadDeflate.
 constexpr size_t kFreeStreamEnds = 16;
 constexpr size_t kBytesPerStreamEnd = 1024;
 
@@ -45,7 +49,7 @@ void resize_unset(std::string& text, size_t size) {
 
 struct WebSocketDeflater::Stream {
   Stream(int level, int window_bits) {
-    constexpr int kMemoryLevel = 8;  // zlib's own
+    constexpr int kMemoryLevel = 8;  // zlib's default
     check_zlib(::deflateInit2(&z, level, Z_DEFLATED, -window_bits, kMemoryLevel, Z_DEFAULT_STRATEGY));
   }
   ~Stream() { ::deflateEnd(&z); }
@@ -75,7 +79,7 @@ std::string_view WebSocketDeflater::deflate(std::string_view message) {
   }
   z_stream& z = stream_->z;
   set_input(z, message);
-  // One round in nearly every case. A flush is done only when room is left over (zlib.h).
+  // Nearly always one call of deflate() is enough. The flush is complete only if room is left after it (zlib.h).
   resize_unset(out_, ::deflateBound(&z, message.size()) + 16);
   size_t size = 0;
   for (;;) {
@@ -129,7 +133,7 @@ WebSocketFault WebSocketInflater::feed(std::string_view bytes, size_t limit_byte
   set_input(z, bytes);
   for (;;) {
     const size_t had = message.size();
-    // One byte more than the limit tells that it was passed.
+    // There is room for one byte more than the limit, so that a message beyond the limit is recognised.
     const size_t wanted = std::max({kLeastOutBytes, size_t{z.avail_in} * 4, had});
     resize_unset(message, had + std::min(wanted, limit_bytes + 1 - had));
     set_output(z, message, had);
@@ -139,7 +143,7 @@ WebSocketFault WebSocketInflater::feed(std::string_view bytes, size_t limit_byte
     if (message.size() > limit_bytes) return WebSocketFault::kTooLarge;
     if (status == Z_MEM_ERROR) throw std::bad_alloc();
     if (status == Z_STREAM_END) {
-      // A block said to be the last one; what follows begins another stream (RFC 7692 7.2.3.5).
+      // A block was marked as the last one of its stream. The bytes after it begin another stream (RFC 7692 7.2.3.5).
       if (stream_ends_left_-- == 0 || !begin_next_stream()) return WebSocketFault::kBadDeflate;
       if (z.avail_in == 0) return WebSocketFault::kNone;
       continue;
@@ -149,7 +153,7 @@ WebSocketFault WebSocketInflater::feed(std::string_view bytes, size_t limit_byte
   }
 }
 
-// The window stays what it is: later blocks may refer to it.
+// Prepares zlib for another stream and keeps the window, because later blocks may refer to it.
 bool WebSocketInflater::begin_next_stream() {
   std::array<Bytef, 32768> window;
   uInt size = 0;

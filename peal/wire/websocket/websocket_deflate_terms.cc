@@ -20,12 +20,12 @@ struct ExtensionParameter {
   std::optional<std::string_view> value;
 };
 
-// Reads a list of extensions (RFC 6455 9.1), one after the other.
+// Splits a list of extensions (RFC 6455 9.1) into the extensions and their parameters.
 class ExtensionReader {
  public:
   explicit ExtensionReader(std::string_view text) : left_(text) {}
 
-  // False at the end of the list, and where it is none: malformed().
+  // Reads the next extension. Returns false at the end of the list, and at a syntax error; malformed() is true then.
   bool next() {
     do skip_space();
     while (skip(','));
@@ -56,7 +56,8 @@ class ExtensionReader {
     skip_space();
     return detail::is_token(token);
   }
-  // A quoted value must be a token too once the quotes are off, so there is nothing to unescape.
+  // Reads a parameter. A quoted value must be a token too when its quotes are removed (RFC 6455 9.1), so it contains no
+  // escapes.
   bool take_parameter() {
     ExtensionParameter& parameter = parameters_.emplace_back();
     if (!take_token(parameter.name)) return false;
@@ -72,23 +73,24 @@ class ExtensionReader {
   bool malformed_ = false;
 };
 
-// The parameters of one offer or answer; absent bits are 0.
+// The parameters of one offer or answer. A number of bits that is absent is 0.
 struct DeflateParameters {
   bool server_no_context_takeover = false;
   bool client_no_context_takeover = false;
-  bool has_client_bits = false;  // with a value or without
+  bool has_client_bits = false;  // true if client_max_window_bits is present, with a value or without
   uint8_t server_bits = 0;
   uint8_t client_bits = 0;
 };
 
-// 8 to 15, without leading zeros (RFC 7692 7.1.2); else 0.
+// Returns the number of bits, 8 to 15 without leading zeros (RFC 7692 7.1.2). Returns 0 for any other text.
 uint8_t read_window_bits(std::string_view text) {
   if (text == "8" || text == "9") return static_cast<uint8_t>(text[0] - '0');
   const bool fits = text.size() == 2 && text[0] == '1' && text[1] >= '0' && text[1] <= '5';
   return fits ? static_cast<uint8_t>(10 + text[1] - '0') : uint8_t{0};
 }
 
-// Nothing when one is unknown, given twice or wrong (RFC 7692 7.1: to be declined, or to fail the connection).
+// Returns the parameters of an offer or an answer. Returns nullopt if a parameter is unknown, repeated or invalid. RFC
+// 7692 7.1 says that a server declines such an offer and a client fails the connection.
 std::optional<DeflateParameters> read_deflate_parameters(const std::vector<ExtensionParameter>& parameters,
                                                          bool is_offer) {
   DeflateParameters read;
@@ -114,9 +116,10 @@ std::optional<DeflateParameters> read_deflate_parameters(const std::vector<Exten
   return read;
 }
 
-// What was not said is the most there is.
+// Returns `bits`, or the largest window if the parameter is absent (0).
 uint8_t bits_or_most(uint8_t bits) { return bits == 0 ? kMostWindowBits : bits; }
 
+// Accepts a valid offer. The terms are those of the offer, restricted further as `options` want.
 WebSocketDeflateChoice answer_deflate_offer(const DeflateParameters& offer, const WebSocketDeflateOptions& options) {
   WebSocketDeflateChoice choice;
   WebSocketDeflateTerms& terms = choice.terms;
@@ -165,7 +168,8 @@ std::optional<WebSocketDeflateTerms> read_websocket_deflate_answer(std::string_v
   if (!reader.next() || reader.name() != kDeflateName) return std::nullopt;
   const auto said = read_deflate_parameters(reader.parameters(), false);
   if (!said || reader.next() || reader.malformed()) return std::nullopt;
-  // What was asked for must be granted (RFC 7692 7.1.1.1, 7.1.2.2).
+  // The server must accept what the offer demands: server_no_context_takeover, and the largest client window (RFC 7692
+  // 7.1.1.1 and 7.1.2.2).
   if (!options.context_takeover && !said->server_no_context_takeover) return std::nullopt;
   if (said->client_bits > options.window_bits) return std::nullopt;
   return WebSocketDeflateTerms{

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What two peers agree on about permessage-deflate (RFC 7692 7.1), in Sec-WebSocket-Extensions (RFC 6455 9.1).
-// Pure functions; any thread.
+// The negotiation of permessage-deflate (RFC 7692 7.1), the compression of WebSocket messages. The client sends an
+// offer in Sec-WebSocket-Extensions (RFC 6455 9.1), the server answers in the same field, and both use the resulting
+// terms. Pure functions; any thread.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +13,26 @@
 namespace peal {
 
 struct WebSocketDeflateOptions {
-  // Off: it costs far more CPU than a message otherwise does, which only a slow network gives back.
+  // True if compression is offered or accepted. The default is false: compression costs far more CPU time than a
+  // message costs otherwise, and saves time only on a slow network.
   bool enabled = false;
-  // Smaller messages where they are alike, for memory (websocket_deflate.h) that a peer's handshake alone obtains.
+
+  // True if a compressed message may refer to earlier ones. Similar messages become smaller, but each connection holds
+  // the memory that websocket_deflate.h lists. A peer gets that memory by a handshake alone, so the default is false.
   bool context_takeover = false;
-  uint8_t window_bits = 15;  // of what is sent here, at most; 9 to 15
-  uint8_t level = 1;         // zlib's 1 to 9: the first step saves the most bytes for its time
-  size_t least_bytes = 256;  // shorter messages are sent as they are: nothing would be gained. > 0
+
+  // The largest window of the compressor on this side, 9 to 15 bits.
+  uint8_t window_bits = 15;
+
+  // The compression level of zlib, 1 to 9. Level 1 saves the most bytes for its CPU time.
+  uint8_t level = 1;
+
+  // Messages shorter than this are sent uncompressed, because compression would save nothing. Above 0.
+  size_t least_bytes = 256;
 };
 
-// What was agreed on. "server" and "client" say whose sending it is about.
+// The terms that both sides have agreed on. A name that begins with "server" is about the messages that the server
+// sends, and "client" about those that the client sends.
 struct WebSocketDeflateTerms {
   bool server_no_context_takeover = false;
   bool client_no_context_takeover = false;
@@ -31,18 +42,23 @@ struct WebSocketDeflateTerms {
   bool operator==(const WebSocketDeflateTerms&) const = default;
 };
 
+// The terms that a server has chosen, and its answer to the client.
 struct WebSocketDeflateChoice {
   WebSocketDeflateTerms terms;
-  std::string answer;  // the value of the server's Sec-WebSocket-Extensions
+  std::string answer;  // the value of Sec-WebSocket-Extensions in the response
 };
-// A server's choice among a client's offers: the first one that is valid, tightened as `options` want it. Nothing where
-// none is, or `offers` is no list of extensions: the connection does without.
+
+// Chooses for a server among the offers of a client, the value of Sec-WebSocket-Extensions in the request. Takes the
+// first valid offer and restricts it as `options` want. Returns nullopt if compression is not enabled, no offer is
+// valid or the list is malformed. The connection then works without compression.
 std::optional<WebSocketDeflateChoice> choose_websocket_deflate(std::string_view offers,
                                                                const WebSocketDeflateOptions& options);
 
-// The value of Sec-WebSocket-Extensions by which a client offers what it would like.
+// Returns the offer of a client: the value of Sec-WebSocket-Extensions in its request.
 std::string websocket_deflate_offer(const WebSocketDeflateOptions& options);
-// What a server's answer to that offer comes to. Nothing where it is not what was offered: the client fails the
+
+// Returns the terms that follow from a server's answer to that offer, the value of Sec-WebSocket-Extensions in the
+// response. Returns nullopt if the answer is malformed or does not match the offer. The client must then fail the
 // connection (RFC 6455 9.1).
 std::optional<WebSocketDeflateTerms> read_websocket_deflate_answer(std::string_view answer,
                                                                    const WebSocketDeflateOptions& options);

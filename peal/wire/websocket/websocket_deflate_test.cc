@@ -54,7 +54,7 @@ TEST(WebSocketDeflate, a_bomb_makes_no_more_room_than_the_limit) {
   std::string message;
   EXPECT_EQ(inflater.inflate(bomb, 1'000'000, message), WebSocketFault::kTooLarge);
   EXPECT_LE(message.capacity(), 2'100'000u);
-  // It goes on to be of use.
+  // The inflater still works for the next message.
   EXPECT_EQ(inflater.inflate(deflater.deflate("next"), 1'000'000, message), WebSocketFault::kNone);
   EXPECT_EQ(message, "next");
 }
@@ -80,7 +80,7 @@ TEST(WebSocketDeflate, what_is_no_compressed_data) {
       << "it refers to what was not there";
 }
 
-// RFC 7692 7.2.3.5 allows blocks that say they are the last; each costs a copy of the window.
+// RFC 7692 7.2.3.5 allows blocks that are marked as the last one of their stream. Each costs a copy of the window.
 TEST(WebSocketDeflate, last_blocks_are_taken_but_not_without_end) {
   WebSocketInflater inflater(15, false);
   std::string message;
@@ -113,7 +113,7 @@ TEST(WebSocketDeflateTerms, offers_and_the_server_s_answers) {
   EXPECT_EQ(answer_to("permessage-deflate; server_max_window_bits=\"12\"", wanted(true, 11)),
             "permessage-deflate; server_max_window_bits=11");
   EXPECT_EQ(answer_to("permessage-deflate", wanted(true, 9)), "permessage-deflate; server_max_window_bits=9");
-  // The first acceptable one counts.
+  // The first acceptable offer counts.
   EXPECT_EQ(
       answer_to("x-other, permessage-deflate;later=1 , permessage-deflate;server_max_window_bits=8", wanted(true)),
       "permessage-deflate; server_max_window_bits=8");
@@ -153,7 +153,7 @@ TEST(WebSocketDeflateTerms, the_client_s_offer_and_what_the_answers_to_it_come_t
   EXPECT_FALSE(read("permessage-deflate", wanted())) << "it keeps its context, though asked not to";
 }
 
-// Whatever a client of peal offers, a server of peal answers so that the client understands the same.
+// For every offer of a peal client and every server of peal, both sides must arrive at the same terms.
 TEST(WebSocketDeflateTerms, both_sides_agree) {
   for (const bool client_takeover : {false, true}) {
     for (const bool server_takeover : {false, true}) {

@@ -12,7 +12,7 @@ namespace peal {
 namespace {
 
 constexpr uint8_t kFinBit = 0x80;
-constexpr uint8_t kDeflateBit = 0x40;  // RSV1
+constexpr uint8_t kDeflateBit = 0x40;  // RSV1, which marks a compressed message
 constexpr uint8_t kOtherReservedBits = 0x30;
 constexpr uint8_t kOpcodeBits = 0x0f;
 constexpr uint8_t kMaskBit = 0x80;
@@ -20,7 +20,7 @@ constexpr uint8_t kLengthBits = 0x7f;
 constexpr uint8_t kLengthIn16 = 126;
 constexpr uint8_t kLengthIn64 = 127;
 
-// The key as it falls on bytes from `offset` on.
+// Returns the key rotated so that its first byte in memory is the one for the byte at `offset` of the payload.
 uint32_t turned_key(uint32_t key, uint64_t offset) {
   const int bits = static_cast<int>(offset % 4) * 8;
   return std::endian::native == std::endian::little ? std::rotr(key, bits) : std::rotl(key, bits);

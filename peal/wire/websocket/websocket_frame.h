@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The frames of WebSocket (RFC 6455 5): their heads, the mask over what clients send, the payload of a Close frame, and
-// what can be wrong with all of it. Pure functions; any thread.
+// Functions that read and write the frames of WebSocket (RFC 6455 5): their heads, the mask over the payload of a
+// client's frames, and the payload of a Close frame. WebSocketFault lists the faults of a peer. Pure functions; any
+// thread.
 //
 //   FIN RSV1-3 opcode │ MASK length(7) │ length(16 or 64)? │ key(32)? │ payload ...
 #pragma once
@@ -15,7 +16,7 @@
 
 namespace peal {
 
-// Which side of the connection one is on. A client masks what it sends, a server must not (RFC 6455 5.1).
+// A side of the connection. A client must mask the payload that it sends, and a server must not (RFC 6455 5.1).
 enum class WebSocketRole : uint8_t { kServer, kClient };
 
 enum class WebSocketOpcode : uint8_t {
@@ -26,87 +27,105 @@ enum class WebSocketOpcode : uint8_t {
   kPing = 0x9,
   kPong = 0xa,
 };
+
+// Returns true for Close, Ping and Pong.
 constexpr bool is_control(WebSocketOpcode opcode) { return opcode >= WebSocketOpcode::kClose; }
 
-// Codes of a Close frame (RFC 6455 7.4.1); 3000 to 4999 are for libraries and applications.
+// Codes of a Close frame (RFC 6455 7.4.1). Libraries and applications use the codes 3000 to 4999.
 struct WebSocketCode {
   static constexpr uint16_t kNormal = 1000;
   static constexpr uint16_t kGoingAway = 1001;
   static constexpr uint16_t kProtocolError = 1002;
   static constexpr uint16_t kUnsupportedData = 1003;
-  static constexpr uint16_t kNoCode = 1005;    // never sent: the peer's Close frame had none
-  static constexpr uint16_t kAbnormal = 1006;  // never sent: the connection ended without a Close frame
+  static constexpr uint16_t kNoCode = 1005;    // never sent; means that the peer's Close frame had no code
+  static constexpr uint16_t kAbnormal = 1006;  // never sent; means that the connection ended without a Close frame
   static constexpr uint16_t kBadData = 1007;
   static constexpr uint16_t kPolicy = 1008;
   static constexpr uint16_t kTooLarge = 1009;
   static constexpr uint16_t kInternalError = 1011;
   static constexpr uint16_t kTryAgainLater = 1013;
 };
-// Whether a Close frame may carry it (RFC 6455 7.4 and the codes IANA has registered since).
+
+// Returns true if a Close frame may contain this code (RFC 6455 7.4, and the codes that IANA has registered since).
 constexpr bool may_be_sent_in_close(uint16_t code) {
   return (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) || (code >= 3000 && code <= 4999);
 }
 
-// What a peer can do wrong. The connection is closed with close_code_of() it.
+// The ways in which a peer can violate the protocol. The connection is then closed with the code of close_code_of().
 enum class WebSocketFault : uint8_t {
   kNone,
   kUnmasked,           // a client's frame without a mask (RFC 6455 5.1)
-  kMasked,             // a server's with one
-  kReservedBits,       // RSV1-3 without an extension that gives them a meaning (5.2)
-  kUnknownOpcode,      // 0x3 to 0x7, 0xb to 0xf (5.2)
+  kMasked,             // a server's frame with a mask (5.1)
+  kReservedBits,       // RSV1, RSV2 or RSV3 is set, but no extension gives it a meaning (5.2)
+  kUnknownOpcode,      // 0x3 to 0x7 or 0xb to 0xf (5.2)
   kFragmentedControl,  // a control frame without FIN (5.5)
-  kLongControl,        // one of more than 125 bytes (5.5)
-  kLengthForm,         // a length in more bytes than it needs, or of 64 bits (5.2)
-  kNothingToContinue,  // a continuation outside a message (5.4)
-  kUnfinishedMessage,  // a new message inside one (5.4)
-  kClosePayload,       // a Close payload of one byte (5.5.1)
-  kCloseCode,          // a code that must not be sent (7.4)
-  kBadUtf8,            // in a text message or a Close reason (8.1)
-  kBadDeflate,         // compressed data that is none (RFC 7692 7.2.2)
-  kTooLarge,           // a message beyond the limit, compressed or not
+  kLongControl,        // a control frame with a payload of more than 125 bytes (5.5)
+  kLengthForm,         // a length in more bytes than it needs, or of 2^63 or more (5.2)
+  kNothingToContinue,  // a continuation frame outside a message (5.4)
+  kUnfinishedMessage,  // a new message before the last one has ended (5.4)
+  kClosePayload,       // a Close payload of one byte, which is half a code (5.5.1)
+  kCloseCode,          // a Close code that must not be sent (7.4)
+  kBadUtf8,            // a text message or a Close reason that is not UTF-8 (8.1)
+  kBadDeflate,         // compressed data that is not valid (RFC 7692 7.2.2)
+  kTooLarge,           // a message beyond the limit, in its compressed or decompressed form
 };
 inline constexpr int kWebSocketFaults = 15;
+
+// Returns the code with which the connection is closed after this fault.
 uint16_t close_code_of(WebSocketFault fault);
-// A short plain phrase, which goes into the Close frame.
+
+// Returns a short phrase, which is the reason in the Close frame.
 std::string_view to_string(WebSocketFault fault);
 
+// The head of a frame.
 struct WebSocketHead {
   WebSocketOpcode opcode = WebSocketOpcode::kText;
-  bool fin = true;          // the last frame of its message
-  bool compressed = false;  // RSV1 (RFC 7692 6)
-  bool masked = false;
-  uint32_t key = 0;            // the four bytes of the mask, in the order in which they stand in memory and on the wire
-  uint64_t payload_bytes = 0;  // < 2^63
+  bool fin = true;             // true if this is the last frame of its message
+  bool compressed = false;     // RSV1: the message is compressed (RFC 7692 6)
+  bool masked = false;         // true if the payload is masked with `key`
+  uint32_t key = 0;            // the four bytes of the key, in memory in the same order as on the wire
+  uint64_t payload_bytes = 0;  // below 2^63
 };
-inline constexpr size_t kWebSocketHeadBytes = 14;  // the most a head takes
-inline constexpr size_t kWebSocketControlBytes = 125;
-// Of a message that is read: what inflates one has counters of 32 bits.
+
+inline constexpr size_t kWebSocketHeadBytes = 14;      // the largest head
+inline constexpr size_t kWebSocketControlBytes = 125;  // the largest payload of a control frame (RFC 6455 5.5)
+
+// The largest possible limit for a received message, because zlib's counters have 32 bits.
 inline constexpr size_t kMostWebSocketMessageBytes = INT32_MAX / 2;
 
-// Writes the head to `to`, which has room for kWebSocketHeadBytes; returns how many it took.
+// Writes the head to `to`, which must have room for kWebSocketHeadBytes. Returns how many bytes were written.
 size_t write_websocket_head(char* to, const WebSocketHead& head);
-// How many bytes a head takes whose second one this is.
+
+// Returns the size of a head, 2 to 14 bytes. `second` is the second byte of the head.
 size_t websocket_head_bytes(char second);
-// Reads a head from its websocket_head_bytes(), as seen by `reader`. Everything about it is checked but what belongs to
-// the sequence of frames. RSV1 is right on the first frame of a message when `deflates`.
+
+// Reads the head of a frame that `reader` has received. `bytes` must have websocket_head_bytes(bytes[1]) bytes. Checks
+// everything in the head; only the order of frames (RFC 6455 5.4) is left to the caller. If `deflates` is true,
+// permessage-deflate was agreed on, and RSV1 is allowed in the first frame of a message. `head` is complete only if the
+// result is kNone.
 WebSocketFault read_websocket_head(const char* bytes, WebSocketRole reader, bool deflates, WebSocketHead& head);
 
-// Writes `from` to `to`, masked or unmasked, which is the same (RFC 6455 5.3). The first byte is the `offset`th of its
-// payload. `to` may be from.data().
+// Copies `from` to `to` and applies the mask with `key`. The same operation masks and unmasks (RFC 6455 5.3). `offset`
+// is the position of the first byte of `from` in the payload of its frame. `to` may be from.data().
 void mask_websocket_bytes(char* to, std::string_view from, uint32_t key, uint64_t offset = 0);
 
-// Appends a whole frame with a copy of `payload`, masked if the head says so; its payload_bytes are set from it.
+// Appends a frame with a copy of `payload`, which is masked with head.key if head.masked is true. head.payload_bytes is
+// ignored.
 void append_websocket_frame(Buffer& output, WebSocketHead head, std::string_view payload);
 
-// What a Close frame says. Without a payload, kNoCode.
+// The content of a Close frame. The code is kNoCode if the frame has no payload.
 struct WebSocketClose {
   uint16_t code = WebSocketCode::kNoCode;
   std::string_view reason;  // a view into the payload
 };
+
+// Reads the payload of a Close frame. Returns kClosePayload, kCloseCode or kBadUtf8 if the payload is not valid.
 std::expected<WebSocketClose, WebSocketFault> read_websocket_close(std::string_view payload);
-// The payload that says so, at most 125 bytes: a longer reason is cut between characters, one that is no UTF-8 left
-// out. Codes that on_close hands out and no frame may hold become the nearest that one may: kNoCode the empty payload,
-// which the peer reads as kNoCode; kAbnormal, 1015 and all others kInternalError.
+
+// Returns the payload of a Close frame with this code and reason, at most 125 bytes. A longer reason is cut between two
+// characters. A reason that is not UTF-8 is left out. Codes that a frame must not contain are replaced:
+// - kNoCode gives an empty payload, which the peer reads as kNoCode;
+// - kAbnormal, 1015 and all others give kInternalError.
 std::string websocket_close_payload(uint16_t code, std::string_view reason);
 
 }  // namespace peal

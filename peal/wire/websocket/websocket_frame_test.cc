@@ -26,7 +26,7 @@ uint32_t key_of(std::string_view bytes) {
   return key;
 }
 
-// RFC 6455 5.7.
+// The examples of RFC 6455 5.7.
 TEST(WebSocketFrame, examples_of_the_standard) {
   const uint32_t key = key_of("\x37\xfa\x21\x3d");
   EXPECT_EQ(frame({}, "Hello"), "\x81\x05Hello");
@@ -100,7 +100,7 @@ TEST(WebSocketFrame, heads_that_break_the_rules) {
     EXPECT_EQ(read_websocket_head(bad.bytes.data(), bad.reader, false, head), bad.fault) << to_string(bad.fault);
     EXPECT_EQ(close_code_of(bad.fault), 1002);
   }
-  // RSV1 is good on the first frame of a message alone (RFC 7692 6).
+  // RSV1 is allowed only in the first frame of a message (RFC 7692 6).
   WebSocketHead head;
   EXPECT_EQ(read_websocket_head("\xc1\x01", kClient, true, head), WebSocketFault::kNone);
   EXPECT_EQ(read_websocket_head("\xc0\x01", kClient, true, head), WebSocketFault::kReservedBits);

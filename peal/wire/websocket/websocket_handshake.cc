@@ -18,7 +18,7 @@ constexpr size_t kWebSocketKeyBytes = 16;
 
 bool is_field(std::string_view name, std::string_view lower) { return detail::equals_lower(name, lower); }
 
-// Whether a comma-separated list has that element, in any case of letters.
+// Returns true if the comma-separated list contains the element `lower`, which is in lower case. Case does not matter.
 bool list_has(std::string_view list, std::string_view lower) {
   for (std::string_view element; detail::next_element(list, element);) {
     if (detail::equals_lower(element, lower)) return true;
@@ -26,7 +26,7 @@ bool list_has(std::string_view list, std::string_view lower) {
   return false;
 }
 
-// Of a field that may be sent in several lines (RFC 9110 5.3).
+// Adds the value of one field line to `list`. A list may be sent in several lines (RFC 9110 5.3).
 void add_to_list(std::string& list, std::string_view more) {
   if (!list.empty()) list += ", ";
   list += more;
@@ -34,14 +34,14 @@ void add_to_list(std::string& list, std::string_view more) {
 
 WebSocketRefusal bad_request(std::string_view why) { return {.status = 400, .why = std::string(why)}; }
 
-// What a server's head says.
+// The fields of a server's response that matter for the handshake.
 struct ResponseFields {
   std::string accept;
   std::string protocol;
   std::string extensions;
-  bool upgrades = false;
-  bool connection = false;
-  bool repeats = false;  // a field that may come once came twice
+  bool upgrades = false;    // true if there is "Upgrade: websocket"
+  bool connection = false;  // true if there is "Connection: upgrade"
+  bool repeats = false;     // true if `accept` or `protocol` was sent twice
 };
 
 void take_response_field(const std::string_view name, std::string_view value, ResponseFields& fields) {
@@ -56,7 +56,7 @@ void take_response_field(const std::string_view name, std::string_view value, Re
   if (is_field(name, "sec-websocket-extensions")) add_to_list(fields.extensions, value);
 }
 
-// The status of "HTTP/1.x 404 Not Found" and its line end; 0 where the line is none.
+// Returns the status in a line such as "HTTP/1.1 404 Not Found" with its CR LF. Returns 0 if it is not a status line.
 int status_of_line(std::string_view line) {
   const bool fits = line.size() >= 14 && line.starts_with("HTTP/1.") && detail::is_digit(line[7]) && line[8] == ' ' &&
                     detail::is_digit(line[9]) && detail::is_digit(line[10]) && detail::is_digit(line[11]) &&
@@ -64,7 +64,7 @@ int status_of_line(std::string_view line) {
   return fits ? (line[9] - '0') * 100 + (line[10] - '0') * 10 + (line[11] - '0') : 0;
 }
 
-// The status of the head and its fields; a status of 0 where it is none.
+// Returns the status of the response and sets `fields`. Returns 0 if `head` is not a complete, well-formed head.
 int read_response_head(std::string_view head, ResponseFields& fields) {
   bool first = true;
   int status = 0;
@@ -161,7 +161,7 @@ std::expected<WebSocketAgreement, WebSocketRefusal> read_websocket_response(std:
     return std::unexpected(WebSocketRefusal{.status = status, .why = std::string(why)});
   };
   if (status == 0) return refused("the answer is not HTTP/1.1");
-  // Nobody changes the protocol in HTTP/1.0 (RFC 9110 7.8).
+  // HTTP/1.0 has no status 101 and no change of protocol (RFC 9110 7.8).
   if (status == 101 && head.starts_with("HTTP/1.0")) return refused("the answer is not HTTP/1.1");
   if (status != 101) return std::unexpected(WebSocketRefusal{status, fmt::format("the server answered {}", status)});
   if (!fields.upgrades || !fields.connection) return refused("the server did not change to WebSocket");

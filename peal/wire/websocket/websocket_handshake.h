@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The opening handshake of WebSocket (RFC 6455 4), both sides of it: what an HTTP request or response must say for the
-// connection to become one, and what was agreed on. Pure; one thread at a time.
+// The opening handshake of WebSocket (RFC 6455 4) for server and client. An HTTP request with certain fields asks to
+// change the connection to WebSocket, and the response 101 accepts. These functions compose and check both messages.
+// They do no I/O; one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -17,30 +18,39 @@
 
 namespace peal {
 
-// What makes a handshake fail: the status that a server answers with, or answered with (0: its answer was none), and a
-// sentence.
+// The reason why a handshake fails. On a server, `status` is the status of the response to send. On a client, it is the
+// status that the server sent, or 0 if the bytes of the server are not the head of an HTTP/1 response.
 struct WebSocketRefusal {
   int status = 400;
-  std::string why;
+  std::string why;  // a sentence without a full stop
 };
 
-// Sec-WebSocket-Accept of that Sec-WebSocket-Key (RFC 6455 4.2.2).
+// Returns the Sec-WebSocket-Accept that belongs to a Sec-WebSocket-Key (RFC 6455 4.2.2).
 std::string websocket_accept(std::string_view key);
 
-// Collects, field by field, what a request says about it, for a server.
+// Collects, for a server, the fields of a request that belong to the handshake.
 class WebSocketRequestFields {
  public:
-  // `value` without the white space around it.
+  // Evaluates one field of the request and ignores fields that do not matter. The value must not have white space
+  // around it.
   void take(const HttpField& field);
-  // Nothing when it is a handshake that may be answered: a GET of HTTP/1.1 or later with all it needs.
+
+  // Returns nullopt if the request is a valid handshake: a GET of HTTP/1.1 with all required fields (RFC 6455 4.2.1).
+  // Otherwise returns the response to send: 400, or 426 if Upgrade, Connection or the version is missing or wrong. Call
+  // after take() of all fields.
   std::optional<WebSocketRefusal> refusal(bool is_get, int minor_version) const;
 
+  // Returns the value of Sec-WebSocket-Key.
   const std::string& key() const { return key_; }
-  // As offered, a list; empty where nothing was.
+
+  // Returns the extensions that the client offers, as a comma-separated list. Empty if there is none.
   const std::string& extensions() const { return extensions_; }
-  // Empty where the request says none: no browser sent it (RFC 6455 10.2).
+
+  // Returns the value of Origin. Browsers always send it (RFC 6455 10.2); it is empty if the request has none.
   const std::string& origin() const { return origin_; }
-  // The first of `known`, which is in the server's order of preference, that the client offers; else empty.
+
+  // Returns the first subprotocol in `known` that the client offers, or "" if it offers none of them. `known` is in the
+  // server's order of preference. Case matters. The result is a view into `known`.
   std::string_view choose_protocol(std::span<const std::string> known) const;
 
  private:
@@ -49,31 +59,38 @@ class WebSocketRequestFields {
   std::string protocols_;
   std::string extensions_;
   std::string origin_;
-  int keys_ = 0;
-  bool upgrades_ = false;    // Upgrade: websocket
-  bool connection_ = false;  // Connection: upgrade
+  int keys_ = 0;             // the number of Sec-WebSocket-Key fields
+  bool upgrades_ = false;    // true if there is "Upgrade: websocket"
+  bool connection_ = false;  // true if there is "Connection: upgrade"
 };
+
+// The only value of Sec-WebSocket-Version that is supported (RFC 6455 4.1).
 inline constexpr std::string_view kWebSocketVersion = "13";
 
-// What a client asks for.
+// The handshake request of a client.
 struct WebSocketRequest {
-  std::string target = "/";            // path and query
-  std::string host;                    // the value of the Host field
-  std::string key;                     // base64 of 16 random bytes
-  std::string origin;                  // empty: not said
-  std::vector<std::string> protocols;  // offered, the most wanted first
-  WebSocketDeflateOptions deflate;
-  std::vector<HttpRequestField> fields;  // more of them: Authorization, Cookie, ...
+  std::string target = "/";              // path and query
+  std::string host;                      // the value of the Host field
+  std::string key;                       // base64 of 16 random bytes
+  std::string origin;                    // the value of the Origin field, which is not sent if this is empty
+  std::vector<std::string> protocols;    // the subprotocols to offer, in order of preference
+  WebSocketDeflateOptions deflate;       // the compression to offer
+  std::vector<HttpRequestField> fields;  // additional fields, for example Authorization or Cookie
 };
-// Its text; refused as compose_http_request() does, and where a protocol is no token or is named twice.
+
+// Returns the text of the request. Returns a sentence that describes the mistake in the cases of
+// compose_http_request(), and if a subprotocol is not a token or is repeated.
 std::expected<std::string, std::string> compose_websocket_request(const WebSocketRequest& request);
 
+// The result of a successful handshake, for the client.
 struct WebSocketAgreement {
-  std::string protocol;  // empty: none
-  std::optional<WebSocketDeflateTerms> deflate;
+  std::string protocol;                          // the subprotocol that the server chose; empty if there is none
+  std::optional<WebSocketDeflateTerms> deflate;  // the terms of compression; nullopt if messages are not compressed
 };
-// Judges a server's answer to that request: its head, from the status line to the empty line (RFC 6455 4.1). An interim
-// one (RFC 9110 15.2) is a refusal with its status, and another head follows it.
+
+// Checks the head of a server's response to `request`, from the status line to the empty line (RFC 6455 4.1). Any
+// status other than 101 is a refusal with that status. After an interim response such as 103 (RFC 9110 15.2) the caller
+// should read the next head and call again.
 std::expected<WebSocketAgreement, WebSocketRefusal> read_websocket_response(std::string_view head,
                                                                             const WebSocketRequest& request);
 

@@ -8,7 +8,7 @@ namespace {
 
 using Fields = std::vector<HttpField>;
 
-// RFC 6455 1.3.
+// The key and the answer of the example in RFC 6455 1.3.
 constexpr std::string_view kKey = "dGhlIHNhbXBsZSBub25jZQ==";
 constexpr std::string_view kAccept = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
 
@@ -23,7 +23,7 @@ Fields good_request() {
           {"Origin", "http://example.com"},      {"Sec-WebSocket-Protocol", "chat, superchat"},
           {"Sec-WebSocket-Version", "13"}};
 }
-// Of good_request() with one field changed (an empty value: left out).
+// Returns the status for good_request() with one field changed. An empty `value` removes the field.
 int status_with(std::string_view name, std::string_view value) {
   Fields fields = good_request();
   std::erase_if(fields, [&](const HttpField& field) { return field.name == name; });

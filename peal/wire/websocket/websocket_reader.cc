@@ -11,10 +11,11 @@
 namespace peal {
 namespace {
 
-// What a workspace keeps between messages.
+// The most memory that each buffer of a workspace keeps after trim().
 constexpr size_t kKeptBytes = 256 * 1024;
 
-// A message may be compressed to more than it is, where it is noise: by five bytes in every few hundred (RFC 1951).
+// Returns the limit for the compressed form of a message of at most limit_bytes. Random bytes become longer by
+// compression: by five bytes for every few hundred (RFC 1951 3.2.4).
 size_t compressed_limit(size_t limit_bytes) { return limit_bytes + limit_bytes / 64 + 64; }
 
 }  // namespace
@@ -90,7 +91,7 @@ size_t WebSocketReader::take_head(std::string_view bytes) {
   return wanted - before;
 }
 
-// Where the head stands in the sequence of frames (RFC 6455 5.4), and the limit.
+// Checks whether the frame of head_ may follow the last one (RFC 6455 5.4) and whether the message is within its limit.
 void WebSocketReader::begin_frame() {
   taken_bytes_ = 0;
   in_frame_ = true;
@@ -122,7 +123,7 @@ size_t WebSocketReader::take_payload(std::string_view bytes) {
   return size;
 }
 
-// Of a control frame, or of a message in one frame.
+// Handles the payload of a control frame, or of a message in one frame, that is complete in the given bytes.
 void WebSocketReader::take_whole_payload(std::string_view masked) {
   std::string_view payload = masked;
   if (head_.masked && !masked.empty()) {
@@ -136,7 +137,8 @@ void WebSocketReader::take_whole_payload(std::string_view masked) {
 void WebSocketReader::collect_piece(std::string_view masked) {
   std::string& text = is_control(head_.opcode) ? control_ : message_;
   const size_t before = text.size();
-  // Doubled by hand: resize_and_overwrite() need not.
+  // The capacity is doubled here, because resize_and_overwrite() may allocate no more than the size it is given. Many
+  // small pieces would then be copied again and again.
   if (text.capacity() < before + masked.size()) text.reserve(std::max(text.capacity() * 2, before + masked.size()));
   text.resize_and_overwrite(before + masked.size(), [&](char* to, size_t size) {
     mask_websocket_bytes(to + before, masked, head_.key, taken_bytes_);
@@ -148,7 +150,7 @@ void WebSocketReader::collect_piece(std::string_view masked) {
   }
 }
 
-// The payload of a frame that was not taken whole.
+// Handles the end of a frame whose payload was collected in control_ or message_.
 void WebSocketReader::end_frame() {
   if (is_control(head_.opcode)) return set_event(workspace_->hold(std::exchange(control_, {})));
   if (head_.fin) return set_event(workspace_->hold(std::exchange(message_, {})));
@@ -179,7 +181,8 @@ void WebSocketReader::set_message_event(std::string_view message) {
     message = inflated;
   }
   const bool is_text = message_opcode_ == WebSocketOpcode::kText;
-  // What came in pieces has been looked at already, but for whether it ends well.
+  // Uncompressed text that was collected in pieces has been checked already, except for an incomplete character at its
+  // end.
   const bool seen = head_.opcode == WebSocketOpcode::kContinuation || taken_bytes_ > 0;
   if (is_text && !(seen && !message_compressed_ ? utf8_.whole() : is_utf8(message))) {
     return fail_with(WebSocketFault::kBadUtf8);

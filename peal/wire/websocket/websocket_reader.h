@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// WebSocketReader: what a peer says over WebSocket (RFC 6455 5 to 8, RFC 7692), from bytes that arrive in pieces of any
-// size: whole messages, pings, pongs and the Close frame, or the first fault. Where the bytes were cut changes nothing.
+// WebSocketReader reads the frames of a peer (RFC 6455 5 to 8, RFC 7692) from bytes that arrive in pieces of any size.
+// It returns complete messages, pings, pongs and the Close frame as events, or the first fault. The events do not
+// depend on how the bytes are split.
 //
 //   for (;;) {
 //     bytes.remove_prefix(reader.step(bytes));
-//     if (reader.event() == WebSocketEvent::kNone) break;  // all taken, or fault()
+//     if (reader.event() == WebSocketEvent::kNone) break;  // all bytes are read, or there is a fault()
 //     handle(reader.event(), reader.payload());
 //   }
 //
-// A message that is one frame, whole in the bytes given, is not kept: it is shown where it lies, or, masked, in the
-// workspace. One in fragments, or that is cut, is collected, at most limit_bytes of it. Text is checked as it comes and
-// refused at its first wrong byte; compressed, when it is whole. Between messages a reader holds no memory.
+// A message in one frame that is complete in the given bytes is not stored in the reader. payload() is then a view into
+// these bytes, or into the workspace if the message is masked or compressed. A message that is fragmented or arrives in
+// pieces is collected in the reader, at most limit_bytes of it. Text is checked while it arrives and refused at its
+// first byte that is not UTF-8; compressed text is checked when it is complete. Between two messages a reader holds no
+// memory, except for the context of permessage-deflate. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -26,22 +29,28 @@
 
 namespace peal {
 
-// What the readers of one thread share: memory that is used only while an event is shown.
+// Memory that all readers of one thread share. It holds the payload of an event until the next step() of any of these
+// readers. The owner is the user of the readers; WebSocketReader calls all functions except trim().
 class WebSocketWorkspace {
  public:
-  // Room for `bytes`; what was there is gone.
+  // Returns room for `bytes` bytes of an unmasked payload, and discards the last payload.
   char* room(size_t bytes);
-  // Takes over a message that is shown next.
+
+  // Stores a collected payload and returns a view of it. Discards the last payload.
   std::string_view hold(std::string message);
+
+  // Returns the string for the decompressed form of a message.
   std::string& inflated() { return inflated_; }
-  // What was shown has been seen: after a rare large message its memory is given back.
+
+  // Frees memory beyond 256 KiB for each of the two forms. Call when the payload of the last event is no longer used.
   void trim();
-  // For messages that refer to none before; made when first wanted.
+
+  // Returns the inflater for messages without context takeover. The first call creates it.
   WebSocketInflater& inflater();
 
  private:
-  std::string plain_;
-  std::string inflated_;
+  std::string plain_;     // the unmasked payload
+  std::string inflated_;  // the decompressed message
   std::optional<WebSocketInflater> inflater_;
 };
 
@@ -49,24 +58,34 @@ enum class WebSocketEvent : uint8_t { kNone, kText, kBinary, kPing, kPong, kClos
 
 class WebSocketReader {
  public:
-  // `reader` is this side. The workspace outlives it. `deflate`: the terms of permessage-deflate, if it was agreed on.
+  // `reader` is the role of this side, which receives. limit_bytes is the largest message after decompression.
+  // `workspace` must outlive the reader. `deflate` has the terms of permessage-deflate if it was agreed on. Throws
+  // std::invalid_argument if limit_bytes is not 1 to kMostWebSocketMessageBytes.
   WebSocketReader(WebSocketRole reader, size_t limit_bytes, WebSocketWorkspace& workspace,
                   const std::optional<WebSocketDeflateTerms>& deflate = std::nullopt);
 
-  // Takes bytes from the front, up to the end of the first event, and returns how many. After a fault or kClose, which
-  // is the last event, it takes all and says nothing (RFC 6455 5.5.1).
+  // Reads from the front of `bytes`, at most up to the end of the first event, and returns how many bytes were read.
+  // kClose is the last event. After kClose, a fault or stop(), step() discards all bytes and event() is kNone (RFC 6455
+  // 5.5.1).
   size_t step(std::string_view bytes);
-  // What the last step() completed.
+
+  // Returns the event that the last step() completed, or kNone.
   WebSocketEvent event() const { return event_; }
-  // Its message, or the payload of its control frame: a view into the bytes or the workspace, good until another step
-  // of a reader with the same workspace.
+
+  // Returns the message or the payload of the control frame of that event. The view points into the bytes passed to
+  // step() or into the workspace. It is valid until the next step() of any reader with the same workspace.
   std::string_view payload() const { return payload_; }
+
+  // Returns the first fault of the peer, or kNone.
   WebSocketFault fault() const { return fault_; }
-  // Held for what has come of a message that is not whole.
+
+  // Returns how many bytes are allocated for the incomplete message.
   size_t held_bytes() const { return message_.capacity(); }
-  // Nothing more is taken, as after a fault, and what was held is given back.
+
+  // Makes all further step() calls discard their bytes, as after a fault, and frees the incomplete message.
   void stop();
-  // In the midst of a frame or of a message.
+
+  // True if a frame or a message has begun and is not complete.
   bool busy() const { return in_frame_ || in_message_ || partial_head_bytes_ > 0; }
 
  private:
@@ -83,24 +102,24 @@ class WebSocketReader {
 
   WebSocketWorkspace* workspace_;
   size_t limit_bytes_;
-  std::unique_ptr<WebSocketInflater> own_inflater_;  // that keeps its context
-  std::string message_;                              // what has come of it
-  std::string control_;                              // of a control frame that is cut
+  std::unique_ptr<WebSocketInflater> own_inflater_;  // null unless the peer's messages use context takeover
+  std::string message_;                              // the collected part of an incomplete message
+  std::string control_;                              // the collected payload of an incomplete control frame
   std::string_view payload_;
-  WebSocketHead head_;        // of the frame under way
-  uint64_t taken_bytes_ = 0;  // of its payload
+  WebSocketHead head_;        // the head of the current frame
+  uint64_t taken_bytes_ = 0;  // the bytes of its payload that have been read
   Utf8Checker utf8_;
-  char partial_head_[kWebSocketHeadBytes];  // a head that is cut
+  char partial_head_[kWebSocketHeadBytes];  // the beginning of a head that is not complete
   uint8_t partial_head_bytes_ = 0;
   WebSocketRole role_;
   WebSocketEvent event_ = WebSocketEvent::kNone;
   WebSocketFault fault_ = WebSocketFault::kNone;
   WebSocketOpcode message_opcode_ = WebSocketOpcode::kText;
-  bool in_frame_ = false;
-  bool in_message_ = false;  // its last frame has not ended
-  bool deflates_ = false;
+  bool in_frame_ = false;    // true between the head of a frame and the end of its payload
+  bool in_message_ = false;  // true between the first frame of a message and the end of its last frame
+  bool deflates_ = false;    // true if permessage-deflate was agreed on
   bool message_compressed_ = false;
-  bool over_ = false;  // a fault, or Close
+  bool over_ = false;  // true after a fault, a Close frame or stop()
 };
 
 }  // namespace peal

@@ -33,7 +33,7 @@ TEST(WebSocketReader, messages_and_control_frames_between_their_fragments) {
                                                 "done|");
 }
 
-// The same bytes in every pair of pieces, byte by byte, and in one: the same events.
+// Reads the bytes in one piece, in every pair of pieces, and byte by byte. The events must always be the same.
 TEST(WebSocketReader, wherever_the_bytes_are_cut) {
   const std::string bytes = client_frame(kText,
                                          "\xe2\x82\xac"
@@ -138,7 +138,7 @@ TEST(WebSocketReader, messages_of_exactly_the_limit) {
             "text " + text + "|");
 }
 
-// RFC 7692 7.2.3.1 to 7.2.3.6.
+// The examples of RFC 7692 7.2.3.1 to 7.2.3.6.
 TEST(WebSocketReader, compressed_examples_of_the_standard) {
   const auto rsv1 = [](std::string frame) {
     frame[0] = static_cast<char>(frame[0] | 0x40);
@@ -152,7 +152,7 @@ TEST(WebSocketReader, compressed_examples_of_the_standard) {
           kClient, rsv1(server_frame(kText, hello.substr(0, 3), false)) + server_frame(kContinuation, hello.substr(3)),
           keeps),
       "text Hello|");
-  // The second refers to the first.
+  // The second message refers to the first one.
   const std::string again("\xf2\x00\x11\x00\x00", 5);
   EXPECT_EQ(read_websocket(kClient, rsv1(server_frame(kText, hello)) + rsv1(server_frame(kText, again)), keeps),
             "text Hello|text Hello|");
@@ -183,7 +183,7 @@ TEST(WebSocketReader, compressed_messages_that_are_refused) {
             "fault: a message beyond the limit");
   EXPECT_EQ(read_websocket(kServer, compressed("no text: \xff"), deflated), "fault: text that is not UTF-8");
   EXPECT_EQ(read_websocket(kServer, "\xc1\x81zzzz\x85", deflated), "fault: compressed data that is broken");
-  // Noise grows when it is compressed, and is still within the limit.
+  // Random bytes become longer when they are compressed. A message within the limit is accepted all the same.
   std::mt19937 random(1);
   std::string noise;
   for (int at = 0; at < 1000; ++at) noise += static_cast<char>(random() & 0x7f);

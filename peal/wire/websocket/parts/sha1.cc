@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kSha1BlockBytes = 64;
 
-// The function and the constant of a round (FIPS 180-4 4.1.1 and 4.2.1).
+// Returns the sum of the logical function and the constant of a round (FIPS 180-4 4.1.1 and 4.2.1).
 uint32_t sha1_round(size_t round, uint32_t b, uint32_t c, uint32_t d) {
   if (round < 20) return ((b & c) | (~b & d)) + 0x5a827999;
   if (round < 40) return (b ^ c ^ d) + 0x6ed9eba1;
@@ -43,7 +43,7 @@ void sha1_block(std::array<uint32_t, 5>& state, const char* block) {
 }  // namespace
 
 Sha1Digest sha1(std::string_view bytes) {
-  // A one bit, zeros up to a whole block, and the length in bits.
+  // The padding is a 1 bit, zeros, and the length in bits; it ends at the end of a block (FIPS 180-4 5.1.1).
   std::string padded(bytes);
   padded += '\x80';
   while (padded.size() % kSha1BlockBytes != kSha1BlockBytes - 8) padded += '\0';

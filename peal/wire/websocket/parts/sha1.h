@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SHA-1 (FIPS 180-4), for Sec-WebSocket-Accept alone (RFC 6455 4.2.2): there it proves that the peer speaks WebSocket
-// and guards no secret, so that SHA-1 being broken does not matter. Here because this floor has no OpenSSL, and a
-// handshake is too little to pull it in. Pure; any thread.
+// sha1() computes SHA-1 (FIPS 180-4). Use it for Sec-WebSocket-Accept only (RFC 6455 4.2.2). That field proves that the
+// peer speaks WebSocket and protects no secret, so the known attacks on SHA-1 do not matter. peal has its own SHA-1
+// because peal/wire does not depend on OpenSSL. Pure function; any thread.
 #pragma once
 
 #include <array>

@@ -15,7 +15,7 @@ std::string hex_of(std::string_view bytes) {
   return text;
 }
 
-// The examples of FIPS 180, and the lengths around the end of a block, as sha1sum has them.
+// The examples of FIPS 180, and messages that end near the end of a block, with the digests that sha1sum prints.
 TEST(Sha1, messages_with_known_digests) {
   EXPECT_EQ(hex_of(""), "da39a3ee5e6b4b0d3255bfef95601890afd80709");
   EXPECT_EQ(hex_of("abc"), "a9993e364706816aba3e25717850c26c9cd0d89d");
