@@ -36,7 +36,8 @@ inline VarintPeek peek_varint(std::string_view bytes) {
     value |= static_cast<uint64_t>(byte & 0x7f) << 7 * i;
     if (byte < 0x80) return {FrameState::kWhole, static_cast<uint8_t>(i + 1), value};
   }
-  return {bytes.size() < kVarintMaxBytes ? FrameState::kMore : FrameState::kTooLong, 0, 0};
+  const bool may_continue = bytes.size() < kVarintMaxBytes;
+  return {.state = may_continue ? FrameState::kMore : FrameState::kTooLong};
 }
 // Joins blocks if the varint lies in two of them.
 VarintPeek peek_varint(Buffer& input);

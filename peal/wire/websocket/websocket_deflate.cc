@@ -149,7 +149,8 @@ WebSocketFault WebSocketInflater::feed(std::string_view bytes, size_t limit_byte
       continue;
     }
     if (status != Z_OK && status != Z_BUF_ERROR) return WebSocketFault::kBadDeflate;
-    if (!filled) return z.avail_in == 0 ? WebSocketFault::kNone : WebSocketFault::kBadDeflate;
+    if (filled) continue;
+    return z.avail_in == 0 ? WebSocketFault::kNone : WebSocketFault::kBadDeflate;
   }
 }
 

@@ -71,7 +71,7 @@ int read_response_head(std::string_view head, ResponseFields& fields) {
   while (!head.empty()) {
     const std::string_view line = head.substr(0, std::min(head.find('\n'), head.size() - 1) + 1);
     head.remove_prefix(line.size());
-    if (line == "\r\n") return first ? 0 : status;
+    if (line == "\r\n") return status;
     if (std::exchange(first, false)) {
       status = status_of_line(line);
       if (status == 0) return 0;
