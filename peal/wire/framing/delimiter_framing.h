@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DelimiterFraming: each body is followed by the same bytes, which no body contains. LineFraming: each message is a
-// line that ends in LF or CRLF. Pure; any thread.
+// Two framings (frame.h) that mark the end of each message in the stream:
+// - DelimiterFraming: each body is followed by the same bytes, the delimiter. No body may contain it.
+// - LineFraming: each message is a line that ends in LF or CRLF.
 //
 //   peal::DelimiterFraming framing{.delimiter = "||"};
 //   peal::LineFraming lines{.limit_bytes = 512};
 //
-// Each call searches the input from its front, because a framing has no state. So a message that arrives in many small
-// pieces costs their number times its length: choose the limit near what your protocol needs.
+// A framing has no state, so each call searches the input from its front. The cost of a message that arrives in many
+// small pieces is the number of pieces times the length of the message. So set limit_bytes not much higher than your
+// protocol needs. Values without I/O; any thread.
 #pragma once
 
 #include <cstddef>
@@ -19,36 +21,48 @@
 namespace peal {
 
 struct DelimiterFraming {
-  std::string delimiter;  // one byte at least; if it is empty, each function throws std::invalid_argument
-  // The longest body, without the delimiter. A longer one is kTooLong.
+  std::string delimiter;  // at least one byte; if it is empty, each function throws std::invalid_argument
+
+  // The longest body, without the delimiter. A longer body is kTooLong.
   size_t limit_bytes = 64 * 1024;
 
-  // Looks at an input of `available` bytes, of which `first` are contiguous. The answer is kMore if `first` contains no
-  // delimiter, even if the bytes that follow elsewhere contain one.
+  // Finds the first message of an input that has `available` bytes. `first` is the contiguous part at its front. The
+  // result is kMore if `first` contains no delimiter, even if the rest of the input contains one; it is kTooLong if
+  // `first` shows that the body exceeds the limit.
   FramePeek peek(std::string_view first, size_t available) const;
+
+  // Finds the first message of an input that is contiguous.
   FramePeek peek(std::string_view bytes) const { return peek(bytes, bytes.size()); }
-  // Joins blocks if the first one contains no delimiter. To join 4 GiB throws std::invalid_argument.
+
+  // Finds the first message of a Buffer. Joins its blocks if the first block contains no delimiter. Throws
+  // std::invalid_argument if 4 GiB or more would be joined.
   FramePeek peek(Buffer& input) const;
-  // kWhole: removes the first message from `input` and moves its body into `body`, in the blocks it arrived in. With
-  // any other answer neither changes.
+
+  // Removes the first message from `input` and moves its body into `body`, if the result is kWhole. The body stays in
+  // the blocks in which it arrived. With any other result neither buffer changes.
   FrameState next(Buffer& input, Buffer& body) const { return detail::next_message(*this, input, body, &take_body); }
-  // The same with the delimiter left behind the body, to pass the message on.
+
+  // Works like next(), but the delimiter stays after the body, so that the message can be passed on unchanged.
   FrameState next_frame(Buffer& input, Buffer& frame) const {
     return detail::next_message(*this, input, frame, &take_frame);
   }
-  // Appends a message. std::invalid_argument is thrown, and nothing is appended, if the body is longer than limit_bytes
-  // or contains the delimiter, or if the delimiter would begin in it: "a|" and "||" would be read as "a" and "|".
+
+  // Appends a message. Throws std::invalid_argument and appends nothing if a reader could not read the message back:
+  // - the body is longer than limit_bytes;
+  // - the body contains the delimiter;
+  // - a delimiter begins inside the body: "a|" with the delimiter "||" would be read as "a" and "|".
   void append(Buffer& output, std::string_view body) const;
 };
 
 struct LineFraming {
-  // The longest line, without its end. A longer one is kTooLong.
+  // The longest line, without LF or CRLF. A longer line is kTooLong.
   size_t limit_bytes = 64 * 1024;
-  // Which end append() writes. Both ends are read.
+
+  // True if append() writes CRLF, false if it writes LF. Lines with either end can always be read.
   bool ends_in_crlf = false;
 
-  // Like the functions of DelimiterFraming. The body is the line without its end. A CR that no LF follows belongs to
-  // the body.
+  // These functions work like those of DelimiterFraming. The body is the line without LF or CRLF. A CR without LF after
+  // it is a part of the body.
   FramePeek peek(std::string_view first, size_t available) const;
   FramePeek peek(std::string_view bytes) const { return peek(bytes, bytes.size()); }
   FramePeek peek(Buffer& input) const;
@@ -56,8 +70,9 @@ struct LineFraming {
   FrameState next_frame(Buffer& input, Buffer& frame) const {
     return detail::next_message(*this, input, frame, &take_frame);
   }
-  // A line that is longer than limit_bytes or contains LF throws std::invalid_argument. A line that ends in CR gets
-  // CRLF in any case: before LF alone a reader would take its CR for part of the end.
+
+  // Appends a line. Throws std::invalid_argument and appends nothing if the line is longer than limit_bytes or contains
+  // LF. A line that itself ends in CR always gets CRLF: after LF alone a reader would remove that CR too.
   void append(Buffer& output, std::string_view line) const;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is true of every framing is in frame_test.cc.
+// Tests of the framings with a delimiter. frame_test.cc has the tests that are common to all framings.
 #include <peal/wire/framing/delimiter_framing.h>
 
 #include <cstdint>
@@ -22,7 +22,7 @@ constexpr FrameState kTooLong = FrameState::kTooLong;
 
 struct Read {
   std::vector<std::string> bodies;
-  FrameState last = kMore;  // the answer that ended the reading
+  FrameState last = kMore;  // the result after which the reading stopped
   std::string left;
   bool operator==(const Read&) const = default;
 };
@@ -121,12 +121,12 @@ TEST(DelimiterFraming, a_body_over_the_limit_is_refused_before_its_end) {
     EXPECT_EQ(framing.peek(body).state, kTooLong) << body;
     expect_read(framing, "1||" + body, {{"1"}, kTooLong, body});
   }
-  // A delimiter may begin at the last byte that is shown.
+  // A delimiter may begin at the last byte of the contiguous part.
   EXPECT_EQ(framing.peek("abcd").state, kMore);
   expect_read(DelimiterFraming{.delimiter = ";", .limit_bytes = 0}, ";;x", {{"", ""}, kTooLong, "x"});
 }
 
-// All strings of `size` letters a and b.
+// Returns all strings that consist of `size` letters a and b.
 std::vector<std::string> texts(size_t size) {
   std::vector<std::string> all;
   for (unsigned bits = 0; bits < 1U << size; ++bits) {

@@ -6,6 +6,7 @@
 namespace peal {
 namespace {
 
+// Removes `bytes` bytes from the front of `input` and returns them.
 Buffer cut_off(Buffer& input, size_t bytes) { return bytes == input.size() ? std::move(input) : input.take(bytes); }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A framing says where one message of a stream of bytes ends and where the next one begins. This file has what all
-// framings share. The framings of peal:
+// A framing divides a stream of bytes into messages: it finds where each message ends and the next one begins. This
+// file declares what all framings share. The framings of peal:
 //
-//   LengthFraming     an integer before each body says how long the body is     length_framing.h
-//   VarintFraming     the same with a varint                                    length_framing.h
+//   LengthFraming     an integer before each body is the length of the body     length_framing.h
+//   VarintFraming     a varint before each body is the length of the body       length_framing.h
 //   LineFraming       LF or CRLF follows each body                              delimiter_framing.h
 //   DelimiterFraming  bytes that the user chooses follow each body              delimiter_framing.h
 //
@@ -12,8 +12,8 @@
 //   peal::Buffer body;
 //   while (framing.next(input, body) == peal::FrameState::kWhole) answer(body.view());
 //
-// A framing is a value and has no state between two calls. Bytes of an incomplete message stay in the input until the
-// rest has arrived. Pure; any thread.
+// A framing is a value and has no state between two calls. The bytes of an incomplete message stay in the input until
+// the rest has arrived. A framing does no I/O; any thread.
 #pragma once
 
 #include <concepts>
@@ -30,30 +30,33 @@ enum class FrameState : uint8_t {
   kWhole,     // the first message is complete
   kMore,      // more bytes are needed
   kTooLong,   // the body is longer than the framing's limit_bytes; the rest of the stream cannot be read
-  kTooShort,  // the length is smaller than the least that the framing needs (a length that counts itself: its own
-              // size); the rest of the stream cannot be read
+  kTooShort,  // the length is smaller than possible, for example if it counts itself but is less than its own size;
+              // the rest of the stream cannot be read
 };
 
-// The error of a message that is kTooLong or kTooShort.
+// Returns the error of a connection that is closed because of kTooLong or kTooShort.
 constexpr Trouble trouble_of(FrameState state) {
   return state == FrameState::kTooShort ? Trouble::kMessageTooShort : Trouble::kMessageTooLong;
 }
 
-// The first message of an input.
+// The result of peek(): the state of the first message in the input, and the sizes of its parts.
 struct FramePeek {
   FrameState state = FrameState::kMore;
   size_t header_bytes = 0;   // 0 until the header is complete
   size_t body_bytes = 0;     // 0 until the length is known
   size_t trailer_bytes = 0;  // 0 until the message is complete
 
+  // Returns the size of the message with header and trailer. If the state is not kWhole, counts only the parts whose
+  // size is known.
   size_t frame_bytes() const { return header_bytes + body_bytes + trailer_bytes; }
 };
 
-// What messages() (peal/net/messages.h) and Stream::read() take. A user's own framing has these functions too.
-//   peek(first, available)  looks at an input of `available` bytes, of which `first` are contiguous
-//   peek(buffer)            the same for a Buffer; may join its blocks
+// A type that messages() (peal/net/messages.h) and Stream::read() accept as a framing. A framing of your own must have
+// these functions:
+//   peek(first, available)  finds the first message of an input of `available` bytes, of which `first` are contiguous
+//   peek(buffer)            finds the first message of a Buffer; may join its blocks
 //   append(buffer, body)    appends a message
-// A message that is kWhole has one byte at least, in its header, body or trailer.
+// A message that is kWhole must have at least one byte in its header, body and trailer together.
 template <class T>
 concept Framing =
     std::copyable<T> && requires(const T& framing, std::string_view first, size_t available, Buffer& buffer) {
@@ -62,14 +65,17 @@ concept Framing =
       framing.append(buffer, first);
     };
 
-// Removes the message that `found` describes from the front of `input` and moves its body into `body`. The body stays
-// in the blocks it arrived in. `found` is what peek() answered for this input, and is kWhole. `body` is another Buffer.
+// Removes the first message from `input` and moves its body into `body`. The body stays in the blocks in which it
+// arrived. `found` must be the result of peek() for this input and be kWhole. `body` must be another Buffer; its old
+// content is replaced.
 void take_body(Buffer& input, const FramePeek& found, Buffer& body);
-// The same with header and trailer, to pass the message on.
+
+// Works like take_body(), but moves header, body and trailer into `frame`, so that the message can be passed on.
 void take_frame(Buffer& input, const FramePeek& found, Buffer& frame);
 
 namespace detail {
 
+// Finds the first message of `input` and calls `take` (take_body or take_frame) if it is complete.
 template <class Its>
 FrameState next_message(const Its& framing, Buffer& input, Buffer& message,
                         void (*take)(Buffer&, const FramePeek&, Buffer&)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is true of every framing. The tests of one framing alone are in length_framing_test.cc and
+// Tests that are common to all framings. The tests of a single framing are in length_framing_test.cc and
 // delimiter_framing_test.cc.
 #include <peal/wire/framing/frame.h>
 
@@ -30,7 +30,7 @@ Its with_limit(Its framing, size_t limit_bytes) {
   return framing;
 }
 
-// The bodies that next() takes from `input` until it answers something else than kWhole; 100 at most.
+// Returns the bodies that next() takes from `input` until the result is not kWhole, at most 100.
 template <Framing Its>
 std::vector<std::string> take_all(const Its& framing, Buffer& input, FrameState& last) {
   std::vector<std::string> bodies;
@@ -41,7 +41,7 @@ std::vector<std::string> take_all(const Its& framing, Buffer& input, FrameState&
   return bodies;
 }
 
-// Whether next() and next_frame() refuse `input` and change neither buffer.
+// Returns true if next() and next_frame() refuse `input` and change neither buffer.
 template <Framing Its>
 bool is_refused(const Its& framing, Buffer& input) {
   const std::string before = input.to_string();
@@ -66,7 +66,7 @@ struct Case {
 
 class EveryFraming : public testing::TestWithParam<Case> {
  protected:
-  // Calls `check` with the framing, bodies that it can express, and the stream that it makes of them.
+  // Calls `check` with the framing, with bodies that it can express, and with the stream of their messages.
   template <class Check>
   void with_stream(const Check& check) const {
     const std::vector<std::string> bodies = {"one", "", "three and more", std::string(kLimit, 'a'), "", "a\rb", "last"};

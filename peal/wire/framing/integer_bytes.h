@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads and writes unsigned integers of 1 to 8 bytes, big-endian unless told otherwise. Pure; any thread.
+// Functions that read and write unsigned integers of 1 to 8 bytes. The byte order is big-endian unless the second
+// template argument is std::endian::little. Pure functions; any thread.
 //
-//   std::optional<uint32_t> length = peal::read_integer<4>(input);           // and removes the 4 bytes from `input`
+//   std::optional<uint32_t> length = peal::read_integer<4>(input);           // removes the 4 bytes from `input`
 //   std::optional<uint16_t> port = peal::peek_integer<2, std::endian::little>(bytes);
 //   peal::append_integer<4>(output, 5U);
 //
-// The functions that take a Buffer join blocks only if the integer lies in two of them. Cast a signed integer to its
-// unsigned type and back.
+// The functions that take a Buffer join blocks only if the integer lies in more than one. To read or write a signed
+// integer, cast it to and from the unsigned type of the same size.
 #pragma once
 
 #include <bit>
@@ -38,24 +39,26 @@ inline void check_width(size_t width) {
     throw_bad_value("an integer of {} bytes; 1 to 8 are possible", width);
 }
 
-// Swaps the bytes of `word` unless this machine has them in that order.
+// Converts `word` between the byte order of this machine and the given one.
 inline uint64_t in_order(uint64_t word, bool big_endian) {
   return big_endian == (std::endian::native == std::endian::big) ? word : std::byteswap(word);
 }
 
-// The integer in the first `width` bytes of the memory of `word`.
+// Returns the integer that the first `width` bytes of the memory of `word` contain.
 inline uint64_t integer_in_word(uint64_t word, size_t width, bool big_endian) {
   const size_t unused_bits = 8 * (sizeof word - width);
   if (big_endian) [[likely]]
     return in_order(word, true) >> unused_bits;
   return in_order(word, false) << unused_bits >> unused_bits;
 }
-// The opposite: a word whose memory begins with the `width` bytes of `value`.
+
+// Returns a word whose memory begins with the `width` bytes of `value`. It is the inverse of integer_in_word().
 inline uint64_t word_with_integer(uint64_t value, size_t width, bool big_endian) {
   return in_order(big_endian ? value << 8 * (sizeof value - width) : value, big_endian);
 }
 
-// `bytes` has `width` bytes at least. One load if it has 8.
+// Returns the integer in the first `width` bytes of `bytes`, which must have at least `width` bytes. If it has 8 or
+// more, a single load instruction is enough.
 inline uint64_t load_integer(std::string_view bytes, size_t width, bool big_endian) {
   uint64_t word = 0;
   if (bytes.size() >= sizeof word) [[likely]] {
@@ -74,7 +77,8 @@ inline void check_fits(uint64_t value, size_t width) {
 
 }  // namespace detail
 
-// The integer in the first kBytes bytes. Nothing if there are fewer.
+// Returns the integer in the first kBytes bytes of `bytes` or `input`, and removes nothing. Returns nullopt if there
+// are fewer bytes.
 template <size_t kBytes, std::endian kOrder = std::endian::big>
 std::optional<IntegerOfBytes<kBytes>> peek_integer(std::string_view bytes) {
   if (bytes.size() < kBytes) return std::nullopt;
@@ -88,7 +92,8 @@ std::optional<IntegerOfBytes<kBytes>> peek_integer(Buffer& input) {
   return peek_integer<kBytes, kOrder>(input.view(kBytes));
 }
 
-// The same, and removes the bytes. Removes nothing if there are fewer than kBytes.
+// Returns the integer in the first kBytes bytes of `bytes` or `input` and removes these bytes. Returns nullopt and
+// removes nothing if there are fewer bytes.
 template <size_t kBytes, std::endian kOrder = std::endian::big>
 std::optional<IntegerOfBytes<kBytes>> read_integer(std::string_view& bytes) {
   const auto value = peek_integer<kBytes, kOrder>(bytes);
@@ -102,7 +107,8 @@ std::optional<IntegerOfBytes<kBytes>> read_integer(Buffer& input) {
   return value;
 }
 
-// Appends the kBytes bytes of `value`. A value that needs more throws std::invalid_argument, and nothing is appended.
+// Appends `value` as an integer of kBytes bytes. Throws std::invalid_argument and appends nothing if `value` needs more
+// bytes.
 template <size_t kBytes, std::endian kOrder = std::endian::big>
   requires(kBytes >= 1 && kBytes <= 8)
 void append_integer(Buffer& output, uint64_t value) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LengthFraming: an integer of a fixed size before each body says how long the body is. VarintFraming: the integer is a
-// varint, which is what protobuf's writeDelimitedTo() writes in other languages. Pure; any thread.
+// Two framings (frame.h) that send the length of each body before the body:
+// - LengthFraming: the length is an integer of a fixed size.
+// - VarintFraming: the length is a varint (varint.h). The function writeDelimitedTo() of protobuf writes this format.
 //
 //   00 00 00 05  h e l l o │ 00 00 00 00 │ ...
 //
-// A body may be empty. The limit is checked as soon as the length has arrived, and no memory is reserved for a body
-// before its bytes arrive.
+// A body may be empty. The limit is checked as soon as the length has arrived. No memory is allocated for a body before
+// its bytes arrive. Values without I/O; any thread.
 #pragma once
 
 #include <algorithm>
@@ -20,15 +21,19 @@
 namespace peal {
 
 struct LengthFraming {
-  size_t length_bytes = 4;  // 1 to 8; with any other value each function throws std::invalid_argument
+  // The size of the length, 1 to 8. With any other value each function throws std::invalid_argument.
+  size_t length_bytes = 4;
+
   bool big_endian = true;
-  // Whether the length is that of the whole message. Otherwise it is that of the body.
+
+  // True if the length counts its own bytes as well as the body. By default it counts the body only.
   bool counts_itself = false;
-  // The longest body. A longer one is kTooLong.
+
+  // The longest body. A longer body is kTooLong.
   size_t limit_bytes = 1024 * 1024;
 
-  // Looks at an input of `available` bytes, of which `first` are contiguous. The answer is kMore if `first` is shorter
-  // than the length, even if the other bytes of the length have arrived.
+  // Finds the first message of an input that has `available` bytes. `first` is the contiguous part at its front. The
+  // result is kMore if `first` has fewer than length_bytes bytes, even if the rest of the length is in the input.
   FramePeek peek(std::string_view first, size_t available) const {
     detail::check_width(length_bytes);
     if (std::min(first.size(), available) < length_bytes) return {};
@@ -44,8 +49,11 @@ struct LengthFraming {
     }
     return found;
   }
+
+  // Finds the first message of an input that is contiguous.
   FramePeek peek(std::string_view bytes) const { return peek(bytes, bytes.size()); }
-  // Joins the blocks that the length lies in, and no others.
+
+  // Finds the first message of a Buffer. Joins only the blocks that contain the length.
   FramePeek peek(Buffer& input) const {
     const std::string_view first = input.front();
     if (input.is_contiguous()) [[likely]]
@@ -53,27 +61,30 @@ struct LengthFraming {
     const size_t available = input.size();
     return peek(first.size() < length_bytes && available >= length_bytes ? input.view(length_bytes) : first, available);
   }
-  // kWhole: removes the first message from `input` and moves its body into `body`, in the blocks it arrived in. With
-  // any other answer neither changes.
+
+  // Removes the first message from `input` and moves its body into `body`, if the result is kWhole. The body stays in
+  // the blocks in which it arrived. With any other result neither buffer changes.
   FrameState next(Buffer& input, Buffer& body) const { return detail::next_message(*this, input, body, &take_body); }
-  // The same with the length left before the body, to pass the message on.
+
+  // Works like next(), but the length stays before the body, so that the message can be passed on unchanged.
   FrameState next_frame(Buffer& input, Buffer& frame) const {
     return detail::next_message(*this, input, frame, &take_frame);
   }
-  // Appends a message. A body that is longer than limit_bytes, or than the length can express, throws
-  // std::invalid_argument, and nothing is appended.
-  void append(Buffer& output, std::string_view body) const;  // copied
-  void append(Buffer& output, Buffer&& body) const;          // moved
+
+  // Appends a message. Throws std::invalid_argument and appends nothing if the body is longer than limit_bytes, or if
+  // its length does not fit into length_bytes.
+  void append(Buffer& output, std::string_view body) const;  // copies the body
+  void append(Buffer& output, Buffer&& body) const;          // moves the body
 
  private:
   void append_length(Buffer& output, size_t body_bytes) const;
 };
 
 struct VarintFraming {
-  // The longest body. A longer one is kTooLong, and so is a length that is no varint of 64 bits.
+  // The longest body. A longer body is kTooLong. A length that is not a varint of at most 64 bits is kTooLong too.
   size_t limit_bytes = 1024 * 1024;
 
-  // Like the functions of LengthFraming.
+  // These functions work like those of LengthFraming.
   FramePeek peek(std::string_view first, size_t available) const;
   FramePeek peek(std::string_view bytes) const { return peek(bytes, bytes.size()); }
   FramePeek peek(Buffer& input) const;

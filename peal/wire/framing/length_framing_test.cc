@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is true of every framing is in frame_test.cc.
+// Tests of the framings with a length. frame_test.cc has the tests that are common to all framings.
 #include <peal/wire/framing/length_framing.h>
 
 #include <cstdint>
@@ -20,7 +20,7 @@ using namespace std::string_view_literals;
 
 constexpr size_t kMiB = 1024 * 1024;
 
-// The bytes of a length that somebody else announces.
+// Returns the bytes of a length that a peer sends.
 std::string length(uint64_t value, const LengthFraming& framing) {
   std::string bytes;
   for (size_t at = 0; at < framing.length_bytes; ++at) {
@@ -32,7 +32,7 @@ std::string length(uint64_t value, const LengthFraming& framing) {
 
 uint64_t largest(size_t bytes) { return UINT64_MAX >> (64 - 8 * bytes); }
 
-// Calls `check` with framings of each width, in both orders, that count themselves and that do not.
+// Calls `check` with a LengthFraming for each length_bytes, big_endian and counts_itself.
 template <class Check>
 void with_every_length(size_t limit_bytes, const Check& check) {
   for (size_t bytes = 1; bytes <= 8; ++bytes) {
@@ -46,7 +46,7 @@ void with_every_length(size_t limit_bytes, const Check& check) {
   }
 }
 
-// 64 MiB of one body, which no test copies, in a Buffer of `bytes`.
+// Makes a Buffer of `bytes` bytes from references to one block of 64 MiB, so that nothing is copied.
 Buffer large_body(uint64_t bytes) {
   static const SharedBytes shared = share_bytes(std::string(64 * kMiB, 'x'));
   Buffer body;
