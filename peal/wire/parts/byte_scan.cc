@@ -12,7 +12,8 @@ ScanKind best_scan() {
   return has_scan(ScanKind::kSsse3) ? ScanKind::kSsse3 : ScanKind::kPortable;
 }
 
-ScanKind chosen_scan = best_scan();  // kPortable until then
+// The kind that scan_kind() returns. It is kPortable until the static initialization of this file.
+ScanKind chosen_scan = best_scan();
 
 template <bool kInside>
 const char* find_portable(const ByteClass& bytes, std::string_view text) {
@@ -26,7 +27,8 @@ template <bool kInside>
 }
 #endif
 
-// 16 bytes at a time are enough for what is this short.
+// Returns true if no byte of `text` is in `bytes` (kInside is true) or all bytes are (kInside is false). Texts are
+// short, so 32 bytes at a time would gain nothing.
 template <bool kInside>
 bool finds_none(const ByteClass& bytes, std::string_view text) {
   const char* end = text.data() + text.size();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looks for the first byte that is, or is not, in a ByteClass: by table, or 16 or 32 bytes at a time with what the
-// processor has (SSSE3, AVX2; scan_kind.h says which).
+// Functions that find the first byte of a text that is in a ByteClass, or that is not. There are three variants: one
+// byte at a time by table (PortableScan), 16 bytes at a time with SSSE3, and 32 bytes at a time with AVX2. scan_kind()
+// (scan_kind.h) returns the one to use on this processor.
 //
-// A reader of more than one stretch is written once, as a template over the scan, and compiled for each:
+// A parser that calls find_byte() many times is a template with the scan as its parameter. It is compiled once for each
+// scan, with the instruction set of that scan:
 //   template <class Scan> [[gnu::always_inline]] inline void read(...);
 //   [[gnu::target("avx2,bmi,bmi2")]] void read_avx2(...) { read<Avx2Scan>(...); }
 #pragma once
@@ -20,13 +22,14 @@
 
 namespace peal::detail {
 
-// Stretches of any size, by table.
+// A scan that examines one byte at a time. members() of a scan returns a mask: bit i is set if at[i] is in the class.
 struct PortableScan {
   static constexpr size_t kBytes = 1;
   static uint32_t members(const char* at, const ByteClass& bytes) { return bytes.contains(*at) ? 1 : 0; }
 };
 
-// The bit of each upper half, in both halves of a vector; none stands for obs-text.
+// Constants for the two vector scans, repeated for both halves of an AVX2 vector. `bits` maps the upper four bits of a
+// byte to a bit in a row of a ByteClass; for bytes from 0x80 on (obs-text) there is no bit. `half` masks four bits.
 struct alignas(32) UpperBits {
   uint8_t bits[32] = {1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 64, 128};
   uint8_t half[32] = {15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15,
@@ -35,8 +38,9 @@ struct alignas(32) UpperBits {
 inline constexpr UpperBits kUpperBits;
 
 #ifdef __x86_64__
-// Bit i of members() is set where at[i] is in the class. A row is chosen by a byte's lower half (0 for obs-text, which
-// no class holds) and the bit in it by its upper half.
+// A scan that examines 16 bytes at a time. The shuffle instruction selects for each byte the row of the ByteClass by
+// the lower four bits, and the bit in that row by the upper four. For a byte from 0x80 on it yields 0, so such a byte
+// is in no class.
 struct Ssse3Scan {
   static constexpr size_t kBytes = 16;
   [[gnu::target("ssse3")]] static uint32_t members(const char* at, const ByteClass& bytes) {
@@ -50,6 +54,7 @@ struct Ssse3Scan {
   }
 };
 
+// A scan that works like Ssse3Scan with 32 bytes at a time.
 struct Avx2Scan {
   static constexpr size_t kBytes = 32;
   [[gnu::target("avx2,bmi,bmi2")]] static uint32_t members(const char* at, const ByteClass& bytes) {
@@ -64,8 +69,8 @@ struct Avx2Scan {
 };
 #endif
 
-// The first byte of [at, end) that is in `bytes` (kInside) or is not, or `end`. At least Scan::kBytes before `end` must
-// be readable, whether they are asked about or not.
+// Returns the first byte of [at, end) that is in `bytes` if kInside is true, or that is not in `bytes` if kInside is
+// false. Returns `end` if there is none. The Scan::kBytes bytes before `end` must be readable, even those before `at`.
 template <class Scan, bool kInside>
 [[gnu::always_inline]] inline const char* find_byte(const ByteClass& bytes, const char* at, const char* end) {
   constexpr uint32_t kFlip = kInside ? 0 : static_cast<uint32_t>((uint64_t{1} << Scan::kBytes) - 1);
@@ -78,8 +83,9 @@ template <class Scan, bool kInside>
   return mask == 0 ? end : at + std::countr_zero(mask);
 }
 
-// Bit i is set where at[i] is in `bytes` (kInside) or is not, for the first Scan::kBytes before `end`; the same bytes
-// must be readable.
+// Returns a mask of the first Scan::kBytes bytes of [at, end). Bit i is set if at[i] is in `bytes` (kInside is true) or
+// is not in `bytes` (kInside is false). Bits for bytes from `end` on are 0. The Scan::kBytes bytes before `end` must be
+// readable, even those before `at`.
 template <class Scan, bool kInside>
 [[gnu::always_inline]] inline uint32_t byte_mask(const ByteClass& bytes, const char* at, const char* end) {
   constexpr uint32_t kFlip = kInside ? 0 : static_cast<uint32_t>((uint64_t{1} << Scan::kBytes) - 1);
@@ -89,8 +95,11 @@ template <class Scan, bool kInside>
   return at < end ? (Scan::members(last, bytes) ^ kFlip) >> (at - last) : 0;
 }
 
-// For a stretch now and then.
+// Returns true if all bytes of `text` are in `bytes`. The function chooses the scan itself. Use a template with
+// find_byte() instead in a parser that examines many parts of a text.
 bool all_in(const ByteClass& bytes, std::string_view text);
+
+// Returns true if no byte of `text` is in `bytes`. The function chooses the scan itself, like all_in().
 bool none_in(const ByteClass& bytes, std::string_view text);
 
 }  // namespace peal::detail

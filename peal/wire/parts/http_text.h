@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The words of HTTP's grammar that its parsers share (RFC 9110 5.6).
+// Small functions for the elements of HTTP's grammar that several parsers need (RFC 9110 5.6). Pure functions; any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +10,29 @@
 namespace peal::detail {
 
 inline bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
-// A control that no line of a head may hold (RFC 9110 5.5): HTAB is text, DEL is harmless.
+
+// Returns true for control characters below SP except HTAB, which no line of a head may contain (RFC 9110 5.5). DEL is
+// not included, because it is harmless; kControlBytes (byte_class.h) does include it.
 inline bool is_control(char byte) { return static_cast<unsigned char>(byte) < 0x20 && byte != '\t'; }
-// Whether `text` is a token: at least one character, none of them a separator.
+
+// Returns true if `text` is a token (RFC 9110 5.6.2): at least one character, and no white space or separator.
 bool is_token(std::string_view text);
+
+// Returns true for SP and HTAB.
 inline bool is_blank(char byte) { return byte == ' ' || byte == '\t'; }
-// Without the spaces and tabs around it.
+
+// Returns `text` without the spaces and tabs around it.
 inline std::string_view trim(std::string_view text) {
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
   return text;
 }
-// Cuts the next element off a comma-separated list; false when there is none left. Empty ones are passed over.
+
+// Removes the next element from a comma-separated list and sets `element` to it. Returns false if no element is left.
+// Empty elements are skipped. Quotes have no meaning; next_list_element() (http_field.h) respects them.
 bool next_element(std::string_view& list, std::string_view& element);
 
+// Returns the integer in the first sizeof(Word) bytes, in the byte order of this machine. Any alignment is allowed.
 template <class Word>
 Word load_word(const char* bytes) {
   Word word;
@@ -30,7 +40,9 @@ Word load_word(const char* bytes) {
   return word;
 }
 
-// Whether `text`, among which is no control, is `lower` but for the case of letters; 8 to 24 bytes.
+// Returns true if `text` is equal to `lower` when the case of letters is ignored. `lower` is a literal in lower case
+// with 8 to 24 bytes. `text` must not contain control characters, because some of them would be taken for '-' or
+// digits.
 template <size_t N>
 bool is_word(std::string_view text, const char (&lower)[N]) {
   constexpr size_t kBytes = N - 1;
@@ -44,7 +56,7 @@ bool is_word(std::string_view text, const char (&lower)[N]) {
   return true;
 }
 
-// The same for words of any size.
+// Returns true if `text` is equal to `lower` when the case of letters is ignored. Works like is_word() for any size.
 inline bool equals_lower(std::string_view text, std::string_view lower) {
   if (text.size() != lower.size()) return false;
   for (size_t at = 0; at < lower.size(); ++at) {
@@ -53,14 +65,14 @@ inline bool equals_lower(std::string_view text, std::string_view lower) {
   return true;
 }
 
-// The value of a hexadecimal digit, or -1.
+// Returns the value of a hexadecimal digit, or -1 if `byte` is not one.
 inline int hex_value(char byte) {
   if (is_digit(byte)) return byte - '0';
   const int letter = (byte | 0x20) - 'a';
   return letter >= 0 && letter < 6 ? letter + 10 : -1;
 }
 
-// Whether a line that ends in LF ends in CR LF.
+// Returns true if the line ends in CR LF.
 inline bool ends_in_crlf(std::string_view line) { return line.ends_with("\r\n"); }
 
 }  // namespace peal::detail

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The weight of an element in the fields by which a client says what it likes (RFC 9110 12.4.2).
+// read_quality() reads the weight of an element in a field such as Accept, the qvalue in ";q=0.5" (RFC 9110 12.4.2).
+// Pure function; any thread.
 #pragma once
 
 #include <optional>
@@ -7,9 +8,10 @@
 
 namespace peal::detail {
 
-inline constexpr int kFullQuality = 1000;
+inline constexpr int kFullQuality = 1000;  // the largest weight, 1
 
-// A qvalue in thousandths: 0 or 1 with at most three decimals, at most 1 together. Nothing where it is none.
+// Returns the qvalue in thousandths, 0 to kFullQuality. Returns nullopt if `text` is not a number from 0 to 1 with at
+// most three decimals.
 std::optional<int> read_quality(std::string_view text);
 
 }  // namespace peal::detail
