@@ -119,14 +119,15 @@ CoServer::~CoServer() {
 
 // The last task's end may be the end of this.
 void CoServer::stop(Callback<void()> on_done) {
-  PEAL_ASSERT(server_.has_value(), "a server is stopped {}", "twice");
+  PEAL_ASSERT(server_.has_value(), "CoServer::stop() was called twice");
   const std::shared_ptr<ServerTasks> server_tasks = server_tasks_;
   server_.reset();
   server_tasks->end(std::move(on_done));
 }
 
 void CoServer::stop_and_wait() {
-  PEAL_ASSERT(!server_tasks_->waits_in_vain(), "a server waits for its tasks on {} loop", "their");
+  PEAL_ASSERT(!server_tasks_->waits_in_vain(),
+              "a server waits for its tasks on their loop, which cannot run meanwhile: call stop()");
   std::latch over(1);
   stop([&over] { over.count_down(); });
   over.wait();

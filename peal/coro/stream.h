@@ -216,7 +216,8 @@ class Stream {
   // Up to and with the delimiter; EINVAL where that is empty. EMSGSIZE when `limit_bytes` hold none, ENODATA when the
   // input ends inside a message (what there is can still be read); an empty Buffer when it ends before one.
   StreamReadMessage read_until(std::string_view delimiter, size_t limit_bytes = 64 * 1024) {
-    return {*state_, delimiter, delimiter.empty() ? StreamReadMessage::kNoDelimiter : limit_bytes};
+    const size_t at_most = delimiter.empty() ? StreamReadMessage::kNoDelimiter : limit_bytes;
+    return {*state_, delimiter, at_most};
   }
   // As many bytes; none is an empty Buffer at once. The end of input as above.
   StreamReadMessage read_exactly(size_t bytes) { return {*state_, {}, bytes}; }

@@ -84,7 +84,11 @@ TEST_P(StreamStartLayerEndTest, closed_or_aborted_meanwhile_ends_the_waits_of_ot
       auto flushes = [&]() -> Task<> { return note_flush(stream); };
       auto closes = [&]() -> Task<> {
         co_await sleep({});
-        aborts ? stream.abort() : stream.close();
+        if (aborts) {
+          stream.abort();
+        } else {
+          stream.close();
+        }
         co_await note_start(stream);
       };
       co_await when_all(starts(), reads(), writes(), flushes(), closes());
@@ -115,7 +119,11 @@ TEST_P(StreamStartLayerEndTest, peer_that_ends_meanwhile_ends_it) {
     RawPeer peer = connect_peer();
     peer.send("start\n");
     ASSERT_TRUE(hears(peer, kGoAndHello));
-    resets ? peer.reset() : peer.fin();
+    if (resets) {
+      peer.reset();
+    } else {
+      peer.fin();
+    }
     ASSERT_TRUE(noted("over"));
     const std::string why = resets ? told(ECONNRESET) : told(make_error_code(Trouble::kTruncated));
     EXPECT_THAT(news(), UnorderedElementsAre("start\n", "start " + why, "write " + why, "read " + why, "over"));

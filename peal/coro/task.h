@@ -153,7 +153,11 @@ class [[nodiscard]] TaskUntil final : public Wait, private Strand {
   std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> awaiting) {
     loop_ = &awaiting.promise().strand()->loop();
     task_.coroutine().promise().belong(*this, nullptr);
-    kShielded ? begin_shielded(awaiting) : begin_joining(awaiting);
+    if constexpr (kShielded) {
+      begin_shielded(awaiting);
+    } else {
+      begin_joining(awaiting);
+    }
     return task_.coroutine();
   }
   T await_resume() { return task_.coroutine().promise().take(); }

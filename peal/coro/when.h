@@ -129,10 +129,11 @@ class WhenAllOf final : public Group<std::tuple<Task<Ts>...>> {
  public:
   explicit WhenAllOf(Task<Ts>... tasks) : WhenAllOf::Group(std::move(tasks)...) {}
   std::tuple<WhenValue<Ts>...> await_resume() {
-    size_t i = 0;
+    auto rethrow_if_decisive = [this, i = size_t{0}](auto& task) mutable {
+      if (i++ == this->decisive_) static_cast<void>(when_value(task));
+    };
     // The decisive one's exception before what cancelling made of the others.
-    std::apply([&](auto&... tasks) { ((i++ == this->decisive_ ? (void)when_value(tasks) : void()), ...); },
-               this->tasks_);
+    std::apply([&](auto&... tasks) { (rethrow_if_decisive(tasks), ...); }, this->tasks_);
     return std::apply([](auto&... tasks) { return std::tuple<WhenValue<Ts>...>{when_value(tasks)...}; }, this->tasks_);
   }
 

@@ -7,7 +7,11 @@ namespace peal {
 static Buffer to_keep(Buffer& bytes) {
   constexpr size_t kLittle = kLargeBlockBytes / 4;
   Buffer kept;
-  bytes.is_contiguous() && bytes.size() <= kLittle ? kept.append(bytes.front()) : kept.append(std::move(bytes));
+  if (bytes.is_contiguous() && bytes.size() <= kLittle) {
+    kept.append(bytes.front());
+  } else {
+    kept.append(std::move(bytes));
+  }
   return kept;
 }
 
