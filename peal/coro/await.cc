@@ -60,7 +60,7 @@ struct Wait::Alarm {
   Wait* wait;
 };
 
-bool Wait::begin_slow() {
+bool Wait::begin_timed_or_cancelled() {
   why_ = strand_->cancelled();
   if (why_ == 0) return arm();
   marks_ &= ~kTimed;
@@ -84,7 +84,7 @@ bool Wait::arm() {
   return true;
 }
 
-void Wait::complete_slow() noexcept {
+void Wait::complete_timed_or_selected() noexcept {
   const bool was_selected = selected();
   marks_ &= ~kSelected;
   end();

@@ -177,7 +177,7 @@ class Wait : public Runnable {
     handle_ = handle;
     strand_ = handle.promise().strand();
     if (strand_->cancelled() != 0 || timed()) [[unlikely]]
-      return begin_slow();
+      return begin_timed_or_cancelled();
     strand_->wait_in(this);
     return true;
   }
@@ -203,7 +203,7 @@ class Wait : public Runnable {
   void complete(Why why) noexcept {
     why_ = why;
     if ((marks_ & (kTimed | kSelected)) != 0) [[unlikely]]
-      return complete_slow();
+      return complete_timed_or_selected();
     strand_->wait_in(nullptr);
     ReadyQueue::run(*this);
   }
@@ -240,8 +240,8 @@ class Wait : public Runnable {
 
  private:
   struct Alarm;
-  bool begin_slow();
-  void complete_slow() noexcept;
+  bool begin_timed_or_cancelled();
+  void complete_timed_or_selected() noexcept;
   bool arm();
   void disarm() noexcept;
 

@@ -45,7 +45,7 @@ class CoServer::ServerTasks : public std::enable_shared_from_this<ServerTasks> {
     ended();
   }
   // On one of their loops, or in the step of another beside them.
-  bool waits_in_vain() const {
+  bool would_wait_forever() const {
     return std::ranges::any_of(
         posts_, [](const auto& post) { return post->mailbox->here() || post->mailbox->beside_a_step(); });
   }
@@ -75,14 +75,14 @@ class CoServer::ServerTasks : public std::enable_shared_from_this<ServerTasks> {
     } catch (...) {
       thrown = std::current_exception();
     }
-    if (thrown) server_tasks->note(post, thrown);
+    if (thrown) server_tasks->count_and_log(post, thrown);
     server_tasks->ended();
   }
   void ended() {
     if (tasks_.fetch_sub(1, std::memory_order_acq_rel) == 1 && on_done_) on_done_();
   }
   // What a task has thrown after its connection was gone.
-  void note(Post& post, const std::exception_ptr& thrown) {
+  void count_and_log(Post& post, const std::exception_ptr& thrown) {
     exceptions_.fetch_add(1, std::memory_order_relaxed);
     Loop* loop = post.mailbox->here();  // none once it has ended, when it may be gone
     const auto suppressed = post.log_limiter.admit(loop != nullptr ? loop->now() : monotonic_now());
@@ -126,7 +126,7 @@ void CoServer::stop(Callback<void()> on_done) {
 }
 
 void CoServer::stop_and_wait() {
-  PEAL_ASSERT(!server_tasks_->waits_in_vain(),
+  PEAL_ASSERT(!server_tasks_->would_wait_forever(),
               "a server waits for its tasks on their loop, which cannot run meanwhile: call stop()");
   std::latch over(1);
   stop([&over] { over.count_down(); });

@@ -15,10 +15,10 @@ void CrossLoopTask::run() noexcept {
     promise_.belong(*this, nullptr);
     return task_.resume();
   }
-  if (taken_) return tell();
+  if (taken_) return resume_awaiting();
   const std::shared_ptr<CrossLoopTask> keep = shared_from_this();
   // Refused: the home loop has ended, and cancel_from_home() looks.
-  home_->insist([cross_task = keep] { cross_task->tell(); });
+  home_->insist([cross_task = keep] { cross_task->resume_awaiting(); });
   ended_.store(true, std::memory_order_release);
   ended_.notify_all();
 }
@@ -41,7 +41,7 @@ void CrossLoopTask::cancel_from_home(Why why) noexcept {
   if (home_->open()) return cancel_at_the_end();
   // Nobody can be told on a loop that has ended; so wait.
   ended_.wait(false, std::memory_order_acquire);
-  tell();
+  resume_awaiting();
 }
 
 // Whoever cancels may be gone when the loop ends. A loop that only this thread runs is not waited for.
@@ -57,10 +57,10 @@ void CrossLoopTask::cancel_at_the_end() noexcept {
 }
 
 // On the home loop.
-void CrossLoopTask::tell() noexcept {
+void CrossLoopTask::resume_awaiting() noexcept {
   if (std::exchange(told_, true)) return;
   if (Loop* const home = kept_ ? home_->reachable() : nullptr) home->let_go(this);
-  waiting_.back();
+  waiting_.task_ended();
 }
 
 }  // namespace peal::detail

@@ -35,7 +35,7 @@ class CrossLoopTask final : public Strand, public Runnable, public std::enable_s
   class HomeWait : public Wait {
    public:
     void cancel(Why why) noexcept override { cross_task_->cancel_from_home(why); }
-    void back() noexcept { complete(0); }
+    void task_ended() noexcept { complete(0); }
 
    protected:
     ~HomeWait() = default;
@@ -57,7 +57,7 @@ class CrossLoopTask final : public Strand, public Runnable, public std::enable_s
 
  private:
   void cancel_at_the_end() noexcept;
-  void tell() noexcept;
+  void resume_awaiting() noexcept;
 
   const std::shared_ptr<Mailbox> home_;
   const std::shared_ptr<Mailbox> away_;

@@ -18,7 +18,7 @@ struct StreamLink {
   StreamLink(const StreamLink&) = delete;
   StreamLink& operator=(const StreamLink&) = delete;
   ~StreamLink() {
-    state->gone(CloseReason::kLocal, {});
+    state->connection_ended(CloseReason::kLocal, {});
     const std::shared_ptr<void> keeper = std::move(state->keeper);
     state->held_by_connection = false;
     if (!state->held_by_stream) delete state;
@@ -48,14 +48,14 @@ Why why_of(CloseReason reason, std::error_code error) {
 // The plain case first: somebody waits for whatever comes, and nothing else is on its way.
 inline void StreamState::received(Buffer& more) {
   if (!reader.takes_any() || ReadyQueue::busy()) [[unlikely]]
-    return received_slow(more);
+    return offer_input(more);
   reader.satisfied_by(more);
 }
 
-void StreamState::received_slow(Buffer& more) {
+void StreamState::offer_input(Buffer& more) {
   input = &more;
   if (reader.waits()) {
-    look();
+    resume_if_satisfied();
   } else if (more.size() >= high_water_bytes) {
     connection->pause();
   }
@@ -64,10 +64,10 @@ void StreamState::received_slow(Buffer& more) {
 
 void StreamState::peer_ended() {
   over = true;
-  look();
+  resume_if_satisfied();
 }
 
-void StreamState::look() {
+void StreamState::resume_if_satisfied() {
   if (!reader.waits()) return;
   if (over || reader.message() == nullptr || reader.message()->suffices()) reader.satisfied();
 }
@@ -122,7 +122,7 @@ void StreamState::fail(Why with) {
   if (!over || why == 0) why = with;
   over = true;
   const ReadyQueue::Hold hold;
-  look();
+  resume_if_satisfied();
   fail_writers(why);
 }
 
@@ -144,7 +144,7 @@ Why StreamState::why_no_write() const {
   return send_ended ? ESHUTDOWN : ECONNABORTED;
 }
 
-void StreamState::gone(CloseReason its_reason, std::error_code error) {
+void StreamState::connection_ended(CloseReason its_reason, std::error_code error) {
   if (connection == nullptr) return;
   // A task may wait for long, and the process must be able to free memory by ending connections.
   const bool short_of_memory = its_reason == CloseReason::kMemoryBudget || MemoryBudget::above_hard();
@@ -204,13 +204,13 @@ void WriteWait::cancel(Why why) noexcept {
 }
 
 // After send() has answered false, or was not to be called: whether there is nothing to wait for.
-bool WriteWait::settled() {
+bool WriteWait::prepare_to_wait() {
   why_ = state_.why_no_write();
-  if (why_ != 0) return true;
+  if (why_ != 0) return false;
   if (state_.writable_now) marks_ |= kQueued;
   state_.above = state_.above || state_.writable_now;
   state_.writable_now = false;
-  return false;
+  return true;
 }
 
 bool FlushWait::await_ready() {
@@ -232,7 +232,7 @@ SharedConnectionCallbacks stream_callbacks(SharedCallback<void(Connection&, Stre
   callbacks.awaits_input = [](const Connection& connection) { return state_of(connection).reader.waits(); };
   callbacks.on_secured = [](Connection& connection) { state_of(connection).secured(); };
   callbacks.on_close = [](Connection& connection, CloseReason reason) {
-    state_of(connection).gone(reason, connection.error());
+    state_of(connection).connection_ended(reason, connection.error());
   };
   return callbacks;
 }
@@ -256,7 +256,7 @@ bool StreamReadMessage::suffices() {
 }
 
 Result<Buffer> StreamReadMessage::await_resume() {
-  if (const detail::Why why = state_.reader.rest(); why != 0) return detail::failed(why);
+  if (const detail::Why why = state_.reader.take_outcome(); why != 0) return detail::failed(why);
   if (found_ > 0) return state_.input->take(found_);
   if (too_long_) return fail(EMSGSIZE);
   if (delimiter_.empty() && bytes_ == kNoDelimiter) return fail(EINVAL);

@@ -69,7 +69,7 @@ class Reading {
   ReadUntil<Self> within(Duration timeout) && { return {self(), timeout}; }
   // For select(), which withdraws what it has not chosen.
   Wait& selectable() { return state_.reader; }
-  void withdrawn() { state_.reader.rest(); }
+  void withdrawn() { state_.reader.take_outcome(); }
 
  protected:
   Self& self() { return static_cast<Self&>(*this); }
@@ -85,7 +85,7 @@ class [[nodiscard]] StreamRead final : public detail::Reading<StreamRead> {
   Result<Buffer> await_resume() {
     if (state_.reader.arriving != nullptr) [[likely]]
       return Result<Buffer>(std::move(*std::exchange(state_.reader.arriving, nullptr)));
-    if (const detail::Why why = state_.reader.rest(); why != 0) return detail::failed(why);
+    if (const detail::Why why = state_.reader.take_outcome(); why != 0) return detail::failed(why);
     if (!state_.input->holds_blocks() && state_.why != 0) return detail::failed(state_.why);
     return Result<Buffer>(std::move(*state_.input));
   }
@@ -122,7 +122,7 @@ class [[nodiscard]] StreamReadFrame final : public detail::MessageRead, public d
       : detail::Reading<StreamReadFrame>(state), framing_(framing) {}
   Result<std::optional<Buffer>> await_resume() {
     detail::StreamState& state = this->state_;
-    if (const detail::Why why = state.reader.rest(); why != 0) return detail::failed(why);
+    if (const detail::Why why = state.reader.take_outcome(); why != 0) return detail::failed(why);
     if (found_.state == FrameState::kMore) return state.end_of_messages();
     if (found_.state != FrameState::kWhole) return detail::failed(state.mark_refused(trouble_of(found_.state)));
     std::optional<Buffer> body(std::in_place);
@@ -153,7 +153,7 @@ class [[nodiscard]] WriteWait final : public QueuedWait<WriteWait> {
       : sent_(sent), state_(state), what_(&range), size_(kFile) {}
   // It tells g++ that what was stored here is dead: so a write that need not wait stores nothing.
   ~WriteWait() {}  // NOLINT(modernize-use-equals-default): that would tell nothing
-  bool await_ready() { return sent_ || settled(); }
+  bool await_ready() { return sent_ || !prepare_to_wait(); }
   Result<void> await_resume() const { return answer_of(why_); }
   void cancel(Why why) noexcept override;
 
@@ -174,7 +174,7 @@ class [[nodiscard]] WriteWait final : public QueuedWait<WriteWait> {
     if (size_ == kBuffer) return state_.connection->send(std::move(*static_cast<Buffer*>(const_cast<void*>(what_))));
     return state_.connection->send(std::string_view(static_cast<const char*>(what_), size_));
   }
-  bool settled();
+  bool prepare_to_wait();
 
   const bool sent_;
   StreamState& state_;

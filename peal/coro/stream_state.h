@@ -67,7 +67,7 @@ class ReadWait final : public Wait {
     complete(why);
   }
   // In await_resume(), unless something is arriving. Answers how the wait ended.
-  Why rest() {
+  Why take_outcome() {
     marks_ = 0;
     return std::exchange(why_, 0);
   }
@@ -93,7 +93,7 @@ class StreamState {
   // The connection is no more, or as good as: `why` is what later calls fail with.
   void fail(Why why);
   Why why_no_write() const;
-  void gone(CloseReason reason, std::error_code error);
+  void connection_ended(CloseReason reason, std::error_code error);
   void shutdown_send();
   // After shutdown_send(), while what was written before may still leave.
   bool may_flush() const {
@@ -147,9 +147,9 @@ class StreamState {
 
  private:
   bool may_be_piped() const;
-  void received_slow(Buffer& more);
+  void offer_input(Buffer& more);
   // Resumes the reader if the input suffices.
-  void look();
+  void resume_if_satisfied();
   void pump_writers();
   void pump_flushers();
   void fail_writers(Why with);

@@ -39,15 +39,15 @@ class RemoteCall : public std::enable_shared_from_this<RemoteCall> {
     ~Held() {
       if (call) call->drop();
     }
-    void operator()() const { call->due(); }
+    void operator()() const { call->run(); }
 
     std::shared_ptr<RemoteCall> call;
   };
 
-  RemoteTask taken(bool taken) { return taken ? RemoteTask(shared_from_this()) : RemoteTask(); }
+  RemoteTask handle_if(bool accepted) { return accepted ? RemoteTask(shared_from_this()) : RemoteTask(); }
   bool arm(Held held, TimePoint first);
-  void due();
-  void called();
+  void run();
+  void after_run();
   void disarm();
   void drop();
 
@@ -61,14 +61,14 @@ class RemoteCall : public std::enable_shared_from_this<RemoteCall> {
 
 RemoteTask RemoteCall::post(Loop& loop, Callback<void()> task) {
   const auto call = std::make_shared<RemoteCall>(loop, Duration{}, std::move(task));
-  return call->taken(call->mailbox_->post(Held(call)));
+  return call->handle_if(call->mailbox_->post(Held(call)));
 }
 
 RemoteTask RemoteCall::time(Loop& loop, Duration delay, Duration period, Callback<void()> task) {
   const auto call = std::make_shared<RemoteCall>(loop, period, std::move(task));
   const TimePoint first = later(loop.engine().now(), delay);
-  if (call->mailbox_->here() != nullptr) return call->taken(call->arm(Held(call), first));
-  return call->taken(
+  if (call->mailbox_->here() != nullptr) return call->handle_if(call->arm(Held(call), first));
+  return call->handle_if(
       call->mailbox_->post([held = Held(call), first]() mutable { held.call->arm(std::move(held), first); }));
 }
 
@@ -83,20 +83,20 @@ bool RemoteCall::arm(Held held, TimePoint first) {
   return static_cast<bool>(timer_);
 }
 
-void RemoteCall::due() {
+void RemoteCall::run() {
   State waits = state_.load();
   do {
     if (waits == State::kOver) return;
   } while (!state_.compare_exchange_weak(waits, State::kRunning));
   struct AtEnd {
-    ~AtEnd() { call.called(); }
+    ~AtEnd() { call.after_run(); }
     RemoteCall& call;
   };
   const AtEnd at_end{*this};
   task_();
 }
 
-void RemoteCall::called() {
+void RemoteCall::after_run() {
   State expected = State::kRunning;
   if (period_ > Duration{} && state_.compare_exchange_strong(expected, State::kArmed)) return;
   state_ = State::kOver;

@@ -25,8 +25,8 @@ AsyncFd::AsyncFd(Loop& loop, int fd, Fd&& watched) : loop_(loop), fd_(fd) {
     return;
   }
   watch_.emplace(
-      loop, std::move(watched), Readiness{}, [this](Readiness ready) { told(ready); },
-      [this](std::error_code error) { failed(error); });
+      loop, std::move(watched), Readiness{}, [this](Readiness ready) { on_ready(ready); },
+      [this](std::error_code error) { on_error(error); });
 }
 
 AsyncFd::~AsyncFd() {
@@ -43,7 +43,7 @@ bool AsyncFd::is_ready(Readiness what) {
   return ::poll(&asked, 1, 0) > 0;
 }
 
-void AsyncFd::want(Readiness what) {
+void AsyncFd::watch_for(Readiness what) {
   Readiness all = watch_->interest();
   all.readable = all.readable || what.readable;
   all.writable = all.writable || what.writable;
@@ -51,7 +51,7 @@ void AsyncFd::want(Readiness what) {
 }
 
 // Whoever waits again by the end of this call finds the fd still watched.
-void AsyncFd::told(Readiness ready) {
+void AsyncFd::on_ready(Readiness ready) {
   const detail::ReadyQueue::Hold hold;
   Readiness still = watch_->interest();
   const auto end = [](bool is_ready, detail::WaitList<Ready>& line, bool& wanted) {
@@ -64,7 +64,7 @@ void AsyncFd::told(Readiness ready) {
   watch_->set_interest(still);
 }
 
-void AsyncFd::failed(std::error_code error) {
+void AsyncFd::on_error(std::error_code error) {
   const detail::ReadyQueue::Hold hold;
   error_ = error;
   for (auto* line : {&readers_, &writers_}) {

@@ -49,9 +49,9 @@ class AsyncFd {
  private:
   AsyncFd(Loop& loop, int fd, Fd&& watched);
   bool is_ready(Readiness what);
-  void want(Readiness what);
-  void told(Readiness ready);
-  void failed(std::error_code error);
+  void watch_for(Readiness what);
+  void on_ready(Readiness ready);
+  void on_error(std::error_code error);
 
   Loop& loop_;
   const int fd_;
@@ -72,7 +72,7 @@ class [[nodiscard]] AsyncFd::Ready final : public detail::QueuedWait<Ready> {
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> handle) {
     if (!QueuedWait::await_suspend(handle)) return false;
-    fd_.want(what_);
+    fd_.watch_for(what_);
     return true;
   }
   Result<void> await_resume() const { return detail::answer_of(why_); }

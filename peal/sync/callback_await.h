@@ -112,9 +112,9 @@ class CallbackWait : public Wait {
     link_ = std::make_shared<CallbackLink<T>>(strand().loop().mailbox(), this);
     return Completion<T>(link_);
   }
-  void forget() { link_->wait = nullptr; }
+  void detach() { link_->wait = nullptr; }
   // Whether it is over by the time `start` has returned.
-  bool over() const { return answer_.has_value(); }
+  bool has_answer() const { return answer_.has_value(); }
   bool starting_ = true;
 
  private:
@@ -141,17 +141,17 @@ class [[nodiscard]] CallbackAwait final : public Awaitable<CallbackAwait<T, Star
     try {
       start_(this->completion());
     } catch (...) {
-      this->forget();
+      this->detach();
       this->end();
       throw;
     }
     this->starting_ = false;
-    if (this->over()) return this->refuse(0);
+    if (this->has_answer()) return this->refuse(0);
     return cancelled_ == 0 || this->refuse(cancelled_);
   }
   void cancel(Why why) noexcept override {
-    if (this->over()) return;  // by `start`, which has cancelled it as well
-    this->forget();
+    if (this->has_answer()) return;  // by `start`, which has cancelled it as well
+    this->detach();
     cancel_();
     if (this->starting_) {
       cancelled_ = why;

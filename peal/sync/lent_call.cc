@@ -12,7 +12,7 @@ void LentCall::run() noexcept {
   if (!state_.compare_exchange_strong(queued, State::kRunning)) return;
   work();
   // Refused: the home loop has ended, and cancel() looks.
-  home_->insist([call = shared_from_this()] { call->tell(0); });
+  home_->insist([call = shared_from_this()] { call->end_wait(0); });
   state_.store(State::kOver, std::memory_order_release);
   state_.notify_all();
 }
@@ -24,25 +24,25 @@ bool LentCall::withdraw() noexcept {
 
 void LentCall::drop() noexcept {
   if (!withdraw()) return;
-  home_->insist([call = shared_from_this()] { call->tell(call->dropped_); });
+  home_->insist([call = shared_from_this()] { call->end_wait(call->dropped_); });
 }
 
-void LentCall::tell(Why why) noexcept {
-  if (std::exchange(told_, true)) return;
+void LentCall::end_wait(Why why) noexcept {
+  if (std::exchange(wait_ended_, true)) return;
   if (Loop* const home = kept_ ? home_->reachable() : nullptr) home->let_go(this);
-  lender_.over(why);
+  lender_.call_ended(why);
 }
 
 void LentCall::cancel(Why why) noexcept {
   const std::shared_ptr<LentCall> self = shared_from_this();
-  if (withdraw()) return tell(why);
-  if (told_) return;
+  if (withdraw()) return end_wait(why);
+  if (wait_ended_) return;
   if (home_->open()) return cancel_at_the_end();
   // Nobody can be told on a loop that has ended; so wait.
   PEAL_ASSERT(state_ != State::kRunning || caller_ != std::this_thread::get_id(),
               "a loop ends inside a call that a task of it waits for; {} posts wait there", home_->waiting());
   state_.wait(State::kRunning, std::memory_order_acquire);
-  tell(why);
+  end_wait(why);
 }
 
 // Whoever cancels may be gone when the loop ends.

@@ -23,7 +23,7 @@ class LentCall : public std::enable_shared_from_this<LentCall> {
     void cancel(Why why) noexcept override { call_->cancel(why); }
     // On the other thread.
     virtual void work() noexcept = 0;
-    void over(Why why) noexcept { complete(why); }
+    void call_ended(Why why) noexcept { complete(why); }
 
    protected:
     ~Lender() = default;
@@ -64,7 +64,7 @@ class LentCall : public std::enable_shared_from_this<LentCall> {
   enum class State : int { kQueued, kRunning, kOver };
   void run() noexcept;
   void drop() noexcept;
-  void tell(Why why) noexcept;
+  void end_wait(Why why) noexcept;
   void cancel_at_the_end() noexcept;
 
   Lender& lender_;
@@ -72,8 +72,8 @@ class LentCall : public std::enable_shared_from_this<LentCall> {
   const Why dropped_;
   std::thread::id caller_;  // before it is kRunning
   std::atomic<State> state_ = State::kQueued;
-  bool told_ = false;  // the home loop's, as is the next
-  bool kept_ = false;  // by the home loop
+  bool wait_ended_ = false;  // the home loop's, as is the next
+  bool kept_ = false;        // by the home loop
 };
 
 }  // namespace peal::detail
