@@ -90,7 +90,8 @@ class CoServer::ServerTasks : public std::enable_shared_from_this<ServerTasks> {
     try {
       std::rethrow_exception(thrown);
     } catch (...) {
-      PEAL_LOG_ERROR("a task of a connection that is gone threw: {} ({} more like it)", what_was_thrown(), *suppressed);
+      PEAL_LOG_ERROR("a task threw after its connection had ended: {} ({} more like it)", what_was_thrown(),
+                     *suppressed);
     }
   }
 

@@ -54,7 +54,7 @@ Scope::~Scope() {
     --size_;
     delete child;
   }
-  if (thrown_) PEAL_LOG_ERROR("a task's exception is lost: its scope was not joined");
+  if (thrown_) PEAL_LOG_ERROR("an exception of a task is lost: its Scope was destroyed without join()");
 }
 
 const std::shared_ptr<Scope*>& Scope::self() {
@@ -103,7 +103,7 @@ void Scope::ended(Child& child) {
 
 void Scope::keep_exception(const std::exception_ptr& thrown) {
   if (thrown_) {
-    PEAL_LOG_ERROR("a task's exception is lost: another task of its scope threw first");
+    PEAL_LOG_ERROR("an exception of a task is lost: another task of its Scope threw first");
     return;
   }
   thrown_ = thrown;

@@ -46,8 +46,8 @@ class Scope {
     requires(!std::same_as<std::remove_cvref_t<What>, Task<>>)
   bool spawn(What&&) {
     static_assert(std::is_void_v<What>,
-                  "a Scope spawns a Task<>: call the coroutine, spawn(task()); what another one answers, a Task<int>, "
-                  "would be lost");
+                  "a Scope spawns a Task<>: call the coroutine, spawn(task()). Another task, such as a Task<int>, is "
+                  "refused because its result would be lost");
     return false;
   }
   // Cancels the children of now and later, with ECANCELED.

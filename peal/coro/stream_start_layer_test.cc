@@ -64,7 +64,10 @@ TEST_P(StreamStartLayerTest, what_was_written_leaves_in_the_clear_and_what_waits
   RawPeer peer = connect_peer(4096);
   ASSERT_TRUE(noted("waiting"));
   std::string clear(kMuch, 'x');
-  ASSERT_TRUE(wait_until([&] { return peer.pump(), peer.received().size() > kMuch; }));
+  ASSERT_TRUE(wait_until([&] {
+    peer.pump();
+    return peer.received().size() > kMuch;
+  }));
   EXPECT_TRUE(same_bytes(peer.received(), clear + std::string(test::kSealHello)));
   EXPECT_THAT(journal.lines(), ElementsAre("waiting")) << "before the handshake";
   SealedPeer sealed(std::move(peer), kMuch);

@@ -172,7 +172,7 @@ class WhenAnyIn final : public Group<std::vector<Task<T>>> {
  public:
   explicit WhenAnyIn(std::vector<Task<T>> tasks) : WhenAnyIn::Group(std::move(tasks)) {}
   WhenAny<T> await_resume() {
-    if (this->tasks_.empty()) throw std::invalid_argument("when_any() of no tasks");
+    if (this->tasks_.empty()) throw std::invalid_argument("when_any() was given an empty vector of tasks");
     return {this->decisive_, when_value(this->tasks_[this->decisive_])};
   }
 
