@@ -41,7 +41,8 @@ void Strand::cancel(Why why) noexcept {
   if (waiting_ != nullptr) waiting_->cancel(cancelled_);
 }
 
-// What a deadline leaves in the wheel. Its closure dies uncalled only when the wait ends first, or the loop does.
+// The closure that a deadline leaves in the loop's timer wheel. If the closure is destroyed without being called, the
+// wait has ended before, or the loop ends now and the wait ends with Trouble::kLoopStopped.
 struct Wait::Alarm {
   explicit Alarm(Wait& its_wait) : wait(&its_wait) {}
   Alarm(Alarm&& other) noexcept : wait(std::exchange(other.wait, nullptr)) {}
@@ -67,7 +68,7 @@ bool Wait::begin_timed_or_cancelled() {
   return false;
 }
 
-// Of a loop that has stopped nothing may be there any more.
+// Does not touch the loop after Trouble::kLoopStopped: the Loop object may have been destroyed.
 bool Wait::arm() {
   const Duration timeout(timing_);
   marks_ &= ~kTimed;

@@ -16,13 +16,14 @@
 
 namespace peal {
 
-// The tasks of all loops. Each task holds the server_tasks, so that it lives as long as the last of them.
+// The tasks of all loops of a server. Each task holds a reference to this object, so it lives until the last task has
+// ended.
 class CoServer::ServerTasks : public std::enable_shared_from_this<ServerTasks> {
  public:
   explicit ServerTasks(Serve serve) : serve_(std::move(serve)) {}
 
   void add(Loop& loop) { posts_.push_back(std::make_unique<Post>(loop)); }
-  // On the connection's loop.
+  // Starts the task of a new connection. Called on the connection's loop.
   void start(Connection& connection, detail::StreamState& state) {
     Stream stream(state);
     for (auto& post : posts_) {
@@ -33,7 +34,8 @@ class CoServer::ServerTasks : public std::enable_shared_from_this<ServerTasks> {
     }
     PEAL_ASSERT(false, "a connection on none of the server's {} loops", posts_.size());
   }
-  // Once. What can end without waiting has ended when it returns.
+  // Cancels all tasks; called once. Tasks that can end without waiting have ended when this returns. `on_done` is
+  // called when the last task has ended.
   void end(Callback<void()> on_done) {
     on_done_ = std::move(on_done);
     for (auto& post : posts_) {
@@ -44,16 +46,19 @@ class CoServer::ServerTasks : public std::enable_shared_from_this<ServerTasks> {
     }
     ended();
   }
-  // On one of their loops, or in the step of another beside them.
+  // True if the calling thread must not wait for the tasks: it runs one of their loops, or it steps another loop and
+  // would have to step theirs.
   bool would_wait_forever() const {
     return std::ranges::any_of(
         posts_, [](const auto& post) { return post->mailbox->here() || post->mailbox->beside_a_step(); });
   }
-  // Before end().
+  // Returns how many tasks have not ended. May be called only before end(), because it subtracts the server's own
+  // count.
   size_t tasks() const { return tasks_.load(std::memory_order_relaxed) - 1; }
   uint64_t exceptions() const { return exceptions_.load(std::memory_order_relaxed); }
 
  private:
+  // The tasks of one loop.
   struct Post {
     explicit Post(Loop& loop) : mailbox(loop.mailbox()), scope(loop) {}
     const std::shared_ptr<Mailbox> mailbox;
@@ -70,7 +75,8 @@ class CoServer::ServerTasks : public std::enable_shared_from_this<ServerTasks> {
       } catch (...) {
         thrown = std::current_exception();
       }
-      // While the task still holds its stream: as if a callback of the connection had thrown it.
+      // Throws the exception again inside the connection's own call while the task still holds its stream. So it is
+      // handled as the exception of a callback: logged, counted, and the connection closed.
       if (thrown) connection.run([&thrown](Connection&) { std::rethrow_exception(std::exchange(thrown, nullptr)); });
     } catch (...) {
       thrown = std::current_exception();
@@ -78,13 +84,14 @@ class CoServer::ServerTasks : public std::enable_shared_from_this<ServerTasks> {
     if (thrown) server_tasks->count_and_log(post, thrown);
     server_tasks->ended();
   }
+  // Called at the end of each task, and by end().
   void ended() {
     if (tasks_.fetch_sub(1, std::memory_order_acq_rel) == 1 && on_done_) on_done_();
   }
-  // What a task has thrown after its connection was gone.
+  // Counts and logs an exception that a task threw after its connection had ended.
   void count_and_log(Post& post, const std::exception_ptr& thrown) {
     exceptions_.fetch_add(1, std::memory_order_relaxed);
-    Loop* loop = post.mailbox->here();  // none once it has ended, when it may be gone
+    Loop* loop = post.mailbox->here();  // null if the loop has ended: it may have been destroyed
     const auto suppressed = post.log_limiter.admit(loop != nullptr ? loop->now() : monotonic_now());
     if (!suppressed) return;
     try {
@@ -97,8 +104,8 @@ class CoServer::ServerTasks : public std::enable_shared_from_this<ServerTasks> {
 
   Serve serve_;
   std::vector<std::unique_ptr<Post>> posts_;
-  std::atomic<size_t> tasks_ = 1;  // that have not ended; the server itself is one until its end()
-  Callback<void()> on_done_;       // set before its end(), called by the last to end
+  std::atomic<size_t> tasks_ = 1;  // tasks that have not ended, plus 1 for the server itself until end()
+  Callback<void()> on_done_;       // set by end(), called by the last task's end
   std::atomic<uint64_t> exceptions_ = 0;
 };
 
@@ -118,7 +125,7 @@ CoServer::~CoServer() {
   if (server_) stop({});
 }
 
-// The last task's end may be the end of this.
+// Uses no member after ServerTasks::end(): `on_done` may destroy this server.
 void CoServer::stop(Callback<void()> on_done) {
   PEAL_ASSERT(server_.has_value(), "CoServer::stop() was called twice");
   const std::shared_ptr<ServerTasks> server_tasks = server_tasks_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CoServer: a Server whose connections each run a task, on one loop or on every loop of a group.
+// CoServer: a Server that runs a task for each connection, on one loop or on every loop of a group.
 //
 //   peal::Task<> echo(peal::Stream stream) {
 //     for (;;) {
@@ -10,14 +10,20 @@
 //   }
 //   peal::CoServer server(loop, echo);
 //
-// The task's end closes its connection gracefully; an exception that leaves it closes the connection, is logged and
-// counted in stats(). Used as Server is.
+// When the task ends, its connection is closed gracefully. An exception that leaves the task closes the connection, is
+// logged, and counts in stats(). The rules for threads are those of Server.
 //
-// Destroying it ends the connections and cancels the tasks, on their loops, and has them end before it returns, so what
-// they use must live until then, and no longer: as a member, declare the server last. Four cannot end so soon: a task
-// in a shield(), one that waits for run_on(), one whose question (OnLoop) or job (AsyncPool) has begun, and the one
-// that destroys the server. They end when they can, at the latest when their loop ends; `serve` and its captures live
-// until then. Who has such tasks calls stop() first, and destroys what they use when it says so.
+// The destructor closes the connections, cancels the tasks on their loops, and returns after the tasks have ended. So
+// the objects that tasks use must live until the destructor returns: a class that has the server as a member declares
+// it last. Four kinds of tasks may end later:
+// - a task inside a shield();
+// - a task that waits for run_on();
+// - a task whose question (OnLoop::ask()) or job (AsyncPool::run()) has begun;
+// - the task that destroys the server.
+//
+// These tasks end as soon as they can, at the latest when their loop ends. `serve` and its captures live until the last
+// of them has ended. An application that has such tasks calls stop() first, and destroys the objects that they use when
+// stop() calls back.
 #pragma once
 
 #include <memory>
@@ -34,28 +40,33 @@ namespace peal {
 
 class CoServer {
  public:
+  // Returns the task of a new connection; called on the connection's loop.
   using Serve = Callback<Task<>(Stream)>;
-  // Of several loops, which call it on several threads at once: no `mutable` lambda.
+  // Returns the task of a new connection, for a server on a group of loops. The loops call the function on several
+  // threads at once, so a `mutable` lambda is not accepted.
   using SharedServe = SharedCallback<Task<>(Stream)>;
 
   CoServer(Loop& loop, Serve serve, const ServerOptions& options = {});
   CoServer(LoopGroup& group, SharedServe serve, const ServerOptions& options = {});
   ~CoServer();
-  // Once, instead of ending by the destructor alone: ends the connections and cancels the tasks, and calls `on_done`
-  // when the last has ended, on its loop's thread or inside this call. From then on the server, if it is still there,
-  // is only to be destroyed. Where the destructor may be called.
+  // Closes the connections and cancels the tasks as the destructor does. Calls `on_done` when the last task has ended,
+  // on that task's loop or inside this call. May be called once, wherever the destructor may be called. Afterwards the
+  // server may only be destroyed.
   void stop(Callback<void()> on_done);
-  // The same, waiting for it. Not on a thread of one of the loops (asserts), nor of one that run_on() takes a task to.
+  // Calls stop() and waits until the last task has ended. Asserts on a thread of one of the server's loops. Must not be
+  // called on a thread to which one of the tasks goes by run_on(): the task and the caller would wait for each other.
   void stop_and_wait();
   CoServer(const CoServer&) = delete;
   CoServer& operator=(const CoServer&) = delete;
 
-  // As Server's; to be called from where that may be.
+  // Calls Server::listen(), and may be called where that may be called.
   Result<SocketAddress> listen(std::string_view address) { return server_->listen(address); }
+  // Returns the server under this one. May be called only before stop().
   Server& server() { return *server_; }
-  // The server's; tasks' exceptions count as a callback's.
+  // Returns Server::stats(). NetStats::exceptions counts the exceptions of tasks, too.
   NetStats stats() const;
-  // Tasks that have not ended, those of connections that are gone included. Any thread, until stop().
+  // Returns the number of tasks that have not ended, including those whose connection has ended. Any thread, until
+  // stop().
   size_t tasks() const;
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// co_await connect("example.org:80"): a Stream to an address or a name, on the loop the coroutine runs on. Names, the
-// race between their addresses, retries and the time they may take are ClientOptions'; `reconnect` means nothing here.
+// co_await connect("example.org:80"): connects to an address or a name on the loop of the awaiting coroutine and
+// returns a Stream. ClientOptions say how names are resolved, how the addresses of a name are raced, and how often and
+// how long is tried. `reconnect` of ClientOptions::retry is ignored.
 #pragma once
 
 #include <memory>
@@ -13,12 +14,13 @@
 
 namespace peal {
 
-// g++ 12 destroys such a temporary of an awaited expression twice.
+// g++ 12 destroys a temporary ClientOptions of a co_await expression twice, which a trivial destructor makes harmless.
 static_assert(std::is_trivially_destructible_v<ClientOptions>);
 
+// The awaitable that connect() returns.
 class [[nodiscard]] Connect final : public detail::Awaitable<Connect> {
  public:
-  // What Client::connect() takes.
+  // The two kinds of address that Client::connect() takes.
   using Target = std::variant<std::string, HostPort>;
 
   Connect(Target target, const ClientOptions& options) : target_(std::move(target)), options_(options) {
@@ -32,19 +34,20 @@ class [[nodiscard]] Connect final : public detail::Awaitable<Connect> {
   void cancel(detail::Why why) noexcept override;
 
  private:
+  // Makes the client and begins to connect. Returns false, with why_ set, if that fails at once.
   bool start();
 
   const Target target_;
   ClientOptions options_;
-  std::shared_ptr<Client> client_;  // the stream's once connected
+  std::shared_ptr<Client> client_;  // moved to StreamState::keeper once connected
   detail::StreamState* state_ = nullptr;
 };
 
-// The last attempt's error; Trouble::kBadAddress.
+// Connects to `address`. Errors: that of the last attempt, or Trouble::kBadAddress if `address` cannot be parsed.
 inline Connect connect(std::string address, const ClientOptions& options = {}) {
   return Connect(std::move(address), options);
 }
-// Where the host comes from a peer or a URL: it is never a unix socket.
+// Connects to a host that comes from a peer or a URL: it is never taken for the path of a unix socket.
 inline Connect connect(HostPort place, const ClientOptions& options = {}) { return Connect(std::move(place), options); }
 
 }  // namespace peal

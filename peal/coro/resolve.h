@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// co_await resolve(resolver, "example.org", 80): Result<Resolver::Addresses>, with the resolver's errors. Cancelling
-// detaches: what the name server still answers is dropped.
+// co_await resolve(resolver, "example.org", 80): returns Result<Resolver::Addresses>, with the errors of
+// Resolver::resolve(). If the await is cancelled, the answer of the name server is dropped when it arrives.
 #pragma once
 
 #include <string_view>
@@ -11,6 +11,7 @@
 
 namespace peal {
 
+// The awaitable that resolve() returns.
 class [[nodiscard]] Resolve final : public detail::Awaitable<Resolve> {
  public:
   Resolve(Resolver& resolver, std::string_view host, uint16_t port, const ResolveOptions& options)
@@ -29,6 +30,7 @@ class [[nodiscard]] Resolve final : public detail::Awaitable<Resolve> {
   }
 
  private:
+  // Asks the resolver. Returns false, with why_ set, if that fails at once.
   bool start() {
     auto answered = [this](Result<Resolver::Addresses> addresses) {
       if (addresses) addresses_ = std::move(*addresses);
@@ -47,7 +49,8 @@ class [[nodiscard]] Resolve final : public detail::Awaitable<Resolve> {
   Resolver::Addresses addresses_;
 };
 
-// On the resolver's loop; the resolver must live until the await ends. `host` is borrowed until the await ends.
+// Resolves `host`. Must be awaited on the resolver's loop. The resolver must live until the await ends, and so must the
+// characters of `host`.
 inline Resolve resolve(Resolver& resolver, std::string_view host, uint16_t port, const ResolveOptions& options = {}) {
   return {resolver, host, port, options};
 }

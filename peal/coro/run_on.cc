@@ -9,7 +9,7 @@ bool CrossLoopTask::send() {
   return away_->post([cross_task = shared_from_this()] { ReadyQueue::run(*cross_task); });
 }
 
-// On the away loop: when it is to begin, and again when it has ended.
+// Called on the thread of the task's loop: once to begin the task, and once more when the task has ended.
 void CrossLoopTask::run() noexcept {
   if (!std::exchange(begun_, true)) {
     promise_.belong(*this, nullptr);
@@ -17,7 +17,8 @@ void CrossLoopTask::run() noexcept {
   }
   if (taken_) return resume_awaiting();
   const std::shared_ptr<CrossLoopTask> keep = shared_from_this();
-  // Refused: the home loop has ended, and cancel_from_home() looks.
+  // If the awaiting coroutine's loop has ended, it refuses this post; cancel_from_home() then waits for `ended_`
+  // instead.
   home_->insist([cross_task = keep] { cross_task->resume_awaiting(); });
   ended_.store(true, std::memory_order_release);
   ended_.notify_all();
@@ -31,7 +32,8 @@ std::coroutine_handle<> CrossLoopTask::on_done() noexcept {
 void CrossLoopTask::cancel_from_home(Why why) noexcept {
   const std::shared_ptr<CrossLoopTask> keep = shared_from_this();
   if (!away_->insist([cross_task = keep, why] { cross_task->cancel(why); })) {
-    // The away loop has ended without ending the task: it is ours now. If it is this thread's own, it is ending now.
+    // The task's loop has ended without ending the task, so this thread ends the task. If this thread runs that loop
+    // itself, the loop is ending now and need not be waited for.
     if (away_->here() == nullptr) away_->wait_until_left();
     taken_ = !ended_.load(std::memory_order_acquire);
     cancel(why);
@@ -39,12 +41,13 @@ void CrossLoopTask::cancel_from_home(Why why) noexcept {
   }
   if (told_) return;
   if (home_->open()) return cancel_at_the_end();
-  // Nobody can be told on a loop that has ended; so wait.
+  // A loop that has ended runs no more posts, so this thread waits for the task's end itself.
   ended_.wait(false, std::memory_order_acquire);
   resume_awaiting();
 }
 
-// Whoever cancels may be gone when the loop ends. A loop that only this thread runs is not waited for.
+// Registers with the awaiting coroutine's loop, because nothing else may be left to cancel the task when that loop
+// ends. The end does not wait for a task's loop that only this thread can run.
 void CrossLoopTask::cancel_at_the_end() noexcept {
   Loop* const home = home_->reachable();
   if (home == nullptr || std::exchange(kept_, true)) return;
@@ -56,7 +59,6 @@ void CrossLoopTask::cancel_at_the_end() noexcept {
   home->keep(run_when_released(at_the_end, this));
 }
 
-// On the home loop.
 void CrossLoopTask::resume_awaiting() noexcept {
   if (std::exchange(told_, true)) return;
   if (Loop* const home = kept_ ? home_->reachable() : nullptr) home->let_go(this);

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// co_await run_on(other_loop, work()): goes on in another loop, and comes back with the answer. The task runs on the
-// other loop's thread, the awaiting one waits on its own: so every strand stays on one loop, and nothing of a loop is
-// touched elsewhere. What the task's arguments refer to must bear that thread.
+// co_await run_on(other_loop, work()): runs a task on another loop and returns its result. The task runs on the other
+// loop's thread while the awaiting coroutine waits on its own loop. So every strand (chain of awaits) stays on one
+// loop, and no loop is touched by a foreign thread. The objects that the task's arguments refer to are used on the
+// other loop's thread.
 //
-// Answers Result<T>, or T where that is a Result already. Trouble::kLoopStopped when the other loop refuses: it has
-// ended, or its queue of posts is full; then the task never begins. Cancelling travels there and back; an exception
-// too. If the awaiting task's loop ends meanwhile, its end waits for the cancelled task; not in steps, for a loop that
-// the same thread steps: then the await ends when it is cancelled again, or never.
+// Returns Result<T>, or T if T is a Result already. The error is Trouble::kLoopStopped if the other loop refuses the
+// task, because it has ended or its queue of posts is full; the task never begins then. Cancelling the awaiting
+// coroutine cancels the task on its loop, and the await ends when the task has. An exception of the task is thrown
+// where run_on() is awaited.
+//
+// If the awaiting coroutine was cancelled and its loop ends meanwhile, the end of the loop waits until the task has
+// ended. If the loop has ended before, the call that cancels waits. The end of a loop does not wait if the same thread
+// steps both loops: the await then ends when it is cancelled again, or never.
 //
 // Two loops whose tasks wait for each other through run_on() must not be ended at the same time: each end would wait
 // for the other. Drain the server, or cancel the tasks, before the loops are stopped.
@@ -23,15 +28,17 @@ namespace peal {
 
 namespace detail {
 
+// The result of run_on() for a task that returns T: Result<T>, or T if that is a Result already.
 template <class T>
 struct RunOnAnswer : std::type_identity<Result<T>> {};
 template <class T>
 struct RunOnAnswer<Result<T>> : std::type_identity<Result<T>> {};
 
-// The task's strand on the other loop. Shared, for the mailboxes of both.
+// The strand of the task on the other loop, called "away"; the loop of the awaiting coroutine is called "home". Shared
+// by the awaiting coroutine and by the posts in both loops' mailboxes.
 class CrossLoopTask final : public Strand, public Runnable, public std::enable_shared_from_this<CrossLoopTask> {
  public:
-  // Told on the home loop, once.
+  // The wait of the coroutine that awaits run_on(). task_ended() is called once, on the home loop.
   class HomeWait : public Wait {
    public:
     void cancel(Why why) noexcept override { cross_task_->cancel_from_home(why); }
@@ -50,13 +57,20 @@ class CrossLoopTask final : public Strand, public Runnable, public std::enable_s
         promise_(promise),
         task_(task) {}
 
+  // Posts the task to the other loop. Returns false if that loop refuses it.
   bool send();
+  // Cancels the task. Called on the thread of the awaiting coroutine's loop.
   void cancel_from_home(Why why) noexcept;
+  // Begins the task at the first call. At the second call, after the task's end, reports the end to the awaiting
+  // coroutine's loop.
   void run() noexcept override;
   std::coroutine_handle<> on_done() noexcept override;
 
  private:
+  // Registers with the awaiting coroutine's loop, whose end then cancels the task again and waits for it.
   void cancel_at_the_end() noexcept;
+  // Resumes the coroutine that awaits run_on(), unless that has been done. Called on the thread of that coroutine's
+  // loop.
   void resume_awaiting() noexcept;
 
   const std::shared_ptr<Mailbox> home_;
@@ -64,15 +78,16 @@ class CrossLoopTask final : public Strand, public Runnable, public std::enable_s
   HomeWait& waiting_;
   PromiseBase& promise_;
   const std::coroutine_handle<> task_;
-  bool begun_ = false;               // the away loop's
-  bool taken_ = false;               // the away loop has ended: the home loop's thread ends the task
-  bool told_ = false;                // the home loop's, as is the next
-  bool kept_ = false;                // by the home loop
-  std::atomic<bool> ended_ = false;  // the task's frame is at rest
+  bool begun_ = false;  // true if the task has begun; used by the away loop's thread
+  bool taken_ = false;  // true if the away loop has ended, so that the home loop's thread must end the task
+  bool told_ = false;   // true if the wait of run_on() was completed; used by the home loop's thread
+  bool kept_ = false;   // true if cancel_at_the_end() has registered this; used by the home loop's thread
+  std::atomic<bool> ended_ = false;  // true if the task has ended and no thread touches its frame
 };
 
 }  // namespace detail
 
+// The awaitable that run_on() returns.
 template <class T>
 class [[nodiscard]] RunOn final : public detail::Awaitable<RunOn<T>, detail::CrossLoopTask::HomeWait> {
  public:
@@ -100,6 +115,7 @@ class [[nodiscard]] RunOn final : public detail::Awaitable<RunOn<T>, detail::Cro
   Task<T> task_;
 };
 
+// Runs `task` on `loop` when awaited; see the top of this file.
 template <class T>
 RunOn<T> run_on(Loop& loop, Task<T> task) {
   return RunOn<T>(loop, std::move(task));

@@ -8,15 +8,17 @@ namespace peal {
 using detail::ReadyQueue;
 using detail::Why;
 
+// A task of the scope, in a strand of its own. Deletes itself through Scope::ended().
 class Scope::Child final : public detail::Runnable, public detail::Strand {
  public:
   Child(Scope& scope, Task<> task) : Strand(scope.loop_), scope_(scope), task_(std::move(task)) {}
 
+  // True if the task has been resumed for the first time.
   bool begun() const { return task_.coroutine().promise().strand() != nullptr; }
-  // Posted to a loop that does not run yet.
+  // True while the child's beginning is posted to a loop that does not run yet.
   bool waits_for_loop = false;
   const std::exception_ptr& thrown() const { return task_.coroutine().promise().thrown(); }
-  // Called when it is to begin, and again when it has ended, its frame being at rest.
+  // Called to begin the task, and again after the task has ended and no code runs in its frame.
   void run() noexcept override {
     if (begun()) return scope_.ended(*this);
     task_.coroutine().promise().belong(*this, nullptr);
@@ -88,7 +90,8 @@ void Scope::cancel(Why why) {
   for (Child* child = children_.front(); child != nullptr; child = child->next_) child->cancel(why);
 }
 
-// The end of the child's frame may be the end of the scope, unless somebody joins it.
+// Uses no member after `delete &child`, unless a coroutine joins this scope: destroying the child's frame may destroy
+// an unjoined scope.
 void Scope::ended(Child& child) {
   if (child.thrown()) keep_exception(child.thrown());
   children_.remove(child);

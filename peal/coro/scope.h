@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scope: owns tasks that run side by side on one loop.
+// Scope: owns tasks, its children, that run side by side on one loop.
 //
 //   peal::Scope scope(loop);
 //   scope.spawn(tick());
 //   scope.spawn(tock());
 //   co_await scope.join();
 //
-// It belongs to its loop's thread, and is left only when every child has ended: join(), or cancel() and join().
-// Destroying it while a child lives asserts. Once its loop has ended nothing can wait any more: then destroying it
-// cancels what still waits, with Trouble::kLoopStopped, and that ends there and then.
+// A scope belongs to its loop's thread. It may be destroyed only after every child has ended: call join(), or cancel()
+// and join(). Destroying a scope with a child that has not ended asserts. The exception is a scope whose loop has
+// ended, where nothing can wait any more: its destructor cancels the children with Trouble::kLoopStopped, and they end
+// inside the destructor.
 //
-// The first exception that leaves a child cancels the others and is thrown again by join(); later ones are logged.
+// The first exception that leaves a child cancels the other children and is thrown again by join(). Later exceptions
+// are logged.
 #pragma once
 
 #include <cerrno>
@@ -31,17 +33,21 @@ class Scope {
  public:
   class Join;
 
+  // Makes a scope without children, whose children will run on `loop`.
   explicit Scope(Loop& loop);
-  // A stop that is requested, on any thread, cancels the scope, on its loop.
+
+  // Makes a scope that is cancelled when `stop` is requested. The request may come from any thread; the scope is
+  // cancelled on its loop's thread.
   Scope(Loop& loop, std::stop_token stop);
   ~Scope();
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
 
-  // Begins at once, or when the running coroutine suspends; before the loop runs, with the loop. False, and the task
-  // never begins, once the loop has begun to end. A task begun in a cancelled scope is cancelled from the start.
+  // Starts a child. The child begins at once, or when the running coroutine suspends, or, if the loop does not run yet,
+  // when the loop runs. Returns false once the loop has begun to end; the task then never begins. A child of a
+  // cancelled scope is cancelled from the start.
   bool spawn(Task<> task);
-  // What is no Task<> does not compile, with a sentence.
+  // Rejects other arguments than a Task<> at compile time, with a message that says what to write instead.
   template <class What>
     requires(!std::same_as<std::remove_cvref_t<What>, Task<>>)
   bool spawn(What&&) {
@@ -50,32 +56,39 @@ class Scope {
                   "refused because its result would be lost");
     return false;
   }
-  // Cancels the children of now and later, with ECANCELED.
+  // Cancels all children, and those that are spawned later, with ECANCELED; with Trouble::kLoopStopped if the loop has
+  // ended.
   void cancel() { cancel(mailbox_->open() ? ECANCELED : detail::why_of(Trouble::kLoopStopped)); }
-  // Waits until no child is left. One waits at a time. When the waiting task is cancelled, or the deadline passes, the
-  // children are cancelled and waited for, and the answer is that error.
+  // Waits until all children have ended. Only one coroutine may join at a time (asserted). If the waiting coroutine is
+  // cancelled, or the deadline passes, the children are cancelled and waited for, and join() returns that error.
   Join join();
+  // Returns the number of children that have not ended.
   size_t size() const { return size_; }
+
   Loop& loop() const { return *loop_; }
 
  private:
   class Child;
   void cancel(detail::Why why);
+  // Removes a child that has ended, and completes join() after the last.
   void ended(Child& child);
+  // Keeps the first exception for join() and cancels the other children; logs a later one.
   void keep_exception(const std::exception_ptr& thrown);
+  // Returns `self_`, which is made at the first call.
   const std::shared_ptr<Scope*>& self();
 
   Loop* const loop_;
   const std::shared_ptr<Mailbox> mailbox_;
   detail::WaitList<Child> children_;
   size_t size_ = 0;
-  Join* joining_ = nullptr;
+  Join* joining_ = nullptr;  // the await of join() that waits; null if there is none
   detail::Why cancelled_ = 0;
   std::exception_ptr thrown_;
-  std::shared_ptr<Scope*> self_;  // what tasks posted to the loop know of this
+  std::shared_ptr<Scope*> self_;  // posts to the loop hold a weak_ptr to it, which expires with this scope
   std::optional<std::stop_callback<std::function<void()>>> stop_;
 };
 
+// The awaitable that Scope::join() returns.
 class [[nodiscard]] Scope::Join final : public detail::Awaitable<Join> {
  public:
   explicit Join(Scope& scope) : scope_(scope) {}
@@ -92,7 +105,7 @@ class [[nodiscard]] Scope::Join final : public detail::Awaitable<Join> {
  private:
   friend class Scope;
   Scope& scope_;
-  detail::Why reason_ = 0;
+  detail::Why reason_ = 0;  // why the await was cancelled; 0 if it was not
 };
 
 inline Scope::Join Scope::join() { return Join(*this); }

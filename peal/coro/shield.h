@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// co_await shield(let_go(watch), 5s): what a task must do before it ends, also when it was cancelled. Cancelling fails
-// every wait that follows at once; inside the shield it does not, for as long as `limit`. Then, or when the loop stops,
-// the task in it is cancelled, with ETIMEDOUT or Trouble::kLoopStopped, and waited for as ever.
+// co_await shield(let_go(watch), 5s): runs a task that must finish even if the awaiting coroutine was cancelled. After
+// cancelling, every other wait of the coroutine fails at once; waits of the task inside the shield do not, for at most
+// the time `limit`. When `limit` has passed or the loop stops, the task inside is cancelled, with ETIMEDOUT or
+// Trouble::kLoopStopped. The await ends when the task has ended.
 //
-// It is for the end of what refers to the task's frame, which otherwise dies first: Watch::stop(), a job of a thread
-// pool, a callback of somebody else's. Whoever waits for the task's end waits for the shield, so keep `limit` short.
+// A shield is for ending what refers to the coroutine's frame, which would otherwise be destroyed first: Watch::stop(),
+// a job of a thread pool, a callback registered with another library. Everybody who waits for the coroutine's end also
+// waits for the shield, so keep `limit` short.
 #pragma once
 
 #include <peal/coro/task.h>
@@ -14,7 +16,7 @@ namespace peal {
 template <class T>
 using Shield = detail::TaskUntil<T, true>;
 
-// Awaited, it answers what the task does; an exception too.
+// Returns an awaitable that runs `task`. The await returns the task's result, or throws its exception.
 template <class T>
 Shield<T> shield(Task<T> task, Duration limit) {
   return {std::move(task), limit};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waiting for time to pass, on the loop the coroutine runs on.
+// co_await sleep(5s): waits until the time has passed, on the loop of the awaiting coroutine.
 #pragma once
 
 #include <cerrno>
@@ -8,6 +8,7 @@
 
 namespace peal {
 
+// The awaitable that sleep() returns.
 class [[nodiscard]] Sleep final : public detail::Wait {
  public:
   explicit Sleep(Duration duration) { set_timeout(duration); }
@@ -16,12 +17,17 @@ class [[nodiscard]] Sleep final : public detail::Wait {
     return begin(handle);
   }
   Result<void> await_resume() const { return detail::answer_of(why_); }
+  // For select(): returns the wait.
   detail::Wait& selectable() { return *this; }
-  // Its own time is up, or somebody cancels its strand.
+  // Called with ETIMEDOUT when the time has passed, which is a success unless the strand was cancelled; otherwise
+  // called to cancel the sleep.
   void cancel(detail::Why why) noexcept override { complete(strand().cancelled() == 0 && why == ETIMEDOUT ? 0 : why); }
 };
 
-// Always waits, at least until the loop's next turn. ECANCELED, Trouble::kLoopStopped.
+// Waits for `duration`, at least until the loop's next turn, and returns Result<void>. Errors:
+// - ECANCELED: the coroutine was cancelled.
+// - ETIMEDOUT: the deadline of an enclosing within() has passed.
+// - Trouble::kLoopStopped: the loop has stopped.
 inline Sleep sleep(Duration duration) { return Sleep(duration); }
 
 }  // namespace peal

@@ -12,7 +12,7 @@ namespace peal {
 namespace detail {
 namespace {
 
-// The connection's context. It dies with the connection, on_close or not.
+// The context of a connection. It is destroyed with the connection, even if on_close was not called.
 struct StreamLink {
   explicit StreamLink(Connection& connection) : state(new StreamState(connection)) {}
   StreamLink(const StreamLink&) = delete;
@@ -29,6 +29,7 @@ struct StreamLink {
 
 StreamState& state_of(const Connection& connection) { return *connection.context<StreamLink>().state; }
 
+// Returns the error of calls on a connection that ended for `reason`; `error` is Connection::error().
 Why why_of(CloseReason reason, std::error_code error) {
   switch (reason) {
     case CloseReason::kLocal:
@@ -45,7 +46,7 @@ Why why_of(CloseReason reason, std::error_code error) {
 
 }  // namespace
 
-// The plain case first: somebody waits for whatever comes, and nothing else is on its way.
+// The frequent case is a read that waits for any input while no other coroutine runs.
 inline void StreamState::received(Buffer& more) {
   if (!reader.takes_any() || ReadyQueue::busy()) [[unlikely]]
     return offer_input(more);
@@ -96,7 +97,7 @@ void StreamState::pump_writers() {
 }
 
 void StreamState::pump_flushers() {
-  // What writers that waited have sent just now is told of anew.
+  // Waiting writes may have sent just now. Then the connection calls on_writable again when that has left.
   if (!flushers.empty() && connection->queued_bytes() > 0) return connection->report_drained();
   while (FlushWait* flusher = flushers.pop_front()) flusher->complete(0);
 }
@@ -135,7 +136,7 @@ void StreamState::fail_writers(Why with) {
   }
 }
 
-// The error of a write that cannot even begin; 0: it can.
+// Returns the error of a write that cannot be begun; 0 if it can.
 Why StreamState::why_no_write() const {
   if (connection != nullptr && (securing || connection->can_send())) return 0;
   if (why != 0) return why;
@@ -146,14 +147,16 @@ Why StreamState::why_no_write() const {
 
 void StreamState::connection_ended(CloseReason its_reason, std::error_code error) {
   if (connection == nullptr) return;
-  // A task may wait for long, and the process must be able to free memory by ending connections.
+  // Drops the unread input if memory is short: the task may hold it for long, and ending connections is how the process
+  // frees memory.
   const bool short_of_memory = its_reason == CloseReason::kMemoryBudget || MemoryBudget::above_hard();
   if (!short_of_memory) rest = std::move(connection->kept_input());
   input = &rest;
   connection = nullptr;
   reason = its_reason;
   fail(why_of(its_reason, error));
-  // An end in order. Reads answer the end of the input, also if a pipe has received the peer's FIN in their place.
+  // The connection was ended in order, so reads report the end of the input, even if a pipe has received the peer's FIN
+  // instead of the stream.
   if (its_reason == CloseReason::kPeerClosed) why = 0;
 }
 
@@ -162,7 +165,7 @@ void StreamState::shutdown_send() {
   const ReadyQueue::Hold hold;
   send_ended = true;
   writable_now = false;
-  // Of those that were queued the connection has the message.
+  // The connection has taken the messages of writes marked kQueued, so these writes succeed.
   while (WriteWait* writer = writers.pop_front()) {
     writer->complete((writer->marks_ & WriteWait::kQueued) != 0 ? 0 : ESHUTDOWN);
   }
@@ -203,7 +206,8 @@ void WriteWait::cancel(Why why) noexcept {
   complete(why);
 }
 
-// After send() has answered false, or was not to be called: whether there is nothing to wait for.
+// Counts the write as waiting. If `writable_now` was true, send() was called: the connection has the bytes, and the
+// output is above the mark.
 bool WriteWait::prepare_to_wait() {
   why_ = state_.why_no_write();
   if (why_ != 0) return false;
@@ -245,7 +249,8 @@ bool StreamReadMessage::suffices() {
     if (input.size() >= bytes_) found_ = bytes_;
     return found_ > 0 || bytes_ == 0 || bytes_ == kNoDelimiter;
   }
-  // Joined only where the front has it not, or each line would be.
+  // Joins the input into one piece only if its first block does not hold the delimiter. Otherwise each line would be
+  // copied.
   const bool in_front = input.front().find(delimiter_, searched_) != std::string_view::npos;
   const std::string_view view = input.view(std::min(in_front ? input.front().size() : input.size(), bytes_));
   const size_t at = view.find(delimiter_, searched_);
@@ -275,7 +280,7 @@ void Stream::Leave::operator()(detail::StreamState* state) const {
               "a stream is destroyed while a coroutine waits in it, {} bytes unread", state->input->size());
   if (state->connection != nullptr) {
     state->connection->close();
-    state->connection->kept_input().clear();  // nobody reads it any more
+    state->connection->kept_input().clear();  // no coroutine can read the rest any more
   }
   state->held_by_stream = false;
   if (!state->held_by_connection) delete state;

@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stream: a Connection as coroutines see it. CoServer, Listener and connect() make them.
+// Stream: a Connection for coroutines. CoServer, Listener, connect() and adopt_stream() make streams.
 //
-// It belongs to its connection's loop and owns the connection's end: destroying it closes gracefully, as close() does.
-// It may outlive its connection; then everything fails with what ended it, behind what had come and is still read. That
-// is dropped if the process is short of memory (CloseReason::kMemoryBudget). One coroutine reads at a time (asserted;
-// one that is cancelled does until it is resumed), any number write: each write() goes out in one piece, in the order
-// of the calls, so two messages never interleave. A message of several writes needs an AsyncMutex. Arguments are
-// borrowed until the await ends: await in the same expression.
+// A stream belongs to its connection's loop. Destroying the stream closes the connection gracefully, as close() does. A
+// stream may outlive its connection: input that arrived before can still be read, then every call fails with the reason
+// of the connection's end. Unread input is dropped if the process is short of memory (CloseReason::kMemoryBudget).
 //
-// While nobody reads, input is taken in up to 64 KiB; then receiving pauses and TCP slows the peer down. While a
-// coroutine reads, it is given input however much output waits. What is not read yet is the connection's: its
-// input_limit_bytes, min_read_bytes, memory budget, eviction and drain see it as they see what a callback leaves. From
-// the first byte that a coroutine reads until its next read finds nothing and waits, the connection counts as busy.
+// Only one coroutine may read at a time (asserted); a cancelled read counts until its coroutine is resumed. Any number
+// of coroutines may write. The bytes of each write() are sent in one piece, in the order of the calls, so two messages
+// never interleave. A message that consists of several writes needs an AsyncMutex. Arguments are borrowed until the
+// await ends, so await in the same expression.
 //
-// Errors: ECANCELED, ETIMEDOUT (see await.h); ESHUTDOWN after close() or abort(); of an ended connection ECONNRESET,
-// what the socket or the layer failed with (Trouble::kTruncated where the peer's end had no end mark),
-// Trouble::kLoopStopped, or ECONNABORTED for what peal ended, with close_reason().
+// While no coroutine reads, up to 64 KiB of input are received; then receiving pauses and TCP slows the peer down. A
+// coroutine that reads receives input even while output waits to be sent. Unread input belongs to the connection: its
+// input_limit_bytes, min_read_bytes, memory budget, eviction and drain treat it like input that a callback has left
+// unread. The connection counts as busy from the first byte that a coroutine reads until its next read finds no input
+// and waits.
+//
+// Errors of all calls:
+// - ECANCELED, ETIMEDOUT: cancelled, or the deadline has passed (see await.h).
+// - ESHUTDOWN: after close() or abort().
+// - ECONNRESET: the peer has reset or closed the connection.
+// - The error of the socket or the layer, if that failed. Trouble::kTruncated if the peer's end had no end mark.
+// - Trouble::kLoopStopped: the loop has stopped.
+// - ECONNABORTED: peal has ended the connection; close_reason() says why.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +42,8 @@ namespace peal {
 
 namespace detail {
 
-// A read with a deadline. Refers to the read, which lives on in the same expression: g++ 12 would move it.
+// A read with a deadline. Refers to the read, which lives until the end of the same expression, because g++ 12 would
+// move a read that is returned by value.
 template <class Read>
 struct ReadUntil {
   bool await_ready() { return read.await_ready(); }
@@ -49,6 +57,7 @@ struct ReadUntil {
   const Duration timeout;
 };
 
+// Base class of the reads of a stream. Self says by suffices() whether the input is enough for it.
 template <class Self>
 class Reading {
  public:
@@ -59,15 +68,15 @@ class Reading {
   }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> handle, std::optional<Duration> timeout = {}) {
-    StreamState& state = state_;  // or it would be loaded again
+    StreamState& state = state_;  // a local variable, because the member would be loaded from memory again
     if (!state.reader.wait(handle, self().message(), timeout)) return false;
     if (state.connection->await_input_matters()) [[unlikely]]
       state.await_input();
     return true;
   }
-  // As every awaitable's.
+  // Gives the read a deadline: it fails with ETIMEDOUT if it has not ended by then.
   ReadUntil<Self> within(Duration timeout) && { return {self(), timeout}; }
-  // For select(), which withdraws what it has not chosen.
+  // For select(): returns the wait. select() calls withdrawn() if another of its waits was chosen.
   Wait& selectable() { return state_.reader; }
   void withdrawn() { state_.reader.take_outcome(); }
 
@@ -79,6 +88,7 @@ class Reading {
 
 }  // namespace detail
 
+// The awaitable that Stream::read() returns.
 class [[nodiscard]] StreamRead final : public detail::Reading<StreamRead> {
  public:
   using Reading::Reading;
@@ -93,7 +103,7 @@ class [[nodiscard]] StreamRead final : public detail::Reading<StreamRead> {
   static detail::MessageRead* message() { return nullptr; }
 };
 
-// Until a delimiter, or a number of bytes.
+// The awaitable that Stream::read_until() and Stream::read_exactly() return.
 class [[nodiscard]] StreamReadMessage final : public detail::MessageRead, public detail::Reading<StreamReadMessage> {
  public:
   StreamReadMessage(detail::StreamState& state, std::string_view delimiter, size_t bytes)
@@ -105,16 +115,18 @@ class [[nodiscard]] StreamReadMessage final : public detail::MessageRead, public
 
  private:
   friend class Stream;
-  static constexpr size_t kNoDelimiter = SIZE_MAX;  // in the place of bytes_: one was asked for, and it is empty
+  static constexpr size_t kNoDelimiter = SIZE_MAX;  // the value of bytes_ if read_until() was given an empty delimiter
 
-  const std::string_view delimiter_;  // empty: bytes_ are wanted exactly; otherwise at most
-  const size_t bytes_;
-  size_t searched_ = 0;
-  size_t found_ = 0;  // how long the message is
-  bool too_long_ = false;
+  const std::string_view delimiter_;  // empty for read_exactly()
+  const size_t bytes_;                // the exact size of the message; with a delimiter its largest size
+  size_t searched_ = 0;               // the position in the input at which the search for the delimiter continues
+  size_t found_ = 0;                  // the size of the message; 0 until it is complete
+  bool too_long_ = false;             // true if the first bytes_ bytes hold no delimiter
 };
 
-// The next message of a framing (peal/wire/framing/frame.h). The framing is borrowed until the await ends.
+// The awaitable that Stream::read(framing) returns. The framing (peal/wire/framing/frame.h) is borrowed until the
+// await ends.
+// returns.
 template <Framing Its>
 class [[nodiscard]] StreamReadFrame final : public detail::MessageRead, public detail::Reading<StreamReadFrame<Its>> {
  public:
@@ -142,17 +154,19 @@ class [[nodiscard]] StreamReadFrame final : public detail::MessageRead, public d
 
 namespace detail {
 
+// The awaitable that Stream::write() and Stream::send_file() return.
 class [[nodiscard]] WriteWait final : public QueuedWait<WriteWait> {
  public:
-  // `sent`: what StreamState::send() answered.
+  // `sent` is what StreamState::send() returned: true if the write need not wait.
   WriteWait(bool sent, StreamState& state, Buffer& buffer)
       : sent_(sent), state_(state), what_(&buffer), size_(kBuffer) {}
   WriteWait(bool sent, StreamState& state, std::string_view bytes)
       : sent_(sent), state_(state), what_(bytes.data()), size_(bytes.size()) {}
   WriteWait(bool sent, StreamState& state, const FileRange& range)
       : sent_(sent), state_(state), what_(&range), size_(kFile) {}
-  // It tells g++ that what was stored here is dead: so a write that need not wait stores nothing.
-  ~WriteWait() {}  // NOLINT(modernize-use-equals-default): that would tell nothing
+  // This destructor is not defaulted: g++ treats the members as dead only after a user-provided one. So a write that
+  // need not wait stores none of them.
+  ~WriteWait() {}  // NOLINT(modernize-use-equals-default): a defaulted one lets the stores stay
   bool await_ready() { return sent_ || !prepare_to_wait(); }
   Result<void> await_resume() const { return answer_of(why_); }
   void cancel(Why why) noexcept override;
@@ -161,11 +175,11 @@ class [[nodiscard]] WriteWait final : public QueuedWait<WriteWait> {
   friend class StreamState;
   friend class QueuedWait<WriteWait>;
   friend class WaitList<WriteWait>;
-  static constexpr size_t kBuffer = SIZE_MAX;
-  static constexpr size_t kFile = SIZE_MAX - 1;
-  static constexpr uint32_t kQueued = 2;  // and waits to get below the high-water mark
+  static constexpr size_t kBuffer = SIZE_MAX;    // the value of size_ if what_ is a Buffer
+  static constexpr size_t kFile = SIZE_MAX - 1;  // the value of size_ if what_ is a FileRange
+  static constexpr uint32_t kQueued = 2;         // the connection has the bytes; waits for the high-water mark only
   WaitList<WriteWait>& line() { return state_.writers; }
-  // True while below the high-water mark.
+  // Sends the bytes. Returns true if the output is below the high-water mark afterwards.
   bool send() {
     if (size_ == kFile) {
       state_.connection->send_file(*static_cast<const FileRange*>(what_));
@@ -174,16 +188,19 @@ class [[nodiscard]] WriteWait final : public QueuedWait<WriteWait> {
     if (size_ == kBuffer) return state_.connection->send(std::move(*static_cast<Buffer*>(const_cast<void*>(what_))));
     return state_.connection->send(std::string_view(static_cast<const char*>(what_), size_));
   }
+  // Called if the write must wait. Returns false, with why_ set, if the stream cannot send: the write then fails.
   bool prepare_to_wait();
 
   const bool sent_;
   StreamState& state_;
-  const void* const what_;
+  const void* const what_;  // a Buffer, a FileRange, or the first of `size_` bytes
   const size_t size_;
 };
 
+// The awaitable that Stream::flush() and Stream::start_layer() return.
 class [[nodiscard]] FlushWait final : public QueuedWait<FlushWait> {
  public:
+  // `starts` is true for start_layer(). If `refused` is not 0, the await fails at once with that error.
   FlushWait(StreamState& state, bool starts, Why refused) : state_(state), starts_(starts) { why_ = refused; }
   bool await_ready();
   template <class Promise>
@@ -201,76 +218,96 @@ class [[nodiscard]] FlushWait final : public QueuedWait<FlushWait> {
   WaitList<FlushWait>& line() { return starts_ ? state_.starters : state_.flushers; }
 
   StreamState& state_;
-  const bool starts_;
+  const bool starts_;  // true for start_layer()
 };
 
-// Callbacks that make each new connection a Stream and give it to `take`, on the connection's loop.
+// Returns callbacks that make a StreamState for each new connection and call `take` with it, on the connection's loop.
+// `take` makes the Stream.
 SharedConnectionCallbacks stream_callbacks(SharedCallback<void(Connection&, StreamState&)> take);
 
 }  // namespace detail
 
 class Stream {
  public:
-  // Whatever has come, at least a byte; an empty Buffer once the peer has sent its FIN.
+  // Reads the input that has arrived, at least one byte; waits if there is none. Returns an empty Buffer after the
+  // peer's FIN.
   StreamRead read() { return StreamRead(*state_); }
-  // Up to and with the delimiter; EINVAL where that is empty. EMSGSIZE when `limit_bytes` hold none, ENODATA when the
-  // input ends inside a message (what there is can still be read); an empty Buffer when it ends before one.
+  // Reads up to and including the delimiter. Returns an empty Buffer if the input ends before a message begins. Errors:
+  // - EINVAL: `delimiter` is empty.
+  // - EMSGSIZE: the first `limit_bytes` bytes hold no delimiter.
+  // - ENODATA: the input ends inside a message. That part of a message can still be read.
   StreamReadMessage read_until(std::string_view delimiter, size_t limit_bytes = 64 * 1024) {
     const size_t at_most = delimiter.empty() ? StreamReadMessage::kNoDelimiter : limit_bytes;
     return {*state_, delimiter, at_most};
   }
-  // As many bytes; none is an empty Buffer at once. The end of input as above.
+  // Reads exactly `bytes` bytes; 0 returns an empty Buffer at once. If the input ends first, returns an empty Buffer if
+  // it is empty, otherwise fails with ENODATA.
   StreamReadMessage read_exactly(size_t bytes) { return {*state_, {}, bytes}; }
-  // The body of the next message, in the blocks it arrived in. An empty optional means that the peer has ended and that
-  // no message is left. Fails with Trouble::kMessageTooLong or kMessageTooShort if the message breaks the framing, and
-  // with Trouble::kTruncated if the input ends inside a message. These three call Connection::mark_refused(): a
-  // coroutine may still write, to tell the peer, and when the stream is closed or destroyed the reason is kBadMessage
-  // or kTruncated. Give a DelimiterFraming a name: g++ 12 destroys a temporary one twice.
+  // Reads the body of the next message, in the blocks in which it arrived. Returns an empty optional if the peer has
+  // ended its output and no message is left. Three errors mark the connection as refused (Connection::mark_refused()):
+  // - Trouble::kMessageTooLong, Trouble::kMessageTooShort: the message breaks the framing.
+  // - Trouble::kTruncated: the input ends inside a message.
+  //
+  // A coroutine may still write after such an error, to tell the peer. When the stream is closed or destroyed, the
+  // CloseReason is kBadMessage or kTruncated. A DelimiterFraming must be a variable: g++ 12 destroys a temporary one
+  // twice.
   template <Framing Its>
   StreamReadFrame<Its> read(const Its& framing) {
     return {*state_, framing};
   }
-  // Sends at once. Done when the output queue is below the high-water mark; while it is above, a message waits here, in
-  // FIFO order. An error leaves open whether it goes out, but never half of it while the connection stands.
+  // Sends the bytes at once if the output is below its high-water mark and no other write waits. Otherwise the bytes
+  // wait in this call, in FIFO order. The await ends when the output is below the mark. After an error the bytes may or
+  // may not be sent; but while the connection is open, they are never sent in part.
   detail::WriteWait write(Buffer&& bytes) { return {state_->send(bytes), *state_, bytes}; }
   detail::WriteWait write(std::string_view bytes) { return {state_->send(bytes), *state_, bytes}; }
-  // The same of part of a file (open_file()), as Connection's: it holds no memory and counts towards no mark. A flush()
-  // tells when it is out.
+  // Sends a part of a file (open_file()) as write() sends bytes. The file's bytes hold no memory and do not count
+  // towards the high-water mark, as in Connection::send_file(). A flush() ends when they have been sent.
   detail::WriteWait send_file(const FileRange& range) { return {state_->send(range), *state_, range}; }
-  // Ends sending alone: FIN follows what was written, reading goes on. Writes that still wait, and later ones, fail
-  // with ESHUTDOWN.
+  // Ends sending: the FIN follows the bytes that were written; reading goes on. Writes that still wait in write(), and
+  // later ones, fail with ESHUTDOWN.
   void shutdown_send() { state_->shutdown_send(); }
-  // Done when the kernel has all that was written.
+  // Waits until the kernel has all bytes that were written.
   detail::FlushWait flush() { return {*state_, false, 0}; }
-  // As Connection's. Done when what is read and written goes over the layer; what was written before has left in the
-  // clear, what waits to be written goes over the layer, and what has come and was not read is the layer's. Reads of
-  // others go on. EALREADY; after another error, a deadline or a cancellation the stream is only to be ended.
+  // Starts the layer of ConnectionOptions::layer_later, such as TLS, as Connection::start_layer() does. The await ends
+  // when the layer's handshake is done; bytes read and written from then on go through the layer.
+  // - Bytes that the connection has taken before leave in the clear. Writes that still wait go through the layer.
+  // - Input that has arrived and was not read yet is given to the layer.
+  // - Reads of other coroutines keep waiting, for what comes through the layer.
+  //
+  // EALREADY: the connection has the layer already, or starts it. After any other error, a deadline or a cancellation,
+  // the stream may only be closed, aborted or destroyed.
   detail::FlushWait start_layer(std::string_view host = {}) { return {*state_, true, state_->start_layer(host)}; }
 
-  // As pipe() of both connections, what was not read going first. co_await pipe(a, b) is peal/sync/pipe_streams.h.
+  // Joins the connections of both streams as pipe() (peal/net/pipe.h) does, with its errors. Input that was not read
+  // goes to the other stream first. Asserts if a coroutine reads or writes in either stream. Coroutines use `co_await
+  // pipe(a, b)` of peal/sync/pipe_streams.h instead.
   Result<void> pipe_to(Stream& other, const PipeOptions& options, Callback<void(PipeReport)> on_done) {
     return state_->pipe_to(*other.state_, options, std::move(on_done));
   }
 
-  // False once it was moved from: then it can only be destroyed or assigned to.
+  // True unless the stream was moved from. A stream that was moved from may only be destroyed or assigned to.
   explicit operator bool() const { return state_ != nullptr; }
-  // As Connection's. Waits of other coroutines on this stream end with ESHUTDOWN.
+  // End the connection, as Connection::close() and Connection::abort() do. Other coroutines that wait in this stream
+  // fail with ESHUTDOWN.
   void close() { state_->end(&Connection::close); }
   void abort() { state_->end(&Connection::abort); }
-  // As Connection::mark_refused(): the caller cannot understand what the peer sent. It may still write, to tell the
-  // peer; when the stream is closed or destroyed the connection ends as Connection::refuse() says.
+  // Calls Connection::mark_refused(): the caller cannot understand what the peer sent. The caller may still write, to
+  // tell the peer. When the stream is closed or destroyed, the connection ends as Connection::refuse() says.
   void mark_refused(Trouble why) { state_->mark_refused(why); }
+  // True if the connection has not ended and is not about to.
   bool is_open() const { return state_->connection != nullptr && state_->connection->is_open(); }
-  // Once the connection is gone.
+  // Returns why the connection has ended; nullopt before it has.
   std::optional<CloseReason> close_reason() const { return state_->reason; }
-  // Names nothing once the connection is gone.
+  // Returns a handle of the connection; an empty one after the connection has ended.
   ConnectionHandle handle() const;
-  // For addresses, options, counters; null once the connection is gone.
+  // Returns the connection, for its addresses, options and counters; null after it has ended.
   Connection* connection() const { return state_->connection; }
 
+  // For the library: makes the Stream of a connection's state. Called once for each state.
   explicit Stream(detail::StreamState& state) : state_(&state) {}
 
  private:
+  // Closes the connection, and deletes the state unless the connection still refers to it.
   struct Leave {
     void operator()(detail::StreamState* state) const;
   };

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Task<T>: a coroutine that begins when it is awaited or spawned, and is awaited once.
+// Task<T>: a coroutine that begins when it is awaited or spawned, and that may be awaited once.
 //
 //   peal::Task<int> twice(int number) { co_return 2 * number; }
 //   ... int four = co_await twice(2);
 //
-// Move-only; its frame is the only allocation, and dies with the Task. T may be void or a reference. An exception that
-// leaves it is thrown again where it is awaited. Awaiting costs no stack: a loop may await any number of tasks, one
-// chain may be any number deep (with g++ only where it optimises sibling calls, which -O2 does and -O0 does not).
-// A task that has begun is not destroyed before it has ended: cancel it, then await its end; see Scope.
+// A Task is move-only. Its coroutine frame is the only allocation, and is destroyed with the Task. T may be void or a
+// reference. An exception that leaves the coroutine is thrown again where the task is awaited.
+//
+// Awaiting uses no stack: a loop may await any number of tasks, and a chain of tasks may be any number deep. With g++
+// the latter holds only if sibling calls are optimised, as by -O2; -O0 does not.
+//
+// A task that has begun must not be destroyed before it has ended (asserted): cancel it, then await its end. Scope does
+// both.
 #pragma once
 
 #include <coroutine>
@@ -27,9 +31,11 @@ class Task;
 
 namespace detail {
 
+// The part of a task's promise that does not depend on the type of the result.
 class PromiseBase {
  public:
   static std::suspend_always initial_suspend() noexcept { return {}; }
+  // The await at the end of a task: resumes the awaiting coroutine, or the one that Strand::on_done() returns.
   struct Final {
     static bool await_ready() noexcept { return false; }
     template <class Promise>
@@ -41,9 +47,12 @@ class PromiseBase {
   };
   static Final final_suspend() noexcept { return {}; }
   void unhandled_exception() noexcept { thrown_ = std::current_exception(); }
+  // Returns the strand that the task belongs to; null if the task has not begun.
   Strand* strand() const { return strand_; }
+  // Returns the exception that left the coroutine; null if there was none.
   const std::exception_ptr& thrown() const { return thrown_; }
-  // Before it is resumed for the first time. Without `awaiting`, its end is the strand's.
+  // Makes the task a part of `strand`; called before the task is resumed for the first time. `awaiting` is resumed when
+  // the task ends. If `awaiting` is null, the task is the strand's outermost one.
   void belong(Strand& strand, std::coroutine_handle<> awaiting) {
     PEAL_ASSERT(strand_ == nullptr, "a task is awaited twice, by {}", awaiting.address());
     strand_ = &strand;
@@ -68,6 +77,7 @@ class Promise final : public PromiseOf<T> {
   void return_value(Value&& value) {
     value_.emplace(std::forward<Value>(value));
   }
+  // Returns the result of the task, or throws its exception. Called once, after the task has ended.
   T take() {
     if (this->thrown()) std::rethrow_exception(this->thrown());
     return static_cast<T&&>(*value_);
@@ -110,13 +120,13 @@ class [[nodiscard]] Task {
     handle_.destroy();
   }
 
-  // Runs it in the strand of the coroutine that awaits.
+  // Runs the task in the strand (chain of awaits) of the awaiting coroutine.
   auto operator co_await() && noexcept { return Await{handle_}; }
-  // As every awaitable's: at the deadline the wait it is in fails with ETIMEDOUT, as do its later ones, and what it
-  // then answers counts.
+  // Gives the task a deadline: `co_await work().within(5s)`. At the deadline, the wait in which the task is suspended
+  // fails with ETIMEDOUT, and so do its later waits. The result of the await is whatever the task then returns.
   detail::TaskUntil<T, false> within(Duration timeout) &&;
 
-  // For those who run it otherwise.
+  // Returns the coroutine's handle, for library code that runs the task other than by co_await.
   Handle coroutine() const { return handle_; }
 
  private:
@@ -144,7 +154,8 @@ Task<T> PromiseOf<T>::get_return_object() noexcept {
   return Task<T>(std::coroutine_handle<Promise<T>>::from_promise(static_cast<Promise<T>&>(*this)));
 }
 
-// The task gets a strand of its own, which the deadline cancels and, unless shielded, whatever cancels its awaiter.
+// Runs a task in a strand of its own. The deadline cancels that strand. Cancelling the awaiting coroutine cancels that
+// strand, too, unless `kShielded`.
 template <class T, bool kShielded>
 class [[nodiscard]] TaskUntil final : public Wait, private Strand {
  public:

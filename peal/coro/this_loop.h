@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For a task that was not handed its loop: `Loop& loop = co_await this_loop();`.
+// Gives a task the loop it runs on: `Loop& loop = co_await this_loop();`.
 #pragma once
 
 #include <peal/coro/await.h>
 
 namespace peal {
 
+// The awaitable that this_loop() returns.
 class [[nodiscard]] ThisLoop {
  public:
   static bool await_ready() noexcept { return false; }
@@ -20,7 +21,8 @@ class [[nodiscard]] ThisLoop {
   Loop* loop_ = nullptr;
 };
 
-// The loop the awaiting coroutine runs on, in a task of run_on() the other one. Never waits, never fails.
+// Returns the loop that the awaiting coroutine runs on; inside a task of run_on() that is the other loop. Never waits
+// and never fails.
 inline ThisLoop this_loop() { return {}; }
 
 }  // namespace peal

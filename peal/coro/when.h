@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several tasks at once, on the loop of the task that awaits them.
+// when_all() and when_any(): run several tasks at once, on the loop of the coroutine that awaits them.
 //
 //   auto [name, port] = co_await peal::when_all(read_name(), read_port());
 //   auto first = co_await peal::when_any(ask(primary), ask(secondary));   // first.index, first.value
 //
-// Both go on only when all of them have ended. when_all: the first exception cancels the others and is thrown again.
-// when_any: the first to end, by an exception too, cancels the others, and its answer is the answer; whatever the
-// others answer or throw is dropped. Cancelling whoever awaits cancels all of them.
+// Both return only after all of the tasks have ended.
+// - when_all(): the first exception of a task cancels the other tasks, and is thrown again at the await.
+// - when_any(): the first task that ends, even by an exception, cancels the others. Its result is the result of the
+//   await; results and exceptions of the others are dropped.
+// - Cancelling the awaiting coroutine cancels all of the tasks.
 //
-// Of a std::vector of tasks, all of one type, when_all answers a vector, in their order; of none an empty one. when_any
-// of none throws std::invalid_argument. They all begin at once: how many do something at once an AsyncSemaphore says.
-// A deadline is a task's own: `co_await work().within(5s)`.
+// Both also take a std::vector of tasks of one type. when_all() then returns a vector of results in the order of the
+// tasks; it is empty for an empty vector. when_any() of an empty vector throws std::invalid_argument. All tasks begin
+// at once; an AsyncSemaphore limits how many do something at the same time. A deadline can be given to a single task:
+// `co_await work().within(5s)`.
 #pragma once
 
 #include <array>
@@ -26,18 +29,20 @@
 
 namespace peal {
 
-// void answers as std::monostate.
+// The type of a result in when_all() and when_any(): T, or std::monostate for a task that returns void.
 template <class T>
 using WhenValue = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
+// The result of when_any().
 template <class T>
 struct WhenAny {
-  size_t index;  // of the task that was first
+  size_t index;  // the position of the task that ended first
   WhenValue<T> value;
 };
 
 namespace detail {
 
+// Returns the result of a task that has ended, or throws its exception.
 template <class T>
 WhenValue<T> when_value(Task<T>& task) {
   if constexpr (std::is_void_v<T>) {
@@ -48,12 +53,13 @@ WhenValue<T> when_value(Task<T>& task) {
   }
 }
 
+// The type of a container with one Branch for each task of `Tasks`.
 template <class Tasks, class Branch>
 struct BranchesOf : std::type_identity<std::array<Branch, std::tuple_size_v<Tasks>>> {};
 template <class T, class Branch>
 struct BranchesOf<std::vector<Task<T>>, Branch> : std::type_identity<std::vector<Branch>> {};
 
-// Gives each of the tasks, a tuple, an array or a vector of them, a strand of its own, and waits for them.
+// Runs the tasks in a tuple, an array or a vector, each in a strand of its own, and waits until all have ended.
 template <class Tasks>
 class Group : public Wait {
  public:
@@ -76,6 +82,7 @@ class Group : public Wait {
   }
 
  protected:
+  // The strand of one of the tasks.
   class Branch final : public Strand, public Runnable {
    public:
     Branch() : Strand(nullptr) {}
@@ -104,14 +111,16 @@ class Group : public Wait {
     left_ = branches_.size();
   }
   ~Group() = default;
-  // What the end of the first task, or of the first that throws, means for the others.
+  // Returns true if the end of a task cancels the other tasks. `first`: no other task has ended before. `threw`: the
+  // task ended by an exception.
   virtual bool ends_others(bool first, bool threw) const = 0;
 
   static constexpr size_t kNobody = SIZE_MAX;
   Tasks tasks_;
-  size_t decisive_ = kNobody;  // the one that ended the others
+  size_t decisive_ = kNobody;  // the position of the task whose end cancelled the others
 
  private:
+  // Called at the end of each task. Returns the awaiting coroutine after the last.
   std::coroutine_handle<> ended(Branch& branch) {
     if (decisive_ == kNobody && ends_others(left_ == branches_.size(), branch.thrown() != nullptr)) {
       decisive_ = static_cast<size_t>(&branch - branches_.data());
@@ -132,7 +141,8 @@ class WhenAllOf final : public Group<std::tuple<Task<Ts>...>> {
     auto rethrow_if_decisive = [this, i = size_t{0}](auto& task) mutable {
       if (i++ == this->decisive_) static_cast<void>(when_value(task));
     };
-    // The decisive one's exception before what cancelling made of the others.
+    // Throws the exception that cancelled the other tasks, rather than an exception that cancelling caused in one of
+    // them.
     std::apply([&](auto&... tasks) { (rethrow_if_decisive(tasks), ...); }, this->tasks_);
     return std::apply([](auto&... tasks) { return std::tuple<WhenValue<Ts>...>{when_value(tasks)...}; }, this->tasks_);
   }
@@ -182,18 +192,19 @@ class WhenAnyIn final : public Group<std::vector<Task<T>>> {
 
 }  // namespace detail
 
-// Answers a std::tuple of what the tasks answer.
+// Returns an awaitable of a std::tuple of the tasks' results.
 template <class... Ts>
 [[nodiscard]] detail::WhenAllOf<Ts...> when_all(Task<Ts>... tasks) {
   return detail::WhenAllOf<Ts...>(std::move(tasks)...);
 }
 
-// Answers a std::vector of what the tasks answer.
+// Returns an awaitable of a std::vector of the tasks' results.
 template <class T>
 [[nodiscard]] detail::WhenAllIn<T> when_all(std::vector<Task<T>> tasks) {
   return detail::WhenAllIn<T>(std::move(tasks));
 }
 
+// Returns an awaitable of a WhenAny<T>: the result of the first task that ends.
 template <class T, std::same_as<Task<T>>... Others>
 [[nodiscard]] detail::WhenAnyOf<T, 1 + sizeof...(Others)> when_any(Task<T> first, Others... others) {
   return detail::WhenAnyOf<T, 1 + sizeof...(Others)>(std::move(first), std::move(others)...);
