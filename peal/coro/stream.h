@@ -63,7 +63,7 @@ class Reading {
  public:
   explicit Reading(StreamState& state) : state_(state) {}
   bool await_ready() {
-    PEAL_ASSERT(state_.reader.idle(), "two coroutines read one stream, {} bytes being there", state_.input->size());
+    PEAL_ASSERT(state_.reader.idle(), "two coroutines read one stream, {} bytes unread", state_.input->size());
     return self().suffices() || state_.over;
   }
   template <class Promise>

@@ -37,14 +37,16 @@ AskAnswer<T, Function> answer_from(Function& function, T& object) {
 template <class T, class Function>
 constexpr bool may_ask() {
   constexpr bool kTaken = std::is_invocable_v<Function&, T&>;
-  static_assert(kTaken, "what is asked is called with a reference to the object on the loop, and nothing else");
+  static_assert(kTaken, "the function given to ask() takes a reference to the object, and nothing else");
   if constexpr (kTaken) {
     using Value = std::invoke_result_t<Function&, T&>;
     constexpr bool kIsValue = !std::is_reference_v<Value>;
-    static_assert(kIsValue, "an answer goes to another thread: it is a value, not a reference into the object");
+    static_assert(
+        kIsValue,
+        "the function given to ask() must return a value, not a reference: the result goes to another thread");
     constexpr bool kEnds = !requires { typename Value::promise_type; };
     static_assert(kEnds,
-                  "what is asked is no coroutine, and answers before it returns: a task goes to a loop by run_on()");
+                  "the function given to ask() must not be a coroutine: to run a task on another loop, use run_on()");
     return kIsValue && kEnds;
   }
   return false;
@@ -81,7 +83,7 @@ class LoopCell {
       answer.emplace(ask(function));
     } catch (...) {
       if (const auto suppressed = log_limiter_.admit(mailbox_->here()->now())) {
-        PEAL_LOG_ERROR("what was asked of an object threw: {} ({} more like it)", what_was_thrown(), *suppressed);
+        PEAL_LOG_ERROR("a function given to OnLoop::ask() threw: {} ({} more like it)", what_was_thrown(), *suppressed);
       }
       answer.emplace(fail(ECANCELED));
     }
@@ -103,7 +105,7 @@ class LoopCell {
       loop.keep(made);
     } catch (...) {
       thrown_ = std::current_exception();
-      PEAL_LOG_ERROR("an object was not made on its loop: {}", what_was_thrown());
+      PEAL_LOG_ERROR("the object of an OnLoop could not be made: {}", what_was_thrown());
     }
   }
 

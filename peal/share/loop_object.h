@@ -103,7 +103,8 @@ class OnLoop {
   template <class Function>
   auto ask(Function&& function) const {
     static_assert(detail::kMayStandInAwait<Function>,
-                  "what owns something is named on the line before the co_await: g++ 12 would destroy it twice");
+                  "a function that owns something must be a variable declared before the co_await: g++ 12 destroys a "
+                  "temporary one twice");
     if constexpr (detail::may_ask<T, std::remove_reference_t<Function>>()) {
       return Ask<T, std::remove_reference_t<Function>>(cell_, function);
     }
@@ -142,7 +143,8 @@ class OnLoop {
   template <class Make>
   static std::shared_ptr<Cell> cell_of(Loop& loop, Make make) {
     constexpr bool kMakes = std::is_invocable_r_v<T, Make&, Loop&>;
-    static_assert(kMakes, "an object on a loop is made by a function of Loop& that answers it, by value");
+    static_assert(kMakes,
+                  "the object of an OnLoop is made by a function that takes a Loop& and returns the object by value");
     if constexpr (kMakes) {
       auto cell = std::make_shared<Cell>(
           loop, [make = std::move(make)](Loop& own) mutable { return std::shared_ptr<T>(new T(make(own))); });

@@ -88,7 +88,7 @@ TEST(EndOfOnLoopDeathTest, a_loop_that_ends_inside_the_question_of_its_task) {
     here.step();
     there.step();
   };
-  EXPECT_DEATH(ends(), "ends inside a call that a task of it waits for");
+  EXPECT_DEATH(ends(), "a loop is ended by a call that one of its own tasks waits for");
 }
 
 }  // namespace

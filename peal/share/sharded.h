@@ -112,7 +112,8 @@ class Sharded {
   auto ask_all(Function&& function) const {
     using Shared = const std::remove_reference_t<Function>;
     static_assert(detail::kMayStandInAwait<Function>,
-                  "what owns something is named on the line before the co_await: g++ 12 would destroy it twice");
+                  "a function that owns something must be a variable declared before the co_await: g++ 12 destroys a "
+                  "temporary one twice");
     if constexpr (detail::may_ask<T, Shared>()) return gather<Shared>(shards_, function);
   }
 

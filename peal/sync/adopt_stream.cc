@@ -29,7 +29,7 @@ Result<LooseStream> connected_stream(Fd socket) {
 
 Result<Stream> adopt_stream(Loop& loop, Fd socket, const ConnectionOptions& options) {
   if (!loop.mailbox()->open()) return fail(Trouble::kLoopStopped);
-  PEAL_ASSERT(loop.in_loop(), "fd {} becomes a stream outside its loop", socket.get());
+  PEAL_ASSERT(loop.in_loop(), "adopt_stream() of fd {} is called outside its loop", socket.get());
   Result<LooseStream> loose = connected_stream(std::move(socket));
   if (!loose) return std::unexpected(loose.error());
   ServerOptions server_options;

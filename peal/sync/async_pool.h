@@ -156,7 +156,8 @@ class [[nodiscard]] PoolRun final : public detail::Awaitable<PoolRun<Function>, 
 template <class Function>
 PoolRun<std::remove_reference_t<Function>> AsyncPool::run(Function&& job) {
   static_assert(detail::kMayStandInAwait<Function>,
-                "a job that owns something is named on the line before the co_await: g++ 12 would destroy it twice");
+                "a job that owns something must be a variable declared before the co_await: g++ 12 destroys a "
+                "temporary one twice");
   return {*this, job};
 }
 

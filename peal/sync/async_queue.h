@@ -21,8 +21,13 @@ class AsyncQueue {
   class Pop;
 
   // `limit` > 0.
-  explicit AsyncQueue(size_t limit) : limit_(limit) { PEAL_ASSERT(limit > 0, "a queue of {}", limit); }
-  ~AsyncQueue() { PEAL_ASSERT(pushing_.empty() && popping_.empty(), "tasks wait for a queue of {}", items_.size()); }
+  explicit AsyncQueue(size_t limit) : limit_(limit) {
+    PEAL_ASSERT(limit > 0, "the limit of an AsyncQueue must be above 0, not {}", limit);
+  }
+  ~AsyncQueue() {
+    PEAL_ASSERT(pushing_.empty() && popping_.empty(), "an AsyncQueue of {} items is destroyed while tasks wait in it",
+                items_.size());
+  }
   AsyncQueue(const AsyncQueue&) = delete;
   AsyncQueue& operator=(const AsyncQueue&) = delete;
 

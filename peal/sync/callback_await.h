@@ -173,7 +173,8 @@ class [[nodiscard]] CallbackAwait final : public Awaitable<CallbackAwait<T, Star
 template <class T = void, class Start, class Cancel = const detail::NoCancel>
 auto callback_await(Start&& start, Cancel&& cancel = {}) {
   static_assert(detail::kMayStandInAwait<Start> && detail::kMayStandInAwait<Cancel>,
-                "a lambda that owns something is named on the line before the co_await: g++ 12 would destroy it twice");
+                "a function that owns something must be a variable declared before the co_await: g++ 12 destroys a "
+                "temporary one twice");
   return detail::CallbackAwait<T, std::remove_reference_t<Start>, std::remove_reference_t<Cancel>>(start, cancel);
 }
 

@@ -40,7 +40,8 @@ void LentCall::cancel(Why why) noexcept {
   if (home_->open()) return cancel_at_the_end();
   // Nobody can be told on a loop that has ended; so wait.
   PEAL_ASSERT(state_ != State::kRunning || caller_ != std::this_thread::get_id(),
-              "a loop ends inside a call that a task of it waits for; {} posts wait there", home_->waiting());
+              "a loop is ended by a call that one of its own tasks waits for; {} posts wait in the loop",
+              home_->waiting());
   state_.wait(State::kRunning, std::memory_order_acquire);
   end_wait(why);
 }

@@ -55,7 +55,8 @@ class [[nodiscard]] Select final : public Awaitable<Select<Whats...>>, private S
     if (!this->begin(handle)) return false;
     this->loop_ = &Wait::strand().loop();
     const bool chosen = any([this, handle](size_t index, auto& what) {
-      PEAL_ASSERT(!what.selectable().selected(), "select() is to wait twice for one thing, its argument {}", index);
+      PEAL_ASSERT(!what.selectable().selected(), "two arguments of a select() are one wait; the second is argument {}",
+                  index);
       if (!what.await_suspend(handle)) return choose(index);
       what.selectable().select_by(*this);
       return false;
@@ -124,12 +125,11 @@ class [[nodiscard]] Select final : public Awaitable<Select<Whats...>>, private S
 
 template <class... Whats>
 detail::Select<std::remove_reference_t<Whats>...> select(Whats&&... whats) {
-  static_assert(sizeof...(Whats) > 0, "select() of nothing would wait for ever");
-  static_assert(
-      (detail::Selectable<std::remove_reference_t<Whats>> && ...),
-      "select() takes what can be withdrawn as if it had not begun: pop(), push(), wait(), acquire(), lock(), "
-      "accept(), sleep(), readable(), writable(), reads, receive(); tasks are raced by when_any(), and a "
-      "deadline is select(...).within(), or a sleep() among the others");
+  static_assert(sizeof...(Whats) > 0, "select() needs at least one argument");
+  static_assert((detail::Selectable<std::remove_reference_t<Whats>> && ...),
+                "select() accepts only what can be withdrawn without effect: pop(), push(), wait(), acquire(), lock(), "
+                "accept(), sleep(), readable(), writable(), reads, receive(). To race tasks, use when_any(). "
+                "For a deadline, use select(...).within() or a sleep() among the arguments");
   return detail::Select<std::remove_reference_t<Whats>...>(whats...);
 }
 
