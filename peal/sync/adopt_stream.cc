@@ -39,7 +39,7 @@ Result<Stream> adopt_stream(Loop& loop, Fd socket, const ConnectionOptions& opti
   auto callbacks = detail::stream_callbacks([&adopted](Connection&, detail::StreamState& state) { adopted = &state; });
   auto server = std::make_shared<Server>(loop, std::move(callbacks), server_options);
   if (const Result<void> done = server->adopt(std::move(*loose)); !done) return std::unexpected(done.error());
-  if (adopted == nullptr) return fail(ENOMEM);  // its on_open threw
+  if (adopted == nullptr) return fail(ENOMEM);  // on_open, which makes the StreamState, threw
   adopted->keeper = std::move(server);
   return Stream(*adopted);
 }

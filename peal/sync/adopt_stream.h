@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A Stream of a connected socket that one has: an end of a socketpair(2), standard input as inetd gives it, what
-// another process has sent.
+// Makes a Stream of a socket that is connected already: an end of a socketpair(2), standard input as inetd gives it, a
+// socket that another process has sent.
 //
 //   peal::Result<peal::Stream> client = peal::adopt_stream(loop, peal::Fd(STDIN_FILENO));
 //
-// Callbacks have the same by Server::adopt(connected_stream(std::move(fd)).value()).
+// A program that uses callbacks calls Server::adopt(connected_stream(std::move(fd)).value()) instead.
 #pragma once
 
 #include <peal/base/fd.h>
@@ -16,13 +16,19 @@
 
 namespace peal {
 
-// For the engines of the kernel. Makes the socket close-on-exec and non-blocking; the latter is so for whoever else has
-// it, too (dup(2), fork(2)). EBADF, ENOTSOCK; ENOTCONN: it has no peer; EPROTOTYPE: it is no stream (SOCK_STREAM). In
-// any case the fd is this function's.
+// Makes a stream socket ready for an engine that uses the kernel's sockets. Takes ownership of the fd in any case. Sets
+// close-on-exec and O_NONBLOCK; the latter also takes effect for others that share the open socket by dup(2) or
+// fork(2). Errors:
+// - EBADF, ENOTSOCK: the fd is not open, or not a socket.
+// - ENOTCONN: the socket has no peer.
+// - EPROTOTYPE: the socket is not of type SOCK_STREAM.
 Result<LooseStream> connected_stream(Fd socket);
 
-// On the loop's thread, inside run(). With a layer it is plain until start_layer(), as layer_later has it. Those
-// errors; Trouble::kLoopStopped; ENOMEM: the connection did not open.
+// Makes a Stream of a connected socket and takes ownership of the fd in any case. Must be called on the loop's thread,
+// inside run() (asserted). With ConnectionOptions::layer, the stream is plain until start_layer(), as with
+// `layer_later`. Errors are those of connected_stream(), and:
+// - Trouble::kLoopStopped: the loop has begun to end.
+// - ENOMEM: the connection did not open.
 Result<Stream> adopt_stream(Loop& loop, Fd socket, const ConnectionOptions& options = {});
 
 }  // namespace peal

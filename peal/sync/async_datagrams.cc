@@ -3,7 +3,8 @@
 
 namespace peal {
 
-// What waits is copied where it is little, or each datagram would pin a block.
+// Returns the datagram in a form that is kept until receive(). A small datagram is copied, because each one would
+// otherwise keep a whole block of memory.
 static Buffer to_keep(Buffer& bytes) {
   constexpr size_t kLittle = kLargeBlockBytes / 4;
   Buffer kept;

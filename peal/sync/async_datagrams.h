@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AsyncDatagrams: a DatagramSocket as coroutines see it.
+// AsyncDatagrams: a DatagramSocket for coroutines.
 //
 //   peal::AsyncDatagrams socket(loop);
 //   if (auto bound = socket.open("127.0.0.1:5353"); !bound) co_return;
@@ -18,6 +18,7 @@
 
 namespace peal {
 
+// A datagram that was received, and its sender.
 struct Datagram {
   Datagram(const SocketAddress& sender, Buffer&& payload) : from(sender), bytes(std::move(payload)) {}
 
@@ -25,13 +26,14 @@ struct Datagram {
   Buffer bytes;
 };
 
-// It belongs to its loop; nobody may wait in receive() when it is destroyed.
+// Belongs to its loop's thread. No coroutine may wait in receive() when this object is destroyed (asserted).
 class AsyncDatagrams {
  public:
-  // `most_waiting` > 0: datagrams that nobody has received yet; further ones are dropped and counted.
+  // Makes a socket that is not open yet. At most `most_waiting` datagrams are kept until receive() is called; further
+  // ones are dropped and counted by dropped(). `most_waiting` must be > 0.
   explicit AsyncDatagrams(Loop& loop, size_t most_waiting = 256);
 
-  // As DatagramSocket's.
+  // These functions call those of DatagramSocket with the same names.
   Result<SocketAddress> open(const SocketAddress& local, const DatagramOptions& options = {}) {
     return socket_.open(local, options);
   }
@@ -50,15 +52,18 @@ class AsyncDatagrams {
   Result<void> leave(std::string_view group, const std::string& interface = {}) {
     return socket_.leave(group, interface);
   }
-  // Result<Datagram>, in the order of arrival, to one task after the other; EPIPE after close(), when none waits any
-  // more.
+  // Waits for a datagram. Returns Result<Datagram>; each datagram is given to one coroutine, in the order of arrival.
+  // EPIPE after close(), when no received datagram is left.
   auto receive() { return waiting_.pop(); }
-  // As DatagramSocket's: now or never.
+  // Calls DatagramSocket::send_to(): the datagram is sent at once, or fails.
   Result<void> send_to(const SocketAddress& to, std::string_view bytes) { return socket_.send_to(to, bytes); }
+  // Closes the socket. Coroutines that wait in receive() fail with EPIPE.
   void close();
-  // Received, and dropped here since too many waited. What the kernel dropped is in socket().stats().
+
+  // Returns how many datagrams were received and dropped because `most_waiting` were waiting. Datagrams that the kernel
+  // dropped are counted in socket().stats().
   uint64_t dropped() const { return dropped_; }
-  // For its address and its counters.
+  // Returns the socket, for its address and its counters.
   const DatagramSocket& socket() const { return socket_; }
 
  private:

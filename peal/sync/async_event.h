@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AsyncEvent: something that has happened, or not yet, among the tasks of one loop.
+// AsyncEvent: a flag that coroutines of one loop wait for.
 //
 //   peal::AsyncEvent closing;
 //   ... co_await closing.wait();          // any number of tasks
 //   closing.set();                        // a callback may do so
 //
-// It stays set until reset(). Where each set() is to let one task go on, that is an AsyncSemaphore.
+// The event stays set until reset(). If each set() is to resume one coroutine only, use an AsyncSemaphore.
 #pragma once
 
 #include <peal/coro/task.h>
@@ -14,6 +14,7 @@ namespace peal {
 
 class AsyncEvent {
  public:
+  // The awaitable that wait() returns.
   class [[nodiscard]] Waiting final : public detail::QueuedWait<Waiting> {
    public:
     explicit Waiting(AsyncEvent& event) : event_(event) {}
@@ -35,9 +36,9 @@ class AsyncEvent {
   AsyncEvent(const AsyncEvent&) = delete;
   AsyncEvent& operator=(const AsyncEvent&) = delete;
 
-  // Not at all when it is set.
+  // Waits until the event is set; does not wait if it is set already. Returns Result<void>.
   Waiting wait() { return Waiting(*this); }
-  // Whoever waits goes on, even if it is reset before they do.
+  // Sets the event. All coroutines that wait are resumed with success, even if the event is reset before they run.
   void set() {
     const detail::ReadyQueue::Hold hold;
     set_ = true;

@@ -19,7 +19,7 @@ AsyncFd::AsyncFd(Loop& loop, int fd, Fd&& watched) : loop_(loop), fd_(fd) {
     error_ = errno_code(fd < 0 ? EBADF : errno);
     return;
   }
-  // poll(2) would call what no engine can watch always ready.
+  // Fails if no engine can watch the fd. poll(2), which is_ready() calls, would report such an fd as always ready.
   if (const Result<void> pollable = detail::check_pollable(watched.get()); !pollable) {
     error_ = pollable.error();
     return;
@@ -33,8 +33,8 @@ AsyncFd::~AsyncFd() {
   PEAL_ASSERT(readers_.empty() && writers_.empty(), "an AsyncFd is destroyed while tasks wait for fd {}", fd_);
 }
 
-// A system call, which saves two that register it and a turn of the loop; of what is watched already it saves nothing
-// but the turn.
+// Asks the kernel only if the fd is not watched yet. If the fd is ready then, this system call saves two that register
+// the fd, and a turn of the loop. For a watched fd it would save the turn only.
 bool AsyncFd::is_ready(Readiness what) {
   const uint64_t turn = loop_.stats().turns;
   const bool watched = what.readable ? watch_->interest().readable : watch_->interest().writable;
@@ -50,7 +50,8 @@ void AsyncFd::watch_for(Readiness what) {
   watch_->set_interest(all);
 }
 
-// Whoever waits again by the end of this call finds the fd still watched.
+// Ends the waits for which the fd is ready. If a resumed coroutine waits again before this function returns, the fd is
+// still watched and need not be registered again.
 void AsyncFd::on_ready(Readiness ready) {
   const detail::ReadyQueue::Hold hold;
   Readiness still = watch_->interest();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AsyncFd: an fd of one's own, or of a foreign library's, as coroutines see it: co_await until it can be read or
-// written. What is read and written is the caller's business.
+// AsyncFd: waits until an fd can be read or written. The fd may belong to the application or to another library.
+// AsyncFd itself does not read or write.
 //
 //   peal::AsyncFd socket(loop, PQsocket(connection));
 //   while (PQisBusy(connection)) {
@@ -8,12 +8,14 @@
 //     if (!ready || PQconsumeInput(connection) == 0) co_return fail(...);
 //   }
 //
-// Level-triggered: what is ready stays so until it is read. Any number of tasks may wait, and all of them go on; make
-// the fd non-blocking, since the first may take what the next was told of. It belongs to its loop.
+// Readiness is level-triggered: the fd stays ready until it is read or written. Any number of coroutines may wait, and
+// all of them are resumed. So make the fd non-blocking: the first coroutine may read what the second was resumed for.
+// An AsyncFd belongs to its loop.
 //
-// An fd that is ready need not wait for the loop, once a turn; asked again it does, or one that always is ready would
-// keep the loop from all else. It is watched from when somebody waits until an event comes that nobody waits for: who
-// waits again and again registers it once, and while nobody waits it costs that one event.
+// The first await in each turn of the loop returns at once if the fd is ready and not watched. Further awaits wait
+// for the loop, because an fd that is always ready would otherwise keep the loop from all other work. The engine
+// watches the fd from the first await until an event arrives for which no coroutine waits. So a coroutine that awaits
+// in a loop registers the fd only once, and an unused AsyncFd costs one event at most.
 #pragma once
 
 #include <cstdint>
@@ -27,39 +29,48 @@ namespace peal {
 
 class AsyncFd {
  public:
+  // The awaitable that readable() and writable() return.
   class Ready;
 
-  // Owned: closed with this, once the engine has let go of it, a turn later at most.
+  // Takes ownership of the fd. The destructor closes it when the engine no longer refers to it, at most one turn of the
+  // loop later.
   AsyncFd(Loop& loop, Fd fd);
-  // Borrowed: a duplicate is watched, which is one fd more, so that the lender may close its own whenever it likes.
-  // What it names (a connection, a pipe's end) ends for the other side only when both are closed.
+  // Borrows the fd: watches a duplicate (dup(2)), which takes one more fd. So the lender may close its fd at any time.
+  // The connection or pipe end that the fd names ends for the other side only after both fds are closed.
   AsyncFd(Loop& loop, int fd);
-  // Nobody may wait then.
+  // Must not be called while a coroutine waits in this object (asserted).
   ~AsyncFd();
   AsyncFd(const AsyncFd&) = delete;
   AsyncFd& operator=(const AsyncFd&) = delete;
 
-  // Result<void>. An error or a hang-up of the fd counts as ready: the next read or write tells. On failure nobody can
-  // tell when it is ready, as Watch::OnError says (EPERM of a regular file), EBADF, or EMFILE; so do all later calls.
+  // Waits until the fd can be read or written. Returns Result<void>. An error or a hang-up of the fd counts as ready;
+  // the next read or write reports it. Errors, which all later calls return as well:
+  // - EPERM: the engine cannot watch such an fd, for example a regular file. See Watch::OnError for all errors of this
+  //   kind.
+  // - EBADF: the fd is not open.
+  // - EMFILE: no fd is left for the duplicate.
   Ready readable();
   Ready writable();
-  // What was given.
+  // Returns the fd that the constructor was given.
   int fd() const { return fd_; }
 
  private:
   AsyncFd(Loop& loop, int fd, Fd&& watched);
+  // Asks the kernel whether the fd is ready, if that may be asked in this turn; otherwise returns false.
   bool is_ready(Readiness what);
+  // Has the engine watch for `what`, too.
   void watch_for(Readiness what);
+  // Callbacks of `watch_`.
   void on_ready(Readiness ready);
   void on_error(std::error_code error);
 
   Loop& loop_;
   const int fd_;
-  uint64_t asked_in_turn_ = UINT64_MAX;
+  uint64_t asked_in_turn_ = UINT64_MAX;  // the turn of the loop in which is_ready() has last asked the kernel
   detail::WaitList<Ready> readers_;
   detail::WaitList<Ready> writers_;
-  std::error_code error_;
-  std::optional<Watch> watch_;
+  std::error_code error_;       // the error of all awaits, if the fd cannot be watched
+  std::optional<Watch> watch_;  // nullopt if the constructor failed; error_ is set then
 };
 
 class [[nodiscard]] AsyncFd::Ready final : public detail::QueuedWait<Ready> {

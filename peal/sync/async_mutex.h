@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AsyncMutex: mutual exclusion among the tasks of one loop, first come, first served. What one task does between two
-// awaits needs no lock; this is for what must stay together across awaits.
+// AsyncMutex: mutual exclusion among the coroutines of one loop, first come, first served. Code between two awaits
+// needs no lock, because nothing else of the loop runs meanwhile. A mutex is for acts that must stay together across
+// several awaits.
 //
 //   auto lock = co_await mutex.lock();
-//   if (!lock) co_return;  // cancelled, or too late
+//   if (!lock) co_return;  // cancelled, or the deadline has passed
 #pragma once
 
 #include <memory>
@@ -15,12 +16,14 @@ namespace peal {
 
 class AsyncMutex {
  public:
-  // Unlocks when destroyed, on the same loop; then the next in line has it.
+  // Deleter of Guard: unlocks the mutex, which the next waiting coroutine then holds. A Guard must be destroyed on the
+  // mutex's loop.
   struct Unlock {
     void operator()(AsyncMutex* mutex) const { mutex->unlock(); }
   };
   using Guard = std::unique_ptr<AsyncMutex, Unlock>;
 
+  // The awaitable that lock() returns.
   class [[nodiscard]] Lock final : public detail::QueuedWait<Lock> {
    public:
     explicit Lock(AsyncMutex& mutex) : mutex_(mutex) {}
@@ -45,6 +48,7 @@ class AsyncMutex {
   AsyncMutex(const AsyncMutex&) = delete;
   AsyncMutex& operator=(const AsyncMutex&) = delete;
 
+  // Waits until no other coroutine holds the mutex, then locks it. Returns Result<Guard>.
   Lock lock() { return Lock(*this); }
   bool locked() const { return locked_; }
 

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AsyncPool: threads that do for a task what would hold up its loop: disks, long sums, calls that block.
+// AsyncPool: a pool of threads for work that would block a loop: disk access, long computations, calls that block.
 //
 //   auto pool = peal::AsyncPool::start({.threads = 4}).value();
 //   auto hash = [&] { return digest_of(file); };
 //   peal::Result<Digest> digest = co_await pool->run(hash);
 //
-// What does not find room in the queue is refused, with EAGAIN, at once: a server that is behind says so. Who would
-// rather wait for room holds a permit of an AsyncSemaphore while it runs something.
+// A job that finds the queue full is refused at once, with EAGAIN, so that an overloaded server can say so. To wait for
+// room instead, hold a permit of an AsyncSemaphore while the job runs.
 //
-// A job may refer to the frame of the task that awaits it: the wait ends only when the job has, or before it has begun.
-// So cancelling, or a deadline, ends the wait of a job that is still queued, which never runs then; of one that runs it
-// waits for the end, whose answer counts; the task goes on then, even if what has cancelled it (the destructor of a
-// server) is over. The end of the task's loop waits for it too. A job that takes a std::stop_token is asked to stop.
+// A job may refer to the frame of the coroutine that awaits it, because the await ends only after the job has ended or
+// if the job never begins. So cancelling and deadlines act as follows:
+// - A job that is still queued is withdrawn and never runs; the await ends at once.
+// - A job that runs is waited for, and its result counts. The coroutine is resumed after it, even if the call that has
+//   cancelled it (such as the destructor of a server) has returned long since. The end of the coroutine's loop waits
+//   for the job, too.
+// - A job that takes a std::stop_token is asked to stop.
 //
-// An exception that leaves a job is thrown where it is awaited.
+// An exception that leaves a job is thrown where the job is awaited.
 #pragma once
 
 #include <atomic>
@@ -34,32 +37,35 @@
 namespace peal {
 
 struct AsyncPoolOptions {
-  unsigned threads = 0;       // 0: one for each CPU
-  size_t queue_limit = 1024;  // jobs that wait for a thread; > 0
-  std::string name = "pool";  // as ThreadPoolOptions'
+  unsigned threads = 0;       // the number of threads; 0: one for each CPU
+  size_t queue_limit = 1024;  // how many jobs may wait for a thread; > 0
+  std::string name = "pool";  // ThreadPoolOptions::name: the threads are named name-0, name-1, ...
 };
 
 struct AsyncPoolStats {
-  size_t queued = 0;       // now; those whose wait has ended included
-  size_t running = 0;      // now
-  uint64_t finished = 0;   // those that threw included
-  uint64_t refused = 0;    // no room
-  uint64_t withdrawn = 0;  // cancelled while they were queued, or dropped by the end of the pool
+  size_t queued = 0;       // jobs in the queue now, including withdrawn ones
+  size_t running = 0;      // jobs that run now
+  uint64_t finished = 0;   // jobs that have run, including those that threw
+  uint64_t refused = 0;    // jobs that found the queue full
+  uint64_t withdrawn = 0;  // jobs that were cancelled while queued, or dropped by the end of the pool
 };
 
 namespace detail {
 
+// The counters that jobs change. Each job shares them, because a job object may outlive its pool.
 struct PoolCounters {
   std::atomic<size_t> running = 0;
   std::atomic<uint64_t> finished = 0, withdrawn = 0;
 };
 
+// A job: a call that a thread of the pool makes while the coroutine waits.
 class PoolJob final : public LentCall {
  public:
-  // In the awaiting frame.
+  // The wait for the job; a part of the awaiting coroutine's frame.
   class JobWait : public Lender {
    protected:
     ~JobWait() = default;
+    // Queues the job. Returns false if the queue is full.
     bool send(ThreadPool& pool, std::shared_ptr<PoolCounters> counters);
     std::stop_token stop_token() const { return static_cast<const PoolJob&>(*call_).stop_.get_token(); }
   };
@@ -81,21 +87,22 @@ class PoolJob final : public LentCall {
 template <class Function>
 class [[nodiscard]] PoolRun;
 
-// Any thread may use it, and tasks of any number of loops. Its owner destroys it, on none of its threads; see there.
+// May be used by any thread and by the coroutines of any number of loops. The owner must not destroy it on one of the
+// pool's threads.
 class AsyncPool {
  public:
-  // EAGAIN: there is no thread left.
+  // Starts the threads. EAGAIN: the system refuses another thread.
   static Result<std::unique_ptr<AsyncPool>> start(const AsyncPoolOptions& options = {});
-  // Waits for the jobs that run. What is queued is dropped, and its waits end with ESHUTDOWN.
+  // Waits for the jobs that run. Drops the queued jobs, whose awaits fail with ESHUTDOWN.
   ~AsyncPool();
   AsyncPool(const AsyncPool&) = delete;
   AsyncPool& operator=(const AsyncPool&) = delete;
 
-  // Calls `job` on a thread of the pool. Answers Result<T>, or T where that is a Result already; EAGAIN: no room.
-  // Borrowed until the await ends.
+  // Calls `job`, which returns T, on a thread of the pool. The await returns Result<T>, or T if T is a Result already.
+  // EAGAIN: the queue is full. `job` is borrowed until the await ends.
   template <class Function>
   PoolRun<std::remove_reference_t<Function>> run(Function&& job);
-  // Any thread; counted one by one.
+  // Returns the counters. Any thread may call this. The counters are read one after the other, so they need not match.
   AsyncPoolStats stats() const;
 
  private:
@@ -107,6 +114,7 @@ class AsyncPool {
   const std::unique_ptr<ThreadPool> pool_;
 };
 
+// The awaitable that AsyncPool::run() returns.
 template <class Function>
 class [[nodiscard]] PoolRun final : public detail::Awaitable<PoolRun<Function>, detail::PoolJob::JobWait> {
   static constexpr bool kTakesStop = std::is_invocable_v<Function&, std::stop_token>;

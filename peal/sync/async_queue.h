@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AsyncQueue: a bounded queue among the tasks of one loop, or, as others say, a channel. Pushing waits while it is
-// full, popping while it is empty, both first come, first served.
+// AsyncQueue: a bounded queue (a channel) between coroutines of one loop. push() waits while the queue is full, pop()
+// while it is empty; both serve first come, first served.
 //
 //   while (auto order = co_await orders.pop()) serve(*order);   // until it is closed and empty
 #pragma once
@@ -20,7 +20,7 @@ class AsyncQueue {
   class Push;
   class Pop;
 
-  // `limit` > 0.
+  // Makes a queue that holds at most `limit` items; `limit` must be > 0.
   explicit AsyncQueue(size_t limit) : limit_(limit) {
     PEAL_ASSERT(limit > 0, "the limit of an AsyncQueue must be above 0, not {}", limit);
   }
@@ -31,23 +31,26 @@ class AsyncQueue {
   AsyncQueue(const AsyncQueue&) = delete;
   AsyncQueue& operator=(const AsyncQueue&) = delete;
 
-  // Result<void>: EPIPE once the queue is closed. On any error the item was not taken and dies.
+  // Waits for room and appends the item. Returns Result<void>; EPIPE if the queue is closed. After any error the item
+  // was not appended and is destroyed.
   Push push(T item) { return Push(*this, std::move(item)); }
-  // Result<T>: EPIPE once the queue is closed and empty.
+  // Waits for an item and removes it. Returns Result<T>; EPIPE if the queue is closed and empty.
   Pop pop() { return Pop(*this); }
-  // False when it is full or closed: the item was not taken. For callbacks.
+  // Appends the item if the queue has room and is not closed. Otherwise returns false and leaves `item` unchanged. Does
+  // not wait, so callbacks may call this.
   bool try_push(T& item) {
     if (closed_ || items_.size() >= limit_) return false;
     add(std::move(item));
     return true;
   }
-  // What is there now, for callbacks.
+  // Removes and returns the first item; nullopt if the queue is empty. Does not wait, so callbacks may call this.
   std::optional<T> try_pop() {
     std::optional<T> item;
     if (!items_.empty()) item.emplace(take());
     return item;
   }
-  // Nothing more goes in; what is there still comes out.
+  // Closes the queue: nothing more can be appended, and items in the queue can still be removed. Coroutines that wait
+  // in push() or pop() fail with EPIPE.
   void close() {
     const detail::ReadyQueue::Hold hold;
     closed_ = true;
@@ -58,6 +61,7 @@ class AsyncQueue {
   bool closed() const { return closed_; }
 
  private:
+  // Gives the item to the first coroutine that waits in pop(); appends it to the queue if there is none.
   void add(T item) {
     if (Pop* pop = popping_.pop_front()) {
       pop->item_.emplace(std::move(item));
@@ -66,6 +70,7 @@ class AsyncQueue {
       items_.push_back(std::move(item));
     }
   }
+  // Removes the first item, and appends that of the first coroutine that waits in push().
   T take() {
     T item = std::move(items_.front());
     items_.pop_front();
@@ -83,6 +88,7 @@ class AsyncQueue {
   bool closed_ = false;
 };
 
+// The awaitable that AsyncQueue::push() returns.
 template <class T>
 class [[nodiscard]] AsyncQueue<T>::Push final : public detail::QueuedWait<Push> {
  public:
@@ -104,6 +110,7 @@ class [[nodiscard]] AsyncQueue<T>::Push final : public detail::QueuedWait<Push> 
   T item_;
 };
 
+// The awaitable that AsyncQueue::pop() returns.
 template <class T>
 class [[nodiscard]] AsyncQueue<T>::Pop final : public detail::QueuedWait<Pop> {
  public:

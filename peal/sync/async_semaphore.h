@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AsyncSemaphore: permits among the tasks of one loop, first come, first served: how many do something at once.
+// AsyncSemaphore: a number of permits that coroutines of one loop share, first come, first served. It limits how many
+// of them do something at the same time.
 //
 //   peal::AsyncSemaphore at_once(8);
 //   auto permit = co_await at_once.acquire();
-//   if (!permit) co_return;  // cancelled, or too late
+//   if (!permit) co_return;  // cancelled, or the deadline has passed
 //
-// Who asks for many waits until there are as many, and nobody who came later overtakes it.
+// A coroutine that asks for several permits waits until that many are free. Coroutines that asked later do not overtake
+// it.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +20,7 @@ namespace peal {
 
 class AsyncSemaphore {
  public:
-  // Gives its permits back when destroyed, on the same loop.
+  // One or more permits, which the destructor gives back. A Permit must be destroyed on the semaphore's loop.
   class Permit {
    public:
     Permit(Permit&& other) noexcept : semaphore_(std::exchange(other.semaphore_, nullptr)), count_(other.count_) {}
@@ -32,7 +34,7 @@ class AsyncSemaphore {
       semaphore_->in_use_ -= count_;
       semaphore_->release(count_);
     }
-    // Used up: they do not come back.
+    // Uses the permits up: the destructor does not give them back.
     void spend() {
       if (semaphore_ != nullptr) std::exchange(semaphore_, nullptr)->in_use_ -= count_;
     }
@@ -44,6 +46,7 @@ class AsyncSemaphore {
     size_t count_;
   };
 
+  // The awaitable that acquire() returns.
   class [[nodiscard]] Acquire final : public detail::QueuedWait<Acquire> {
    public:
     Acquire(AsyncSemaphore& semaphore, size_t count) : semaphore_(semaphore), count_(count) {}
@@ -53,7 +56,7 @@ class AsyncSemaphore {
       return Permit(semaphore_, count_);
     }
     detail::Wait& selectable() { return *this; }
-    // Those behind it may have waited for it alone.
+    // Also serves the coroutines that wait behind this one: the permits that are free may be enough for them.
     void cancel(detail::Why why) noexcept override {
       const detail::ReadyQueue::Hold hold;
       AsyncSemaphore& semaphore = semaphore_;
@@ -71,6 +74,7 @@ class AsyncSemaphore {
     const size_t count_;
   };
 
+  // Makes a semaphore with `permits` free permits. Asserts when destroyed while permits are in use or waited for.
   explicit AsyncSemaphore(size_t permits) : free_(permits) {}
   ~AsyncSemaphore() {
     PEAL_ASSERT(waiting_.empty() && in_use_ == 0, "a semaphore is destroyed with {} permits in use", in_use_);
@@ -78,22 +82,26 @@ class AsyncSemaphore {
   AsyncSemaphore(const AsyncSemaphore&) = delete;
   AsyncSemaphore& operator=(const AsyncSemaphore&) = delete;
 
-  // Result<Permit>. Of more than there are, in use or free, it waits for a release() of new ones.
+  // Waits until `count` permits are free, and takes them. Returns Result<Permit>. If `count` is more than all permits,
+  // free or in use, waits for a release() of new ones.
   Acquire acquire(size_t count = 1) { return {*this, count}; }
-  // Nothing while there are too few, or others wait. For callbacks.
+  // Takes `count` permits without waiting, so callbacks may call this. Returns nullopt if fewer are free, or if
+  // coroutines wait for permits.
   std::optional<Permit> try_acquire(size_t count = 1) {
     if (!take(count)) return {};
     return Permit(*this, count);
   }
-  // New permits, or those of a Permit that was spent.
+  // Adds `count` free permits: new ones, or those of a Permit that was spent.
   void release(size_t count = 1) {
     const detail::ReadyQueue::Hold hold;
     free_ += count;
     serve();
   }
+  // Returns how many permits are free.
   size_t available() const { return free_; }
 
  private:
+  // Takes the permits if enough are free and no coroutine waits; otherwise returns false.
   bool take(size_t count) {
     if (!waiting_.empty() || count > free_) return false;
     use(count);
@@ -103,7 +111,7 @@ class AsyncSemaphore {
     free_ -= count;
     in_use_ += count;
   }
-  // Inside a Hold.
+  // Gives free permits to waiting coroutines, oldest first. Called only while a ReadyQueue::Hold exists.
   void serve() {
     while (Acquire* first = waiting_.front()) {
       if (first->count_ > free_) return;

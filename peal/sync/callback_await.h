@@ -4,14 +4,14 @@
 //   auto start = [&](peal::Completion<Row> done) { database.query(text, std::move(done)); };
 //   peal::Result<Row> row = co_await peal::callback_await<Row>(start);
 //
-// `start` is called once the task has suspended in all but name, with what ends the wait: done(value), or
-// done.fail(error); it may do so at once. Where the API can give up, a second function says so:
+// The await calls `start` with a Completion. Calling done(value) or done.fail(error) ends the await, even inside
+// `start`. If the API can cancel its work, pass a second function that does so:
 //
 //   co_await peal::callback_await<Row>(start, [&] { database.cancel(text); }).within(5s)
 //
-// It is called when the wait is cancelled or too late. The wait ends then without the completion, which does nothing
-// any more; so what the API still uses of the task's frame it must have let go of when that function returns. If it
-// cannot, the wait belongs into a shield().
+// The second function is called when the await is cancelled or its deadline has passed. The await then ends without the
+// completion, and later calls of the completion do nothing. So when the second function returns, the API must no longer
+// use anything in the coroutine's frame. If the API cannot promise that, put the await into a shield().
 //
 // Both functions are borrowed until the await ends.
 #pragma once
@@ -33,18 +33,19 @@ namespace detail {
 template <class T>
 class CallbackWait;
 
-// What a completion knows of the wait, which may be over.
+// The connection between a Completion and its wait, which may have ended.
 template <class T>
 struct CallbackLink {
   const std::shared_ptr<Mailbox> mailbox;
-  CallbackWait<T>* wait;  // the loop's; null once it is over
+  CallbackWait<T>* wait;  // null after the wait has ended; used by the loop's thread only
 };
 
 }  // namespace detail
 
-// Ends one wait, once: later calls, and those that come too late, do nothing. Move-only; where copies are needed, put
-// it into a std::shared_ptr. Any thread, one at a time; from another than the loop's the answer is posted. Destroyed
-// uncalled, it ends the wait with EOWNERDEAD.
+// Ends one wait of callback_await(). Only the first call has an effect, and only if the wait has not ended. A
+// Completion is move-only; where copies are needed, put it into a std::shared_ptr. Any thread may call it, one at a
+// time. A call on another thread than the loop's posts the result to the loop. Destroying a Completion that was not
+// called ends the wait with EOWNERDEAD.
 template <class T = void>
 class Completion {
  public:
@@ -59,6 +60,7 @@ class Completion {
     if (link_) fail(errno_code(EOWNERDEAD));
   }
 
+  // Ends the wait with a value; Completion<> takes no argument.
   void operator()(Value value)
     requires(!std::is_void_v<T>)
   {
@@ -69,6 +71,7 @@ class Completion {
   {
     answer(Result<Value>(Value()));
   }
+  // Ends the wait with an error.
   void fail(std::error_code error) { answer(std::unexpected(error)); }
 
  private:
@@ -88,9 +91,11 @@ class Completion {
 
 namespace detail {
 
+// The part of the awaitable that does not depend on the two functions.
 template <class T>
 class CallbackWait : public Wait {
  public:
+  // Ends the wait of `link` with `value`, unless that wait has ended. Called on the loop's thread.
   static void arrive(CallbackLink<T>& link, Result<typename Completion<T>::Value> value) {
     if (CallbackWait* wait = std::exchange(link.wait, nullptr)) wait->arrived(std::move(value));
   }
@@ -108,14 +113,16 @@ class CallbackWait : public Wait {
   CallbackWait() = default;
   ~CallbackWait() = default;
 
+  // Makes the completion that `start` is called with.
   Completion<T> completion() {
     link_ = std::make_shared<CallbackLink<T>>(strand().loop().mailbox(), this);
     return Completion<T>(link_);
   }
+  // Makes later calls of the completion do nothing.
   void detach() { link_->wait = nullptr; }
-  // Whether it is over by the time `start` has returned.
+  // True if the completion was called.
   bool has_answer() const { return answer_.has_value(); }
-  bool starting_ = true;
+  bool starting_ = true;  // true until `start` has returned: the wait must not be completed inside `start`
 
  private:
   void arrived(Result<typename Completion<T>::Value> value) {
@@ -127,6 +134,7 @@ class CallbackWait : public Wait {
   std::optional<Result<typename Completion<T>::Value>> answer_;
 };
 
+// The second function if callback_await() is given none.
 struct NoCancel {
   void operator()() const {}
 };
@@ -150,7 +158,7 @@ class [[nodiscard]] CallbackAwait final : public Awaitable<CallbackAwait<T, Star
     return cancelled_ == 0 || this->refuse(cancelled_);
   }
   void cancel(Why why) noexcept override {
-    if (this->has_answer()) return;  // by `start`, which has cancelled it as well
+    if (this->has_answer()) return;  // `start` has called the completion and then cancelled this coroutine
     this->detach();
     cancel_();
     if (this->starting_) {
@@ -163,13 +171,13 @@ class [[nodiscard]] CallbackAwait final : public Awaitable<CallbackAwait<T, Star
  private:
   Start& start_;
   Cancel& cancel_;
-  Why cancelled_ = 0;  // by `start` itself
+  Why cancelled_ = 0;  // the reason if `start` itself has cancelled this coroutine; 0 otherwise
 };
 
 }  // namespace detail
 
-// Answers Result<T>: what the completion was called with. An exception of `start` is thrown where it is awaited; that
-// of `cancel` ends the process.
+// Returns an awaitable of Result<T>: the value or the error that the completion is called with. An exception of `start`
+// is thrown where the await stands; an exception of `cancel` ends the process.
 template <class T = void, class Start, class Cancel = const detail::NoCancel>
 auto callback_await(Start&& start, Cancel&& cancel = {}) {
   static_assert(detail::kMayStandInAwait<Start> && detail::kMayStandInAwait<Cancel>,

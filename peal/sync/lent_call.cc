@@ -11,7 +11,7 @@ void LentCall::run() noexcept {
   State queued = State::kQueued;
   if (!state_.compare_exchange_strong(queued, State::kRunning)) return;
   work();
-  // Refused: the home loop has ended, and cancel() looks.
+  // If the coroutine's loop has ended, it refuses this post; cancel() then waits for `state_` instead.
   home_->insist([call = shared_from_this()] { call->end_wait(0); });
   state_.store(State::kOver, std::memory_order_release);
   state_.notify_all();
@@ -38,7 +38,7 @@ void LentCall::cancel(Why why) noexcept {
   if (withdraw()) return end_wait(why);
   if (wait_ended_) return;
   if (home_->open()) return cancel_at_the_end();
-  // Nobody can be told on a loop that has ended; so wait.
+  // A loop that has ended runs no more posts, so this thread waits for the call's end itself.
   PEAL_ASSERT(state_ != State::kRunning || caller_ != std::this_thread::get_id(),
               "a loop is ended by a call that one of its own tasks waits for; {} posts wait in the loop",
               home_->waiting());
@@ -46,7 +46,7 @@ void LentCall::cancel(Why why) noexcept {
   end_wait(why);
 }
 
-// Whoever cancels may be gone when the loop ends.
+// Registers with the coroutine's loop, because nothing else may be left to wait for the call when that loop ends.
 void LentCall::cancel_at_the_end() noexcept {
   Loop* const home = home_->reachable();
   if (home == nullptr || std::exchange(kept_, true)) return;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LentCall: a function in a task's frame that another thread calls while the task waits. It may refer to that frame:
-// the wait ends only when the call has, or before it has begun. So cancelling ends the wait of a call that is still
-// queued, which never begins then; of one that has begun it waits for the end, as the task's loop does when it ends.
+// LentCall: calls a function in a coroutine's frame on another thread while the coroutine waits. The function may refer
+// to that frame, because the wait ends only after the call has ended or if the call never begins:
+// - If the coroutine is cancelled while the call is queued, the call is withdrawn and the wait ends at once.
+// - If the call has begun, the wait ends after it. The end of the coroutine's loop waits for the call, too.
 #pragma once
 
 #include <atomic>
@@ -14,15 +15,17 @@
 
 namespace peal::detail {
 
-// The wait and the other thread's queue both hold it. It is either begun there or withdrawn, never both.
+// One call. The wait and the queue of the other thread share it. The call is either begun by that thread or withdrawn,
+// never both.
 class LentCall : public std::enable_shared_from_this<LentCall> {
  public:
-  // In the awaiting frame.
+  // The wait for the call, and the function itself; a part of the awaiting coroutine's frame.
   class Lender : public Wait {
    public:
     void cancel(Why why) noexcept override { call_->cancel(why); }
-    // On the other thread.
+    // Makes the call. Called on the other thread.
     virtual void work() noexcept = 0;
+    // Ends the wait with `why`; 0 if the call was made.
     void call_ended(Why why) noexcept { complete(why); }
 
    protected:
@@ -30,7 +33,8 @@ class LentCall : public std::enable_shared_from_this<LentCall> {
     std::shared_ptr<LentCall> call_;
   };
 
-  // What the other thread's queue holds. Destroyed uncalled, it was dropped.
+  // The entry in the other thread's queue, which that thread calls. If the entry is destroyed without being called, the
+  // queue has dropped it and the wait ends.
   class Ticket {
    public:
     explicit Ticket(std::shared_ptr<LentCall> call) : call_(std::move(call)) {}
@@ -45,35 +49,41 @@ class LentCall : public std::enable_shared_from_this<LentCall> {
     std::shared_ptr<LentCall> call_;
   };
 
-  // `dropped`: how the wait ends when nobody will call it.
+  // Makes a call for a coroutine on the loop `home`. `dropped` is the error of the wait if the queue drops the call.
   LentCall(Lender& lender, Loop& home, Why dropped) : lender_(lender), home_(home.mailbox()), dropped_(dropped) {}
   virtual ~LentCall() = default;
   LentCall(const LentCall&) = delete;
   LentCall& operator=(const LentCall&) = delete;
 
-  // The queue has not taken it: the lender says so itself.
+  // Marks the call as over, because the queue has refused it. The caller ends the wait itself.
   void refuse() { state_ = State::kOver; }
-  // The home loop.
+  // Withdraws the call if it has not begun. Otherwise the wait goes on until the call has ended. Called on the thread
+  // of the coroutine's loop.
   virtual void cancel(Why why) noexcept;
 
  protected:
+  // Makes the call. Called on the other thread.
   virtual void work() noexcept { lender_.work(); }
+  // Withdraws the call if it has not begun; otherwise returns false.
   virtual bool withdraw() noexcept;
 
  private:
   enum class State : int { kQueued, kRunning, kOver };
+  // The acts of a Ticket: run() when the other thread calls it, drop() when it is destroyed without being called.
   void run() noexcept;
   void drop() noexcept;
+  // Ends the wait unless that has been done. Called on the thread of the coroutine's loop.
   void end_wait(Why why) noexcept;
+  // Has the end of the coroutine's loop wait for the call.
   void cancel_at_the_end() noexcept;
 
   Lender& lender_;
   const std::shared_ptr<Mailbox> home_;
   const Why dropped_;
-  std::thread::id caller_;  // before it is kRunning
+  std::thread::id caller_;  // the thread that makes the call; set before `state_` is kRunning
   std::atomic<State> state_ = State::kQueued;
-  bool wait_ended_ = false;  // the home loop's, as is the next
-  bool kept_ = false;        // by the home loop
+  bool wait_ended_ = false;  // true after end_wait(); used by the thread of the coroutine's loop
+  bool kept_ = false;        // true if cancel_at_the_end() has registered this; used by the same thread
 };
 
 }  // namespace peal::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Listener: accepts connections one co_await at a time, on one loop. Where each connection is to have a task of its own
+// Listener: accepts connections by co_await, one at a time, on one loop. If each connection is to have its own task,
 // CoServer is shorter.
 #pragma once
 
@@ -13,25 +13,27 @@
 
 namespace peal {
 
-// It belongs to its loop. Its streams' connections end with it; nobody may wait in accept() then.
+// Belongs to its loop. The destructor ends the connections of all its streams. No coroutine may wait in accept() then
+// (asserted).
 class Listener {
  public:
-  // Connections that nobody has accepted yet; further ones are closed and counted.
+  // How many connections may wait for accept(). Further ones are closed and counted by shed().
   static constexpr size_t kMostWaiting = 1024;
 
   explicit Listener(Loop& loop, const ServerOptions& options = {})
       : server_(loop, detail::stream_callbacks([this](Connection&, detail::StreamState& state) { take(state); }),
                 options) {}
 
-  // As Server's.
+  // Calls Server::listen().
   Result<SocketAddress> listen(std::string_view address) { return server_.listen(address); }
-  // Result<Stream>; EPIPE after close(), when none waits any more.
+  // Waits for a connection. Returns Result<Stream>; EPIPE after close(), when no connection is left.
   auto accept() { return waiting_.pop(); }
-  // Listens no longer.
+  // Stops listening. Connections that wait can still be accepted.
   void close() {
     server_.stop_listening();
     waiting_.close();
   }
+  // Returns how many connections were closed because kMostWaiting were waiting.
   uint64_t shed() const { return shed_; }
 
  private:

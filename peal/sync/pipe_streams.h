@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// co_await pipe(a, b): joins two streams until both have ended: a relay.
+// co_await pipe(a, b): relays bytes between two streams until both connections have ended.
 //
 //   peal::Task<> relay(peal::Stream client, std::string upstream) {
 //     auto server = co_await peal::connect(upstream);
@@ -7,8 +7,9 @@
 //     co_await peal::pipe(client, *server);
 //   }
 //
-// As pipe() of two connections (peal/net/pipe.h): both directions, each with its FIN sent on, backpressure from the
-// slower side, in the kernel where that can be. What was read into the streams and not taken goes first.
+// The relay works as pipe() of two connections (peal/net/pipe.h). Bytes go in both directions, and the FIN of each side
+// is sent on to the other. The slower side slows down the faster one, and bytes stay in the kernel where the engine can
+// do that. Input that a stream has received and no coroutine has read goes first.
 #pragma once
 
 #include <peal/coro/stream.h>
@@ -17,11 +18,14 @@
 
 namespace peal {
 
-// Answers how many bytes went each way, once both connections are gone; their close_reason() tells how they ended. If
-// each peer has ended in order, read() answers the end of the input: an empty Buffer. Nobody may wait in either stream
-// when it begins, nor read from one until it has ended. Cancelled, or too late (`pipe(a, b).within(1h)`), both are
-// aborted, and the answer is that error. ENOTCONN: one has ended, or starts its layer; EXDEV: they belong to different
-// loops; ESHUTDOWN: the server or client of one was destroyed.
+// Returns how many bytes went each way, after both connections have ended; Stream::close_reason() tells how each ended.
+// If both peers have ended in order, Stream::read() then returns an empty Buffer. No coroutine may wait in either
+// stream when the pipe begins (asserted), nor read from one until the pipe has ended. If the await is cancelled, or the
+// deadline passes (`pipe(a, b).within(1h)`), both connections are aborted. Errors:
+// - ENOTCONN: one connection has ended or is ending, or its layer is being started.
+// - EXDEV: the streams belong to different loops.
+// - ESHUTDOWN: the Server or Client of one stream was destroyed.
+// - The reason of a cancellation; ETIMEDOUT for a deadline.
 Task<Result<PipeReport>> pipe(Stream& a, Stream& b, PipeOptions options = {});
 
 }  // namespace peal

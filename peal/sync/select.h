@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// select(): waits for several things at once and takes exactly one of them.
+// select(): waits for several events at once and takes exactly one of them.
 //
 //   auto chosen = co_await peal::select(orders.pop(), closing.wait(), peal::sleep(limit));
-//   if (!chosen) co_return;                                      // cancelled, or too late
-//   if (auto* order = std::get_if<0>(&*chosen)) serve(*order);   // what pop() answers, a Result
+//   if (!chosen) co_return;                                      // cancelled, or the deadline has passed
+//   if (auto* order = std::get_if<0>(&*chosen)) serve(*order);   // what pop() returns, a Result
 //   else if (chosen->index() == 1) co_return;
 //
-// The answer is a Result of a std::variant, with a place for what each await would have answered. The error is
-// select()'s own: what cancelled it, or its deadline's ETIMEDOUT.
+// The await returns a Result of a std::variant, with one alternative for the result of each argument. The error is that
+// of select() itself: the reason of a cancellation, or ETIMEDOUT for a deadline.
 //
-// What was not chosen has not happened: no item was popped, no permit taken, no byte read. As soon as one is complete
-// the others are withdrawn, and not only when the task is resumed. Where several are ready already, the first in the
-// order of the arguments is taken, and the rest is not even looked at. An item that was not pushed dies with the
-// select().
+// An await that was not chosen has had no effect: no item was popped, no permit was taken, no byte was read. The other
+// awaits are withdrawn as soon as one completes, before the coroutine is resumed. If several are ready at the
+// beginning, the first in the order of the arguments is taken, and the later ones are not begun. An item of a push()
+// that was not chosen is destroyed with the select().
 //
-// Only what can be withdrawn like that is taken: pop() and push(), wait() of an event, acquire(), lock(), accept(),
-// sleep(), readable() and writable(), a stream's reads, receive(). A task or a write has done something by the time it
-// is withdrawn; tasks are raced by when_any(), which cancels the others and waits for them. Await it in the same
-// expression: the arguments are not moved.
+// Only awaits that can be withdrawn without effect are accepted: pop() and push(), wait() of an event, acquire(),
+// lock(), accept(), sleep(), readable() and writable(), the reads of a stream, receive(). A task or a write has had
+// effects by the time it would be withdrawn. To race tasks, use when_any(), which cancels the others and waits for
+// their end. Await a select() in the same expression, because its arguments are not moved.
 #pragma once
 
 #include <cerrno>
@@ -34,13 +34,13 @@ namespace peal {
 
 namespace detail {
 
-// What selectable() makes of an awaitable: the node that waits.
+// An awaitable that select() accepts: selectable() returns its Wait.
 template <class What>
 concept Selectable = requires(What& what) {
   { what.selectable() } -> std::same_as<Wait&>;
 };
 
-// The strand of those that wait side by side.
+// The awaitable that select() returns. As a Strand, it is what the waits of its arguments report their completion to.
 template <class... Whats>
 class [[nodiscard]] Select final : public Awaitable<Select<Whats...>>, private Strand {
  public:
@@ -76,9 +76,10 @@ class [[nodiscard]] Select final : public Awaitable<Select<Whats...>>, private S
   }
 
  private:
-  static constexpr size_t kNone = sizeof...(Whats);
+  static constexpr size_t kNone = sizeof...(Whats);  // the value of chosen_ while none is chosen
 
-  // Asks one after the other until one answers true.
+  // Calls `ask(index, awaitable)` for one argument after the other, until it returns true. Returns false if it never
+  // does.
   template <class Ask>
   bool any(Ask&& ask) {
     size_t index = 0;
@@ -88,7 +89,8 @@ class [[nodiscard]] Select final : public Awaitable<Select<Whats...>>, private S
     chosen_ = index;
     return true;
   }
-  // One of them is complete: the first to be is the one, the others are as they are withdrawn.
+  // Called when one of the waits completes. The first is chosen; the other calls come from withdrawing the others and
+  // do nothing.
   std::coroutine_handle<> on_done() noexcept override {
     if (!decided_) {
       any([this](size_t index, auto& what) { return !what.selectable().selected() && choose(index); });
@@ -97,7 +99,8 @@ class [[nodiscard]] Select final : public Awaitable<Select<Whats...>>, private S
     }
     return std::noop_coroutine();
   }
-  // From the last one: of two that wait for the same thing the first to go would hand over its place to the other.
+  // Withdraws the waits that have not completed, last argument first. If two of them wait for the same thing,
+  // withdrawing the first would hand its place in the line to the second.
   template <size_t kLeft = kNone>
   void withdraw_others() {
     decided_ = true;
@@ -117,12 +120,13 @@ class [[nodiscard]] Select final : public Awaitable<Select<Whats...>>, private S
   }
 
   const std::tuple<Whats&...> whats_;
-  size_t chosen_ = kNone;
-  bool decided_ = false;
+  size_t chosen_ = kNone;  // the position of the chosen argument
+  bool decided_ = false;   // true if one was chosen, or the select() was cancelled
 };
 
 }  // namespace detail
 
+// Returns an awaitable that takes one of the given awaits; see the top of this file.
 template <class... Whats>
 detail::Select<std::remove_reference_t<Whats>...> select(Whats&&... whats) {
   static_assert(sizeof...(Whats) > 0, "select() needs at least one argument");
