@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LoopCell: what the handles of an OnLoop, and the questions on their way to it, share: where the object is. The object
-// itself is the loop's (Loop::keep), so that it dies on the loop's thread, at its end at the latest.
+// LoopCell: finds the object of an OnLoop. The handles of the OnLoop and the posts on their way to its loop share a
+// LoopCell. The loop owns the object itself (Loop::keep()), so the object is destroyed on the loop's thread, at the
+// latest when the loop ends.
 #pragma once
 
 #include <cerrno>
@@ -19,10 +20,11 @@
 
 namespace peal::detail {
 
-// What asking `Function` of a T answers.
+// The result of OnLoop<T>::ask() with a `Function` that returns R: Result<R>, or R if that is a Result already.
 template <class T, class Function>
 using AskAnswer = typename RunOnAnswer<std::invoke_result_t<Function&, T&>>::type;
 
+// Calls `function` with the object and returns its result as an AskAnswer.
 template <class T, class Function>
 AskAnswer<T, Function> answer_from(Function& function, T& object) {
   if constexpr (std::is_void_v<std::invoke_result_t<Function&, T&>>) {
@@ -33,7 +35,7 @@ AskAnswer<T, Function> answer_from(Function& function, T& object) {
   }
 }
 
-// Whether `Function` may be asked of a T; where it may not, a sentence.
+// True if OnLoop<T>::ask() accepts a `Function`. Otherwise fails to compile, with a message that says why.
 template <class T, class Function>
 constexpr bool may_ask() {
   constexpr bool kTaken = std::is_invocable_v<Function&, T&>;
@@ -57,25 +59,30 @@ class LoopCell {
  public:
   using Make = Callback<std::shared_ptr<T>(Loop&)>;
 
-  // The object is made by whatever comes first on the loop's thread.
+  // Makes a cell without an object. The first function that needs the object, on the loop's thread, calls `make` for
+  // it.
   LoopCell(Loop& loop, Make make) : mailbox_(loop.mailbox()), make_(std::move(make)) {}
 
   Mailbox& mailbox() const { return *mailbox_; }
+  // True if the calling thread runs the object's loop.
   bool here() const { return mailbox_->here() != nullptr; }
 
-  // The rest is the loop's thread's.
+  // This function and all that follow must be called on the object's loop's thread. Returns the object, which the first
+  // call makes; null if the object has been destroyed or could not be made.
   std::shared_ptr<T> object() {
     if (make_) make();
     return object_.lock();
   }
-  // Asks there and then. EOWNERDEAD: the object is gone. What its making has thrown is thrown here.
+  // Calls `function` with the object and returns the result. Fails with EOWNERDEAD if the object has been destroyed. If
+  // the object could not be made, throws the exception that making it has thrown.
   template <class Function>
   AskAnswer<T, Function> ask(Function& function) {
     if (const std::shared_ptr<T> object = this->object()) return answer_from<T>(function, *object);
     if (thrown_) std::rethrow_exception(thrown_);
     return fail(EOWNERDEAD);
   }
-  // The same for `then`, which is called on the loop of `home`, at once where that is this one.
+  // Calls `function` as ask() does, then calls `then` with the result on the loop of `home`; at once if that is this
+  // loop. If `function` throws, the exception is logged and the result is ECANCELED.
   template <class Function>
   void ask_for(Mailbox& home, Function& function, Callback<void(AskAnswer<T, Function>)> then) {
     std::optional<AskAnswer<T, Function>> answer;
@@ -90,6 +97,7 @@ class LoopCell {
     if (home.here() != nullptr) return then(std::move(*answer));
     home.insist([then = std::move(then), answer = std::move(*answer)]() mutable { then(std::move(answer)); });
   }
+  // Has the loop release the object.
   void drop() {
     make_ = nullptr;
     if (const std::shared_ptr<T> last = object_.lock()) mailbox_->here()->let_go(last.get());
@@ -110,9 +118,9 @@ class LoopCell {
   }
 
   const std::shared_ptr<Mailbox> mailbox_;
-  Make make_;
-  std::weak_ptr<T> object_;
-  std::exception_ptr thrown_;
+  Make make_;                  // empty after the object was made or dropped
+  std::weak_ptr<T> object_;    // the loop owns the object
+  std::exception_ptr thrown_;  // what `make_` has thrown
   LogLimiter log_limiter_{std::chrono::seconds(1)};
 };
 

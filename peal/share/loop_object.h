@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OnLoop<T>: an object that lives on one loop, and that everybody else tells and asks: an actor. It needs no lock,
-// since only its loop's thread touches it.
+// OnLoop<T>: an object that lives on one loop, and that other threads use only by sending functions to it (an actor).
+// The object needs no lock, since only its loop's thread touches it.
 //
 //   peal::OnLoop<Store> store(loop);                                        // Store(loop), on the loop's thread
 //   store.tell([](Store& s) { s.clear(); });                                // any thread
 //   peal::Result<int> n = co_await store.ask([&](Store& s) { return s.count(key); });   // any loop's coroutine
 //
-// It is made on the loop's thread, before anything that is told or asked, and dies there: after the last handle, when
-// what was told and asked before has been called, or when the loop ends. Nothing here waits for another thread; so what
-// the object refers to lives until the loop has ended.
+// The object is made on the loop's thread before the first function is called with it. It is destroyed on that thread
+// after the last handle was destroyed and all functions sent before have been called; or when the loop ends. No
+// function here waits for another thread, so whatever the object refers to must live until the loop has ended.
 //
-// What comes from one thread is called in its order, once the loop runs; what was told before run(), or between steps,
-// the loop's own events may overtake. For what comes from the object's own loop is called at once: inside a call of the
-// object too, in the midst of that. Otherwise nothing touches the object while it is called. So a call is short, like
-// any callback.
+// The functions of one thread are called in the order in which that thread has sent them, once the loop runs. Functions
+// that were sent before run(), or between two steps of a stepped loop, may run after events of the loop that came
+// later. A function from the object's own loop is called at once, even inside another call of the object. Otherwise
+// calls never overlap. As any callback does, a function should return soon.
 #pragma once
 
 #include <concepts>
@@ -29,7 +29,8 @@
 
 namespace peal {
 
-// The wait for an answer: one post there, one back, nothing on the object's own loop.
+// The awaitable that OnLoop::ask() returns. It costs one post to the object's loop and one post back; on the object's
+// own loop, none.
 template <class T, class Function>
 class [[nodiscard]] Ask final : public detail::Awaitable<Ask<T, Function>, detail::LentCall::Lender> {
  public:
@@ -46,7 +47,7 @@ class [[nodiscard]] Ask final : public detail::Awaitable<Ask<T, Function>, detai
     if (!this->begin(handle)) return false;
     const detail::Why stopped = detail::why_of(Trouble::kLoopStopped);
     this->call_ = std::make_shared<detail::LentCall>(*this, this->strand().loop(), stopped);
-    // Refused, the ticket dies, and that says so.
+    // If the loop refuses the post, the Ticket is destroyed, which ends this wait with Trouble::kLoopStopped.
     cell_->mailbox().post(detail::LentCall::Ticket(this->call_));
     return true;
   }
@@ -70,20 +71,25 @@ class [[nodiscard]] Ask final : public detail::Awaitable<Ask<T, Function>, detai
   std::exception_ptr thrown_;
 };
 
-// A handle; copies name the same object. Any thread, each copy one at a time. The loop is there when it is made.
+// A handle of an object. Copies refer to the same object. Any thread may use a handle, but not two threads the same
+// copy at once. The loop must exist when the first handle is made.
 template <class T>
 class OnLoop {
  public:
-  // The object is what `make(Loop&)` answers, which is called on the loop's thread. What it throws is logged, and
-  // thrown where the object is asked; what the object is told is lost then.
+  // Makes the object by calling `make(Loop&)` on the loop's thread. If `make` throws, the exception is logged, and
+  // thrown again by each ask(); functions given to tell() are then dropped.
   template <class Make>
   OnLoop(Loop& loop, Make make) : cell_(cell_of(loop, std::move(make))), owner_(owner_of(cell_)) {}
-  // T(loop), or T() where there is no such constructor.
+  // Makes the object as T(loop), or as T() if T has no such constructor.
   explicit OnLoop(Loop& loop) : OnLoop(loop, [](Loop& own) { return plain(own); }) {}
 
-  // Calls `function` with the object. False: refused, since the loop has stopped or its queue of posts is full, or, on
-  // the loop itself, since there is no object. On the loop what it throws is the caller's, else it is logged and
-  // counted.
+  // Calls `function` with the object; on the object's loop in this call, on other threads later, by a post. Returns
+  // false if `function` will not be called:
+  // - on another thread: the loop has stopped, or its queue of posts is full;
+  // - on the object's loop: the object has been destroyed or could not be made.
+  //
+  // An exception of `function` is thrown to the caller on the object's loop. After a post it is logged and counted by
+  // the loop.
   bool tell(Callback<void(T&)> function) const {
     if (cell_->here()) {
       const std::shared_ptr<T> object = cell_->object();
@@ -95,11 +101,15 @@ class OnLoop {
     });
   }
 
-  // For coroutines: calls `function` with the object, and brings back what it answers: Result<R>, or R where that is a
-  // Result already; what it throws is thrown where it is awaited. Trouble::kLoopStopped: refused as by tell();
-  // EOWNERDEAD: the object is gone. Cancelled, or too late (within()), it is not called any more; once it is being
-  // called its answer counts, and the task goes on then, even if what has cancelled it (the destructor of a server) is
-  // over. So it may refer to the frame of whoever awaits; borrowed until the await ends.
+  // For coroutines: calls `function`, which returns R, with the object. The await returns Result<R>, or R if that is a
+  // Result already; an exception of `function` is thrown where the await stands. Errors:
+  // - Trouble::kLoopStopped: the object's loop has stopped, or its queue of posts is full.
+  // - EOWNERDEAD: the object has been destroyed.
+  //
+  // If the await is cancelled, or its deadline (within()) passes, before `function` has begun, `function` is not
+  // called. If `function` has begun, its result counts. The coroutine is resumed after it, even if the call that has
+  // cancelled it (such as the destructor of a server) has returned before. So `function` may refer to the frame of the
+  // awaiting coroutine. `function` is borrowed until the await ends.
   template <class Function>
   auto ask(Function&& function) const {
     static_assert(detail::kMayStandInAwait<Function>,
@@ -110,9 +120,12 @@ class OnLoop {
     }
   }
 
-  // For callbacks: the same, and calls `then` with the answer on `home`, any loop; at once where both are the calling
-  // thread's. False: refused, neither is called. `then` is not called, and dies on the object's loop, when `home` has
-  // ended before the answer came, or that loop before it ran at all. What `function` throws is logged, ECANCELED then.
+  // For callbacks: calls `function` with the object, then `then` with the result on the loop `home`. Both are called at
+  // once if the calling thread runs both loops. Returns false if the object's loop refuses; then neither is called. If
+  // `function` throws, the exception is logged and the result is ECANCELED. `then` is destroyed on the object's loop
+  // without being called in two cases:
+  // - `home` has ended before the result came.
+  // - The object's loop has ended without ever running.
   template <class Function, class Then>
   bool ask(Loop& home, Function function, Then then) const {
     if constexpr (detail::may_ask<T, Function>()) {
@@ -127,12 +140,13 @@ class OnLoop {
     }
   }
 
-  // The object, for who is on its loop's thread; else null.
+  // Returns the object if the calling thread runs the object's loop; otherwise null.
   T* here() const { return cell_->here() ? cell_->object().get() : nullptr; }
 
  private:
   using Cell = detail::LoopCell<T>;
 
+  // Makes the object for the constructor without `make`.
   static T plain(Loop& loop) {
     if constexpr (std::constructible_from<T, Loop&>) {
       return T(loop);
@@ -140,6 +154,7 @@ class OnLoop {
       return T();
     }
   }
+  // Makes the cell, and has the object made: in this call on the loop's thread, otherwise by a post.
   template <class Make>
   static std::shared_ptr<Cell> cell_of(Loop& loop, Make make) {
     constexpr bool kMakes = std::is_invocable_r_v<T, Make&, Loop&>;
@@ -158,13 +173,14 @@ class OnLoop {
       return nullptr;
     }
   }
-  // Refused, the loop is about to end, and the object with it.
+  // Returns a pointer whose last copy, when destroyed, has the loop release the object. If the loop refuses that post,
+  // it is about to end and to destroy the object itself.
   static std::shared_ptr<void> owner_of(const std::shared_ptr<Cell>& cell) {
     return run_when_released([cell] { cell->mailbox().insist([cell] { cell->drop(); }); });
   }
 
   std::shared_ptr<Cell> cell_;
-  std::shared_ptr<void> owner_;  // of all copies: its end is the object's
+  std::shared_ptr<void> owner_;  // all handles share it; the object is released after the last of them
 };
 
 }  // namespace peal

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One atomic decides between the task's beginning and whoever cancels it. What lies in the wheel is taken out on the
-// loop's thread alone: who cancels elsewhere posts that, once a task and beyond the mailbox's limit, so that it cannot
-// fail; a loop that refuses even so is about to drop its timers.
+// One atomic, `state_`, decides whether the task begins or is cancelled first. Only the loop's thread may remove a
+// timer from the timer wheel. So cancel() on another thread posts that removal. The post ignores the mailbox's limit
+// (Mailbox::insist()), so it is refused only by a loop that is about to drop its timers anyway. There is at most one
+// such post for each task.
 #include <peal/share/remote_task.h>
 
 #include <atomic>
@@ -24,14 +25,14 @@ class RemoteCall : public std::enable_shared_from_this<RemoteCall> {
 
  private:
   enum class State : int {
-    kSent,     // in the mailbox, which lets go of it in its turn
-    kArmed,    // in the wheel
+    kSent,     // in the loop's mailbox
+    kArmed,    // in the loop's timer wheel
     kRunning,  // being called
-    kLast,     // the same, and cancelled
-    kOver,
+    kLast,     // being called, and cancelled meanwhile
+    kOver,     // called for the last time, cancelled or dropped
   };
 
-  // What the loop has of it: the task dies with that.
+  // The closure that the loop holds. The task is destroyed with this closure.
   struct Held {
     explicit Held(std::shared_ptr<RemoteCall> its_call) : call(std::move(its_call)) {}
     Held(Held&&) noexcept = default;
@@ -44,17 +45,23 @@ class RemoteCall : public std::enable_shared_from_this<RemoteCall> {
     std::shared_ptr<RemoteCall> call;
   };
 
+  // Returns a handle of this task if the loop has accepted it, otherwise an empty handle.
   RemoteTask handle_if(bool accepted) { return accepted ? RemoteTask(shared_from_this()) : RemoteTask(); }
+  // Puts the task into the timer wheel; called on the loop's thread. False if it was cancelled or the loop refuses.
   bool arm(Held held, TimePoint first);
+  // Calls the task unless it was cancelled, then after_run().
   void run();
+  // Ends the task, unless it is one of every_on() that was not cancelled.
   void after_run();
+  // Removes the task from the timer wheel, from any thread.
   void disarm();
+  // Destroys the task.
   void drop();
 
   const std::shared_ptr<Mailbox> mailbox_;
-  const Duration period_;  // 0: once
+  const Duration period_;  // the period of every_on(); 0 for a task that is called once
   std::atomic<State> state_ = State::kSent;
-  // The loop's thread's, once it is sent:
+  // Used by the loop's thread only, after the task was posted.
   Callback<void()> task_;
   TimerId timer_;
 };
@@ -75,7 +82,7 @@ RemoteTask RemoteCall::time(Loop& loop, Duration delay, Duration period, Callbac
 bool RemoteCall::arm(Held held, TimePoint first) {
   State sent = State::kSent;
   if (!state_.compare_exchange_strong(sent, State::kArmed)) return false;
-  const std::shared_ptr<RemoteCall> keep = shared_from_this();  // the loop may refuse what holds it
+  const std::shared_ptr<RemoteCall> keep = shared_from_this();  // the loop may refuse `held` and so destroy it
   Loop& loop = *mailbox_->here();
   const bool repeats = period_ > Duration{};
   timer_ = repeats ? loop.every(period_, std::move(held)) : loop.at(first, std::move(held));
@@ -122,7 +129,7 @@ void RemoteCall::disarm() {
   }
 }
 
-// The task may be what holds the last handle.
+// Moves the task out first, because destroying the task may destroy the last reference to this object.
 void RemoteCall::drop() {
   state_ = State::kOver;
   const Callback<void()> dies = std::move(task_);

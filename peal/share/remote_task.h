@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RemoteTask: a post or a timer on a loop, given to it from any thread and withdrawn from any thread.
+// RemoteTask: a post or a timer on a loop. Any thread may start it, and any thread may cancel it.
 //
 //   peal::RemoteTask later = peal::after_on(loop, 5s, [] { ... });
 //   if (later.cancel()) ...   // it does not run
 //
-// The task runs on the loop's thread and dies there, soon after its last call or after it was cancelled, at the latest
-// when the loop ends; refused, it dies on the caller. What it throws is logged and counted as of any task of the loop.
+// The task is called on the loop's thread and destroyed there: soon after its last call, or soon after it was
+// cancelled, at the latest when the loop ends. A task that the loop refuses is destroyed on the calling thread. An
+// exception of the task is logged and counted like that of any task of the loop.
 #pragma once
 
 #include <memory>
@@ -20,16 +21,18 @@ namespace detail {
 class RemoteCall;
 }  // namespace detail
 
-// Names one task; copies name the same. Any thread. Letting go of it leaves the task as it is. It may outlive the loop.
+// A handle of one task. Copies refer to the same task. Any thread may use it. Destroying a handle does not cancel the
+// task. A handle may outlive the loop.
 class RemoteTask {
  public:
-  // Names none.
+  // Makes a handle that refers to no task.
   RemoteTask() = default;
-  // False: the loop has refused it, having stopped or `post_limit` tasks waiting; or it names none.
+  // True if the handle refers to a task that the loop has accepted. A loop refuses tasks after it has stopped, and
+  // while `post_limit` tasks wait.
   explicit operator bool() const { return call_ != nullptr; }
-  // True: it was waiting, and is never called any more. False: nothing was left to withdraw, since it has been called,
-  // is being called, was cancelled before, or refused; one of every_on() that is being called is called for the last
-  // time.
+  // Cancels the task. Returns true if the task was waiting: it will never be called. Returns false if there was nothing
+  // to withdraw: the task has been called, is being called, was cancelled before, or was refused. A task of every_on()
+  // that is being called is not called again after that.
   bool cancel() const;
 
  private:
@@ -39,8 +42,9 @@ class RemoteTask {
   std::shared_ptr<detail::RemoteCall> call_;
 };
 
-// Any thread, while the loop is there. As Loop::post(), after() and every(); time counts from this call, not from when
-// the loop hears of it. A period that is not > 0: std::invalid_argument.
+// Start a task on `loop`, as Loop::post(), after() and every() do. Any thread may call these functions while the loop
+// exists. Times count from this call, not from when the loop takes the task. every_on() throws std::invalid_argument if
+// `period` is not above 0.
 RemoteTask post_on(Loop& loop, Callback<void()> task);
 RemoteTask after_on(Loop& loop, Duration delay, Callback<void()> task);
 RemoteTask every_on(Loop& loop, Duration period, Callback<void()> task);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sharded<T>: one T on each loop of a group, each an OnLoop: a store that all loops share without a lock.
+// Sharded<T>: one T on each loop of a group, each held by an OnLoop. For example, a store that all loops share without
+// a lock.
 //
 //   peal::Sharded<Store> stores(group);            // Store(loop) on each loop's thread
 //   auto text = co_await stores.ask(key, [&](Store& store) { return store.get(key); });   // where the key lives
 //   auto sizes = co_await stores.ask_all([](const Store& store) { return store.size(); });
 //
-// A key's loop is found by its std::hash, mixed (murmur's finisher), so that keys that only count up spread as evenly
-// as random ones; texts of any type hash alike. It stays the same as long as the group has as many loops. Nothing in it
-// is secret: who may choose keys can choose them all for one loop, and make that busy.
+// A key belongs to the loop that is found by its std::hash. The hash is mixed (murmur's finisher), so that keys that
+// count up are spread as evenly as random ones. Strings of any type with equal characters have equal hashes. A key
+// belongs to the same loop as long as the group has the same number of loops. The hash is not secret: a client that may
+// choose keys can choose them all for one loop, and so overload that loop.
 #pragma once
 
 #include <concepts>
@@ -28,7 +30,7 @@ namespace peal {
 
 namespace detail {
 
-// Which of `count` the key belongs to.
+// Returns which of `count` objects the key belongs to.
 template <class Key>
 size_t shard_of(const Key& key, size_t count) {
   uint64_t hash = 0;
@@ -44,40 +46,44 @@ size_t shard_of(const Key& key, size_t count) {
 
 }  // namespace detail
 
-// Any thread may use it, several at once. Its owner destroys it, on any thread; then each T dies on its own loop, as an
-// OnLoop's does. The group outlives it.
+// Any thread may use a Sharded, several threads at once. The owner may destroy it on any thread; then each T is
+// destroyed on its own loop, as by OnLoop. The group must outlive it.
 template <class T>
 class Sharded {
  public:
-  // On each loop what `make(Loop&, size_t index)` answers; called on the loops' threads, a copy of its own each.
+  // Makes the T of each loop by calling `make(Loop&, size_t index)` on that loop's thread. Each loop calls its own copy
+  // of `make`.
   template <class Make>
   Sharded(LoopGroup& group, const Make& make) {
     for (size_t i = 0; i < group.size(); ++i) {
       shards_.emplace_back(group[i], [make, i](Loop& loop) mutable { return make(loop, i); });
     }
   }
-  // T(loop), or T() where there is no such constructor.
+  // Makes each T as T(loop), or as T() if T has no such constructor.
   explicit Sharded(LoopGroup& group) {
     for (size_t i = 0; i < group.size(); ++i) shards_.emplace_back(group[i]);
   }
   Sharded(const Sharded&) = delete;
   Sharded& operator=(const Sharded&) = delete;
 
+  // Returns the number of objects, which is the number of loops.
   size_t size() const { return shards_.size(); }
-  // In the order of the group's loops.
+  // Returns the object of the group's loop with this index.
   const OnLoop<T>& operator[](size_t index) const {
     PEAL_ASSERT(index < shards_.size(), "shard {} of {}", index, shards_.size());
     return shards_[index];
   }
+  // Returns the index of the loop that `key` belongs to.
   template <class Key>
   size_t index_of(const Key& key) const {
     return detail::shard_of(key, shards_.size());
   }
+  // Returns the object that `key` belongs to.
   template <class Key>
   const OnLoop<T>& of(const Key& key) const {
     return shards_[index_of(key)];
   }
-  // That of the calling thread's loop; null on any other thread.
+  // Returns the object of the loop that the calling thread runs; null if the thread runs no loop of the group.
   T* here() const {
     for (const OnLoop<T>& shard : shards_) {
       if (T* object = shard.here()) return object;
@@ -85,7 +91,7 @@ class Sharded {
     return nullptr;
   }
 
-  // As OnLoop's, of the T that `key` belongs to.
+  // These functions call those of OnLoop with the same names, on the T that `key` belongs to.
   template <class Key>
   bool tell(const Key& key, Callback<void(T&)> function) const {
     return of(key).tell(std::move(function));
@@ -99,15 +105,17 @@ class Sharded {
     return of(key).ask(home, std::move(function), std::move(then));
   }
 
-  // The loops call it at the same time. How many have taken it: size(), but for those that refuse.
+  // Calls `function` with each T, on each loop, at the same time. Returns how many loops have accepted the call:
+  // size(), unless some refuse as by OnLoop::tell().
   size_t tell_all(SharedCallback<void(T&)> function) const {
     const auto shared = std::make_shared<const SharedCallback<void(T&)>>(std::move(function));
     size_t taken = 0;
     for (const OnLoop<T>& shard : shards_) taken += shard.tell([shared](T& object) { (*shared)(object); }) ? 1 : 0;
     return taken;
   }
-  // The loops call it at the same time. A Task of the answers, in the order of the loops, each as OnLoop::ask's; the
-  // first exception cancels the others and is thrown. Borrowed until the await ends.
+  // Calls `function` with each T, on each loop, at the same time. Returns a Task of a vector of the results in the
+  // order of the loops, each as of OnLoop::ask(). The first exception cancels the other calls and is thrown again.
+  // `function` is borrowed until the await ends.
   template <class Function>
   auto ask_all(Function&& function) const {
     using Shared = const std::remove_reference_t<Function>;
@@ -118,6 +126,7 @@ class Sharded {
   }
 
  private:
+  // The tasks of ask_all(): one for each loop, and one that waits for those.
   template <class Function>
   static Task<detail::AskAnswer<T, Function>> ask_one(const OnLoop<T>& shard, Function& function) {
     co_return co_await shard.ask(function);
