@@ -325,12 +325,24 @@ class WaitList {
   void push_back(T& wait) {
     wait.prev_ = last_;
     wait.next_ = nullptr;
-    (last_ == nullptr ? first_ : last_->next_) = &wait;
+    if (last_ == nullptr) {
+      first_ = &wait;
+    } else {
+      last_->next_ = &wait;
+    }
     last_ = &wait;
   }
   void remove(T& wait) {
-    (wait.prev_ == nullptr ? first_ : wait.prev_->next_) = wait.next_;
-    (wait.next_ == nullptr ? last_ : wait.next_->prev_) = wait.prev_;
+    if (wait.prev_ == nullptr) {
+      first_ = wait.next_;
+    } else {
+      wait.prev_->next_ = wait.next_;
+    }
+    if (wait.next_ == nullptr) {
+      last_ = wait.prev_;
+    } else {
+      wait.next_->prev_ = wait.prev_;
+    }
   }
   T* pop_front() {
     T* wait = first_;

@@ -39,8 +39,8 @@ void CrossLoopTask::cancel_from_home(Why why) noexcept {
     cancel(why);
     if (taken_) return;
   }
-  if (told_) return;
-  if (home_->open()) return cancel_at_the_end();
+  if (awaiting_resumed_) return;
+  if (home_->open()) return cancel_when_home_ends();
   // A loop that has ended runs no more posts, so this thread waits for the task's end itself.
   ended_.wait(false, std::memory_order_acquire);
   resume_awaiting();
@@ -48,20 +48,20 @@ void CrossLoopTask::cancel_from_home(Why why) noexcept {
 
 // Registers with the awaiting coroutine's loop, because nothing else may be left to cancel the task when that loop
 // ends. The end does not wait for a task's loop that only this thread can run.
-void CrossLoopTask::cancel_at_the_end() noexcept {
+void CrossLoopTask::cancel_when_home_ends() noexcept {
   Loop* const home = home_->reachable();
-  if (home == nullptr || std::exchange(kept_, true)) return;
+  if (home == nullptr || std::exchange(registered_, true)) return;
   const auto at_the_end = [self = shared_from_this()] {
     const Mailbox& away = *self->away_;
     const bool ours = away.open() && (away.reachable() != nullptr || away.beside_a_step());
-    if (!self->told_ && !ours) self->cancel_from_home(why_of(Trouble::kLoopStopped));
+    if (!self->awaiting_resumed_ && !ours) self->cancel_from_home(why_of(Trouble::kLoopStopped));
   };
   home->keep(run_when_released(at_the_end, this));
 }
 
 void CrossLoopTask::resume_awaiting() noexcept {
-  if (std::exchange(told_, true)) return;
-  if (Loop* const home = kept_ ? home_->reachable() : nullptr) home->let_go(this);
+  if (std::exchange(awaiting_resumed_, true)) return;
+  if (Loop* const home = registered_ ? home_->reachable() : nullptr) home->let_go(this);
   waiting_.task_ended();
 }
 

@@ -68,7 +68,7 @@ class CrossLoopTask final : public Strand, public Runnable, public std::enable_s
 
  private:
   // Registers with the awaiting coroutine's loop, whose end then cancels the task again and waits for it.
-  void cancel_at_the_end() noexcept;
+  void cancel_when_home_ends() noexcept;
   // Resumes the coroutine that awaits run_on(), unless that has been done. Called on the thread of that coroutine's
   // loop.
   void resume_awaiting() noexcept;
@@ -78,10 +78,10 @@ class CrossLoopTask final : public Strand, public Runnable, public std::enable_s
   HomeWait& waiting_;
   PromiseBase& promise_;
   const std::coroutine_handle<> task_;
-  bool begun_ = false;  // true if the task has begun; used by the away loop's thread
-  bool taken_ = false;  // true if the away loop has ended, so that the home loop's thread must end the task
-  bool told_ = false;   // true if the wait of run_on() was completed; used by the home loop's thread
-  bool kept_ = false;   // true if cancel_at_the_end() has registered this; used by the home loop's thread
+  bool begun_ = false;             // true if the task has begun; used by the away loop's thread
+  bool taken_ = false;             // true if the away loop has ended, so that the home loop's thread must end the task
+  bool awaiting_resumed_ = false;  // true if the wait of run_on() was completed; used by the home loop's thread
+  bool registered_ = false;  // true if cancel_when_home_ends() has registered this; used by the home loop's thread
   std::atomic<bool> ended_ = false;  // true if the task has ended and no thread touches its frame
 };
 

@@ -29,7 +29,7 @@ void LentCall::drop() noexcept {
 
 void LentCall::end_wait(Why why) noexcept {
   if (std::exchange(wait_ended_, true)) return;
-  if (Loop* const home = kept_ ? home_->reachable() : nullptr) home->let_go(this);
+  if (Loop* const home = registered_ ? home_->reachable() : nullptr) home->let_go(this);
   lender_.call_ended(why);
 }
 
@@ -37,7 +37,7 @@ void LentCall::cancel(Why why) noexcept {
   const std::shared_ptr<LentCall> self = shared_from_this();
   if (withdraw()) return end_wait(why);
   if (wait_ended_) return;
-  if (home_->open()) return cancel_at_the_end();
+  if (home_->open()) return cancel_when_home_ends();
   // A loop that has ended runs no more posts, so this thread waits for the call's end itself.
   PEAL_ASSERT(state_ != State::kRunning || caller_ != std::this_thread::get_id(),
               "a loop is ended by a call that one of its own tasks waits for; {} posts wait in the loop",
@@ -47,9 +47,9 @@ void LentCall::cancel(Why why) noexcept {
 }
 
 // Registers with the coroutine's loop, because nothing else may be left to wait for the call when that loop ends.
-void LentCall::cancel_at_the_end() noexcept {
+void LentCall::cancel_when_home_ends() noexcept {
   Loop* const home = home_->reachable();
-  if (home == nullptr || std::exchange(kept_, true)) return;
+  if (home == nullptr || std::exchange(registered_, true)) return;
   const auto at_the_end = [self = shared_from_this()] { self->cancel(why_of(Trouble::kLoopStopped)); };
   home->keep(run_when_released(at_the_end, this));
 }

@@ -75,7 +75,7 @@ class LentCall : public std::enable_shared_from_this<LentCall> {
   // Ends the wait unless that has been done. Called on the thread of the coroutine's loop.
   void end_wait(Why why) noexcept;
   // Has the end of the coroutine's loop wait for the call.
-  void cancel_at_the_end() noexcept;
+  void cancel_when_home_ends() noexcept;
 
   Lender& lender_;
   const std::shared_ptr<Mailbox> home_;
@@ -83,7 +83,7 @@ class LentCall : public std::enable_shared_from_this<LentCall> {
   std::thread::id caller_;  // the thread that makes the call; set before `state_` is kRunning
   std::atomic<State> state_ = State::kQueued;
   bool wait_ended_ = false;  // true after end_wait(); used by the thread of the coroutine's loop
-  bool kept_ = false;        // true if cancel_at_the_end() has registered this; used by the same thread
+  bool registered_ = false;  // true if cancel_when_home_ends() has registered this; used by the same thread
 };
 
 }  // namespace peal::detail
