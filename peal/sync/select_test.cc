@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// select(): one of several things is taken, and the others have not happened.
+// Tests of select(): one of several awaits is taken, and the others have no effect.
 #include <peal/sync/select.h>
 
 #include <memory>
@@ -25,7 +25,7 @@ using std::chrono::milliseconds;
 using test::error_of;
 using testing::ElementsAre;
 
-// What has done something by the time it is withdrawn is refused where it is compiled.
+// An await that has had effects by the time it would be withdrawn does not compile.
 static_assert(!detail::Selectable<Task<>> && !detail::Selectable<Task<int>>);
 static_assert(!detail::Selectable<detail::WriteWait> && !detail::Selectable<detail::FlushWait>);
 static_assert(!detail::Selectable<Connect> && !detail::Selectable<Scope::Join>);
@@ -66,7 +66,7 @@ TEST_P(SelectTest, what_completes_before_the_task_is_resumed_takes_nothing) {
   };
   auto gives = [&]() -> Task<> {
     co_await settle();
-    // The task that selects does not run before this one waits.
+    // The task in select() is not resumed before this task waits.
     EXPECT_TRUE(co_await second.push(2));
     permits.release();
     EXPECT_TRUE(co_await first.push(1));
@@ -88,7 +88,7 @@ TEST_P(SelectTest, of_several_that_are_ready_the_first_argument_is_taken) {
     auto chosen = co_await select(sleep(hours(1)), second.pop(), first.pop());
     EXPECT_EQ(chosen.value().index(), 1U);
     EXPECT_EQ(first.size(), 1U);
-    // A lock that was not looked at is free.
+    // The lock of a select() that has chosen an earlier argument was never taken.
     EXPECT_EQ((co_await select(first.pop(), mutex.lock())).value().index(), 0U);
     EXPECT_FALSE(mutex.locked());
     auto locked = co_await select(first.pop(), mutex.lock());
@@ -109,7 +109,7 @@ TEST_P(SelectTest, cancelled_or_too_late_it_withdraws_all) {
   run([&]() -> Task<> {
     constexpr auto kSoon = milliseconds(2);
     EXPECT_EQ(error_of(co_await select(queue.pop(), sleep(hours(1))).within(kSoon)), errno_code(ETIMEDOUT));
-    // Its own error, and not the deadline's of one of them.
+    // The error of a select() is its own; the end of a sleep() among the arguments is no error.
     EXPECT_EQ((co_await select(queue.pop(), sleep(kSoon)).within(hours(1))).value().index(), 1U);
     Scope scope(loop());
     scope.spawn(waits());
@@ -159,7 +159,7 @@ TEST_P(SelectTest, a_loop_that_stops_ends_it) {
   AsyncQueue<int> queue(1);
   run_into_the_end([&]() -> Task<> {
     notes.push_back(error_of(co_await select(queue.pop(), queue.pop())).message());
-    // What would need the loop fails at once.
+    // The loop has stopped, so an await that would have to wait fails at once.
     notes.push_back(error_of(co_await select(queue.pop(), sleep(hours(1)))).message());
   });
   const std::string stopped = std::error_code(Trouble::kLoopStopped).message();
@@ -186,9 +186,13 @@ TEST_P(SelectTest, many_producers_and_selecting_consumers_lose_nothing) {
       sum += *item;
       ++popped;
     }
-    // One is closed and empty; the other's rest.
-    while (auto item = co_await odd.pop()) sum += *item, ++popped;
-    while (auto item = co_await even.pop()) sum += *item, ++popped;
+    // One queue is closed and empty now; takes the rest of the other.
+    for (auto* queue : {&odd, &even}) {
+      while (auto item = co_await queue->pop()) {
+        sum += *item;
+        ++popped;
+      }
+    }
   };
   run([&]() -> Task<> { co_await when_all(produces(odd, 1), produces(even, 0), consumes(), consumes()); });
   EXPECT_EQ(popped, 1000);
@@ -202,7 +206,7 @@ TEST_P(SelectStreamsTest, a_read_that_was_not_chosen_has_read_nothing) {
   auto serves = [&](Stream stream) -> Task<> {
     auto chosen = co_await select(stream.read_until("\n"), event.wait());
     EXPECT_EQ(chosen.value().index(), 1U);
-    // Withdrawn, it is free for others, and lost nothing.
+    // The read was withdrawn, so another may begin, and no byte was lost.
     auto read = co_await select(event.wait(), stream.read_exactly(2)).within(hours(1));
     EXPECT_EQ(read.value().index(), 0U);
     event.reset();
