@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections made by coroutines: connect, resolve.
+// Tests of connect() and resolve().
 #include <peal/coro/connect.h>
 
 #include <array>
@@ -19,7 +19,7 @@ using test::error_of;
 
 class ConnectTest : public test::TaskTest {};
 
-// Errnos, peal's own and the layer's: each is what it was.
+// The errors of awaits keep their category: errno, Trouble, and the error of a layer.
 TEST_P(ConnectTest, errors_of_a_layer_survive) {
   const test::SealedLayer layer;
   ClientOptions over;

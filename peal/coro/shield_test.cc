@@ -88,7 +88,7 @@ TEST_F(ShieldTest, too_long_it_is_cancelled_with_etimedout) {
 TEST_F(ShieldTest, cancelled_again_after_its_deadline_it_ends_once) {
   const auto stubborn = [this]() -> Task<> {
     EXPECT_FALSE(co_await sleep(hours(1)));
-    // Shielded anew, from the shield's own end.
+    // A second shield protects against the deadline of the shield around it.
     answer = co_await shield(take_time(seconds(5)), hours(1));
   };
   const auto task = [&]() -> Task<> { co_await shield(stubborn(), seconds(1)); };
@@ -104,7 +104,7 @@ TEST_F(ShieldTest, cancelled_again_after_its_deadline_it_ends_once) {
 TEST_F(ShieldTest, loop_that_stops_cancels_it) {
   const auto task = [this]() -> Task<> {
     answer = co_await shield(take_time(hours(1)), hours(1));
-    // What begins only now cannot wait at all.
+    // The loop is ending, so a shield that begins now cannot wait either.
     ended = false;
     EXPECT_EQ(co_await shield(take_time(hours(1)), hours(1)), 7);
   };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tasks side by side on one loop, and how they are cancelled: Scope, deadlines, when_all, when_any, run_on.
+// Tests of tasks that run side by side on one loop, and of cancelling them: Scope, deadlines, when_all, when_any,
+// run_on.
 #include <atomic>
 #include <stdexcept>
 #include <stop_token>
@@ -31,7 +32,7 @@ const std::error_code kTooLate = errno_code(ETIMEDOUT);
 
 class StrandsTest : public test::TaskTest {
  protected:
-  // Waits an hour, which only cancelling shortens.
+  // Waits an hour, unless it is cancelled.
   Task<std::error_code> sleeper() { co_return error_of(co_await sleep(hours(1))); }
   Task<> note_sleep() { notes.push_back((co_await sleeper()).message()); }
   static Task<std::error_code> any_of(std::vector<Task<std::error_code>> race) {
@@ -52,7 +53,7 @@ TEST_P(StrandsTest, children_run_side_by_side_and_are_joined) {
     EXPECT_TRUE(co_await scope.join());
     notes.push_back("joined");
   });
-  // Four milliseconds are no time on a machine that is busy.
+  // The two sleeps differ by four milliseconds, so on a busy machine they may end in either order.
   EXPECT_THAT(notes, testing::AnyOf(ElementsAre("a", "b", "joined"), ElementsAre("b", "a", "joined")));
 }
 
@@ -202,7 +203,7 @@ TEST_P(StrandsTest, a_vectors_first_exception_cancels_the_others_and_is_thrown) 
   run([&]() -> Task<> {
     std::vector<Task<>> tasks;
     tasks.push_back(note_sleep());
-    // Cancelling ends its sleep: its exception is the second one on every machine.
+    // Cancelling ends the sleep of "later", so its exception always comes second.
     tasks.push_back(throws("later", hours(1)));
     tasks.push_back(throws("first", milliseconds(1)));
     try {
@@ -233,7 +234,7 @@ TEST_P(StrandsTest, a_scope_whose_loop_never_ran_drops_its_tasks) {
 class StrandsOfThreadsTest : public StrandsTest {};
 
 TEST_P(StrandsOfThreadsTest, a_stop_requested_on_another_thread_cancels_the_scope) {
-  // Made by the library: g++ 12 warns of one made here.
+  // Takes the stop_source of a std::jthread, because g++ 12 warns of one that the test makes itself.
   std::jthread owner([](std::stop_token) {});
   std::stop_source source = owner.get_stop_source();
   std::atomic<bool> waiting = false;

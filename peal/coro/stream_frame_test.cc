@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stream::read(framing): messages, their deadlines, and every way in which they end.
+// Tests of Stream::read(framing): messages, deadlines, and every way in which messages end.
 #include <atomic>
 #include <string>
 #include <vector>
@@ -35,7 +35,7 @@ std::string text_of(const Result<std::optional<Buffer>>& message) {
 
 class StreamFrameTest : public test::CoServerTest {
  protected:
-  // Notes each message until there is none, and how the connection has ended then.
+  // Notes each message until there is none, then how the connection has ended.
   Task<> note_all(Stream stream) {
     for (;;) {
       const auto message = co_await stream.read(kFraming);
@@ -182,7 +182,7 @@ TEST_P(StreamFrameTest, framings_and_other_reads_take_turns) {
                                           told(make_error_code(Trouble::kMessageTooLong))));
 }
 
-// A user's own framing: a message is a digit and so many bytes.
+// A framing of the application: a message is a digit, followed by that many bytes.
 struct DigitFraming {
   FramePeek peek(std::string_view first, size_t available) const {
     if (first.empty()) return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Both ends of a stream that start its layer later, as coroutines, on every engine and in the simulator, with sealed
-// bytes and with TLS.
+// Tests of two coroutines, one at each end of a connection, that both call start_layer(). They run on every engine and
+// in the simulator, with sealed bytes and with TLS.
 #include <string>
 
 #include <peal/base/log.h>
@@ -22,7 +22,7 @@ using test::error_of;
 
 std::string text_of(const Result<Buffer>& read) { return read ? read->to_string() : read.error().message(); }
 
-// The layer's name and the engine's: "tls_epoll".
+// The parameter of each test is the name of the layer and of the engine: "tls_epoll".
 class StreamPairLayerTest : public test::LoopEngineTest {
  protected:
   void SetUp() override {
@@ -37,7 +37,7 @@ class StreamPairLayerTest : public test::LoopEngineTest {
     expect_no_fd_left();
     EXPECT_EQ(BlockPool::here().stats().blocks_in_use, blocks_before_) << "blocks were left behind";
   }
-  // A server that talks by `serve` to one client that talks by `call`, until both have ended.
+  // Runs a server with `serve` and one client with `call`, until both have ended.
   void talk(CoServer::Serve serve, const std::function<Task<>(Stream)>& call) {
     const auto loop = test::make_loop(LoopOptions{.engine = std::string(test::below(GetParam()))}).value();
     ServerOptions serving;
@@ -59,7 +59,7 @@ class StreamPairLayerTest : public test::LoopEngineTest {
     scope.spawn(calls());
     ASSERT_TRUE(loop->run());
   }
-  // Each side's part: the client says "start" and the server `go`.
+  // The server's part and the client's part of starting the layer: the client sends "start", the server answers `go`.
   static Task<Result<void>> start_here(Stream& stream, std::string go = "go\n") {
     EXPECT_EQ(text_of(co_await stream.read_until("\n")), "start\n");
     co_await stream.write(go);
@@ -70,7 +70,7 @@ class StreamPairLayerTest : public test::LoopEngineTest {
     EXPECT_EQ(text_of(co_await stream.read_until("\n")), "go\n");
     co_return co_await stream.start_layer();
   }
-  // What a side fails with that finds plaintext in the layer's place.
+  // True if this is the error of a side that has received plaintext instead of the layer's handshake.
   bool is_refusal(std::error_code error) const {
     return test::is_over_tls(GetParam()) ? std::string_view(error.category().name()) == "tls"
                                          : error == test::no_seal_hello();
@@ -115,7 +115,7 @@ TEST_P(StreamPairLayerTest, both_sides_talk) {
   EXPECT_EQ(server_stats.handshakes_failed, 0u);
 }
 
-// Far more than the queues hold, before and after: nothing is lost or out of place.
+// Sends far more than the queues hold, before and after the layer starts. Nothing is lost or out of order.
 TEST_P(StreamPairLayerTest, much_before_and_much_after) {
   high_water_bytes = 10'000;
   const std::string before = pattern(700'000);
@@ -144,7 +144,8 @@ TEST_P(StreamPairLayerTest, much_before_and_much_after) {
       });
 }
 
-// What somebody put behind the line or behind the go-ahead fails the handshake of who hears it.
+// An attacker appends plaintext to the line that asks for the layer, or to the answer. The handshake of the side that
+// receives that plaintext fails.
 TEST_P(StreamPairLayerTest, plaintext_injected_is_read_by_neither_side) {
   for (const bool by_server : {false, true}) {
     const auto hears_nothing = [this](Stream& stream, bool is_victim, Result<void> started) -> Task<> {

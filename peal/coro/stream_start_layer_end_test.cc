@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a stream ends, and the waits in it, while its layer is on its way: deadlines, cancellation, either side's end,
-// the server's and the loop's.
+// Tests of how a stream and the waits in it end while its layer is being started: by a deadline, by cancelling, by
+// either side's end, by the end of the server or the loop.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -131,7 +131,7 @@ TEST_P(StreamStartLayerEndTest, peer_that_ends_meanwhile_ends_it) {
   }
 }
 
-// All that the peer had to say lay there before the layer began, and its end too.
+// The peer has sent all its bytes and its FIN before the layer starts.
 TEST_P(StreamStartLayerEndTest, peer_whose_end_came_before_is_read_to_its_end) {
   serve_later([this](Stream stream) -> Task<> {
     journal.add(told(co_await stream.read_until("\n")));
@@ -147,7 +147,7 @@ TEST_P(StreamStartLayerEndTest, peer_whose_end_came_before_is_read_to_its_end) {
   EXPECT_THAT(news(), ElementsAre("start\n", "start done", "two", "end"));
 }
 
-// Their waits end once: while the layer shakes hands, and while it waits for the output before it.
+// The waits end exactly once, whether the layer shakes hands or waits for earlier output to leave.
 TEST_P(StreamStartLayerEndTest, server_may_end_meanwhile) {
   for (const bool output_waits : {false, true}) {
     serve_later([this, output_waits](Stream stream) -> Task<> { return waits(std::move(stream), output_waits); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stream that begins plain and starts its layer, as a server's coroutine sees it. The peers are sockets that say
-// everything by hand: what is in the clear, where the layer begins, and what does not belong there.
+// Tests of a server's coroutine that starts the layer of a plain stream. The peers are raw sockets, for which the test
+// writes every byte: the plaintext, the beginning of the layer, and bytes that do not belong there.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -82,7 +82,8 @@ TEST_P(StreamStartLayerTest, what_was_written_leaves_in_the_clear_and_what_waits
   EXPECT_EQ(journal.lines().size(), 8u);
 }
 
-// CVE-2011-0411: what somebody put behind the line in the clear is no command of the peer's over the layer.
+// CVE-2011-0411: plaintext that an attacker has appended to the line must not be read as a command that came over the
+// layer.
 TEST_P(StreamStartLayerTest, plaintext_injected_behind_the_line_is_never_read) {
   for (const std::string_view injected : {"e", "evil\n", "evil\nand more\nof it\n"}) {
     for (const bool at_once : {true, false}) {
@@ -116,7 +117,7 @@ TEST_P(StreamStartLayerTest, plaintext_injected_behind_the_line_is_never_read) {
   }
 }
 
-// What lies there when another coroutine starts the layer is the layer's, of half a message too.
+// Unread input belongs to the layer when another coroutine starts it, even if it is half of a message.
 TEST_P(StreamStartLayerTest, reader_that_waits_meanwhile_gets_what_comes_over_it) {
   for (const std::string_view kind : {"line", "bytes", "any"}) {
     serve_later([this, kind](Stream stream) -> Task<> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A connection as coroutines see it: reading, writing, their deadlines, and every way it ends. The peers are raw
-// sockets, so the simulator, which has none, is left out.
+// Tests of Stream: reading, writing, deadlines, and every way in which it ends. The peers are raw sockets, which the
+// simulator does not have, so the tests do not run there.
 #include <peal/coro/stream.h>
 
 #include <functional>
@@ -191,7 +191,7 @@ TEST_P(StreamTest, input_that_nobody_reads_stays_bounded_and_arrives_whole) {
   RawPeer peer = RawPeer::connected(address);
   const std::string chunk(256 * 1024, 'x');
   size_t sent = 0;
-  // Until the kernel takes no more: sender and receiver are stuck.
+  // Sends until the kernel takes no more: the receiver's buffers and the sender's are full.
   int idle = 0;
   ASSERT_TRUE(wait_until([&] {
     const size_t more = peer.try_send(chunk);
@@ -219,7 +219,8 @@ TEST_P(StreamTest, flush_waits_until_the_kernel_has_all) {
   EXPECT_THAT(journal.lines(), ElementsAre("done", "0", "done"));
 }
 
-// They leave in one step: what is told then of the first message is no word of those that waited behind it.
+// All of the output leaves in one step of the loop. The report that the first message has left must not end a flush
+// that waits for the later ones.
 TEST_P(StreamTest, flush_waits_for_writes_that_wait_themselves) {
   ServerOptions small;
   small.connection.high_water_bytes = 1000;
@@ -300,7 +301,8 @@ TEST_P(StreamTest, a_group_serves_on_every_loop) {
 
 PEAL_TEST_ON_EVERY_PORT(StreamTest);
 
-// Its task would find the input that the second read took missing, and say that the peer has ended.
+// Otherwise the second read would take the input, and the task of the first read would find none and report the peer's
+// end.
 TEST(StreamDeathTest, a_read_that_was_cancelled_lasts_until_its_task_is_resumed) {
   auto serve = [](Stream stream) -> Task<> {
     Scope scope(stream.connection()->loop());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Task by itself: what it answers, what it throws, what it costs.
+// Tests of Task alone: its results, its exceptions, its cost.
 #include <peal/coro/task.h>
 
 #include <atomic>
@@ -26,7 +26,7 @@ std::atomic<size_t> allocations_made = 0;
 #endif
 
 #ifndef PEAL_NEW_IS_TAKEN
-// Counts what the whole test program allocates.
+// Counts the allocations of the whole test program.
 void* operator new(size_t size) {
   allocations_made.fetch_add(1, std::memory_order_relaxed);
   if (void* memory = std::malloc(size)) return memory;
@@ -104,7 +104,7 @@ Task<int> chain(int depth) {
   co_return 1 + co_await chain(depth - 1);
 }
 
-// Without optimised sibling calls g++ spends stack on each.
+// Without optimised sibling calls, g++ uses stack for each await.
 bool spends_stack() {
 #if !defined(__clang__) && !defined(__OPTIMIZE__)
   return true;
@@ -139,7 +139,7 @@ TEST(TaskTest, its_frame_is_its_only_allocation) {
     EXPECT_EQ(co_await chain(9), 9);
     EXPECT_EQ(allocations(), before + 11);
   });
-  // The strand, the continuation, the exception and the answer: what every frame carries beside its own variables.
+  // A frame holds, beside its own variables: the strand, the awaiting coroutine, the exception and the result.
   EXPECT_LE(sizeof(Task<>::promise_type), 3 * sizeof(void*));
   EXPECT_LE(sizeof(Task<int>::promise_type), 4 * sizeof(void*));
   EXPECT_EQ(sizeof(Task<>), sizeof(void*));

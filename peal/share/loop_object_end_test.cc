@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An object on a loop that ends: what was taken before reaches it, and who would wait for itself is told so.
+// Tests of OnLoop when its loop ends: functions that were accepted before are called, and a thread that would wait for
+// itself gets an assertion instead.
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -52,7 +53,7 @@ TEST_P(EndOfOnLoop, what_an_object_made_at_the_last_moment_is_told_reaches_it) {
   EXPECT_FALSE(member.tell([](Member&) { ADD_FAILURE() << "it is gone"; }));
 }
 
-// Each may refer to those that were made before it.
+// An object may refer to those that were made before it.
 TEST_P(EndOfOnLoop, of_several_objects_the_last_one_made_dies_first) {
   constexpr int kObjects = 16;
   std::vector<int> died;
@@ -73,7 +74,7 @@ TEST_P(EndOfOnLoop, of_several_objects_the_last_one_made_dies_first) {
   EXPECT_TRUE(std::ranges::is_sorted(died, std::greater()));
 }
 
-// The call stands on the stack of the thread that would wait for it.
+// The thread that would wait for the call's end is the thread that makes the call.
 TEST(EndOfOnLoopDeathTest, a_loop_that_ends_inside_the_question_of_its_task) {
   const auto ends = [] {
     Loop here;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loops of one thread that tell, ask and time each other: nothing waits for another thread, and the time is the
-// world's.
+// Tests of loops of one thread that tell and ask each other's objects and start timers on each other. Nothing waits for
+// another thread, and the time is that of the simulator.
 #include <vector>
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An object that lives on one loop: where it is made, called and destroyed, what asking it answers, and every end that
-// it, its loop, an asker and the asker's loop can have.
+// Tests of OnLoop: where the object is made, called and destroyed, and what ask() returns. They cover the end of the
+// object, of its loop, of an asking coroutine and of that one's loop.
 #include <peal/share/loop_object.h>
 
 #include <atomic>
@@ -30,7 +30,7 @@ using testing::ElementsAre;
 const std::error_code kStopped = make_error_code(Trouble::kLoopStopped);
 const std::error_code kGone = errno_code(EOWNERDEAD);
 
-// Neither moves nor copies, keeps a timer of its loop, and says where it was made and destroyed.
+// An object that can be neither moved nor copied, has a timer on its loop, and notes where it was made and destroyed.
 class Counter {
  public:
   explicit Counter(Loop& loop, std::atomic<bool>* died_there = nullptr)
@@ -55,7 +55,7 @@ class Counter {
   TimerId timer_;
 };
 
-// Asks from the loop of TaskTest what lives on the one of `away`.
+// Asks objects on the loop `away` from coroutines on the loop of TaskTest.
 class OnLoopTest : public test::TaskTest {
  protected:
   void SetUp() override {
@@ -73,11 +73,11 @@ class OnLoopTest : public test::TaskTest {
   OnLoop<Counter> counter(Loop& loop) {
     return {loop, [this](Loop& own) { return Counter(own, &died_there); }};
   }
-  // The loop that is asked has done all until now, and does nothing more until `standstill` is reset.
+  // Waits until the loop `away` has done all its work, then stops it from doing more until `standstill` is reset.
   void hold_away() { standstill.emplace(away()); }
 
   std::atomic<bool> died_there = false;
-  // Where the answer to a question waits for the test.
+  // The function that is asked releases `begun` and then waits for `gate`.
   std::binary_semaphore begun{0};
   std::binary_semaphore gate{0};
   std::optional<test::Standstill> standstill;

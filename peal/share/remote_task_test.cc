@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Posts and timers that any thread gives to a loop and any thread withdraws: first one thread and a clock that the test
-// owns, then threads.
+// Tests of RemoteTask: posts and timers that any thread starts and any thread cancels. The first tests use one thread
+// and a clock of the test, the later ones several threads.
 #include <peal/share/remote_task.h>
 
 #include <atomic>
@@ -27,7 +27,7 @@ using std::chrono::milliseconds;
 using test::FakeEngine;
 using testing::ElementsAre;
 
-// What its closure owns is dead.
+// Tells whether a closure was destroyed: the closure holds give(), and over() is true after its end.
 struct Life {
   std::shared_ptr<int> held = std::make_shared<int>(0);
   std::weak_ptr<int> seen = held;
@@ -39,7 +39,7 @@ class RemoteTaskTest : public testing::Test {
  protected:
   void SetUp() override { world->poll_cost = {}; }
   void TearDown() override { set_log_sink({}); }
-  // What is to be done now; the clock stands.
+  // Has the loop do all that is due now, without moving the clock.
   void step() {
     for (int turn = 0; turn < 3; ++turn) {
       loop->mailbox()->insist([] {});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One object on each loop of a group: whose keys are whose, what asking one of them and all of them answers, and many
-// askers on every loop at once.
+// Tests of Sharded: which keys belong to which loop, the results of ask() and ask_all(), and many coroutines on all
+// loops that ask at once.
 #include <peal/share/sharded.h>
 
 #include <atomic>
@@ -41,7 +41,7 @@ TEST(ShardOf, texts_of_every_type_have_one_loop) {
   EXPECT_EQ(detail::shard_of(text.c_str(), 7), shard);
 }
 
-// std::hash of a number is the number.
+// The std::hash of a number is the number itself, so shard_of() must mix it.
 TEST(ShardOf, numbers_spread_however_they_count) {
   for (const uint64_t stride : {1ULL, 4ULL, 1024ULL, 1ULL << 32, 1ULL << 56}) {
     std::vector<int> counts(4);
@@ -61,7 +61,7 @@ class ShardedTest : public test::LoopEngineTest {
   void make_stores() {
     stores = std::make_unique<Sharded<Store>>(*group, [](Loop& loop, size_t i) { return Store(loop, i); });
   }
-  // Runs the coroutine `body` on the group's loop `index`, to its end.
+  // Runs the coroutine `body` on the group's loop `index` until it has ended.
   void run(size_t index, const std::function<Task<>()>& body) {
     std::promise<void> over;
     Loop& loop = (*group)[index];
@@ -171,7 +171,7 @@ TEST_P(ShardedTest, every_loop_asks_every_loop_under_deadlines_and_nothing_is_lo
       const auto added = co_await stores->ask(key, [&](Store& store) { return ++store.numbers[key]; });
       done += added && loop.in_loop() ? 1 : 0;
       if (i % 10 != 0) continue;
-      // Whether it was called or not, nobody hears of it later.
+      // The result does not matter: the function may or may not have been called before the deadline.
       static_cast<void>(
           co_await stores->ask(key, [&](Store& store) { return store.numbers[key]; }).within(Duration(1)));
     }

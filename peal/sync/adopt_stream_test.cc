@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// adopt_stream(): streams, and connections, of sockets that somebody else has connected.
+// Tests of adopt_stream(): streams and connections of sockets that are connected already.
 #include <peal/sync/adopt_stream.h>
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@ class AdoptStream : public test::TaskTest {
   void SetUp() override {
     test::TaskTest::SetUp();
     if (IsSkipped()) return;
-    std::tie(near, far) = test::socket_pair(0);  // they block, and are not close-on-exec
+    std::tie(near, far) = test::socket_pair(0);  // blocking, and not close-on-exec
   }
   void TearDown() override {
     near.reset();

@@ -55,7 +55,7 @@ TEST_P(AsyncDatagramsTest, options_and_groups_are_those_of_its_socket) {
     EXPECT_TRUE(small.open("127.0.0.1:0", {.receive_buffer_bytes = 16'384}));
     EXPECT_TRUE(large.open(SocketAddress::parse("127.0.0.1:0").value(), {.receive_buffer_bytes = 65'536}));
     EXPECT_EQ(large.socket().buffers().value().receive_bytes, 4 * small.socket().buffers().value().receive_bytes);
-    // Not joined; or, in a simulated network, nothing that could be.
+    // The group was not joined; in the simulator, there are no groups at all.
     EXPECT_FALSE(small.leave(SocketAddress::parse(group).value()));
     EXPECT_FALSE(small.join(small.socket().local_address().value()));
     co_return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AsyncFd: real fds that coroutines wait for, on every engine.
+// Tests of AsyncFd with real fds, on every engine.
 #include <peal/sync/async_fd.h>
 
 #include <fcntl.h>
@@ -48,7 +48,7 @@ class AsyncFdTest : public test::TaskTest {
     const ssize_t got = ::read(fd, room.data(), room.size());
     return got > 0 ? std::string(room.data(), static_cast<size_t>(got)) : std::string();
   }
-  // Until write(2) would block.
+  // Writes until write(2) would block.
   static void fill(int fd) {
     const std::string much(1 << 16, 'x');
     while (::write(fd, much.data(), much.size()) > 0) continue;
@@ -84,7 +84,7 @@ TEST_P(AsyncFdTest, ready_once_it_need_not_wait_and_always_ready_it_does) {
     const uint64_t turn = loop().stats().turns;
     EXPECT_TRUE(co_await fd.readable());
     EXPECT_EQ(loop().stats().turns, turn);
-    // Nothing is ever read, so it stays ready; yet others have their turns.
+    // The fd stays ready because nothing is read. Each await after the first must still take a turn of the loop.
     for (int i = 0; i < 5; ++i) EXPECT_TRUE(co_await fd.readable());
     EXPECT_GE(loop().stats().turns, turn + 5);
   });
@@ -141,7 +141,7 @@ TEST_P(AsyncFdTest, too_late_cancelled_or_not_chosen_it_waits_no_more) {
     co_await scope.join();
     event.set();
     EXPECT_EQ((co_await select(fd.readable(), event.wait())).value().index(), 1U);
-    // What comes then is nobody's; afterwards it is found.
+    // The event arrives while no coroutine waits. A later await must still find the fd ready.
     write(far.get(), "late");
     co_await settle();
     event.reset();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AsyncPool: jobs on threads that a task waits for, and every end that a job, a wait, the pool or the loop can have.
+// Tests of AsyncPool: jobs on threads that a task waits for, and every way in which a job, a wait, the pool or the loop
+// can end.
 #include <peal/sync/async_pool.h>
 
 #include <atomic>
@@ -24,17 +25,17 @@ using testing::ElementsAre;
 
 class AsyncPoolTest : public test::TaskTest {
  protected:
-  // Its threads may hold what jobs knew of the loop for a moment more.
+  // Destroys the pool before the loop, because its threads may use what they share with the loop a moment longer.
   void TearDown() override {
     narrow.reset();
     test::TaskTest::TearDown();
   }
 
-  // One thread and room for one job; what holds the thread waits for `gate`.
+  // A pool with one thread and room for one queued job. The job of holds() blocks the thread until `gate` is released.
   std::unique_ptr<AsyncPool> narrow = AsyncPool::start({.threads = 1, .queue_limit = 1, .name = "narrow"}).value();
   std::binary_semaphore begun{0};
   std::binary_semaphore gate{0};
-  // Holds the thread.
+  // Runs a job that occupies the pool's only thread until `gate` is released.
   Task<> holds() {
     auto job = [this] {
       begun.release();

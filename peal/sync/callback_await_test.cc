@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// callback_await(): APIs that call back, at once, later, from another thread, twice, or never.
+// Tests of callback_await() with APIs that call back at once, later, from another thread, twice, or never.
 #include <peal/sync/callback_await.h>
 
 #include <memory>
@@ -31,7 +31,7 @@ TEST_P(CallbackAwaitTest, answered_later_or_before_the_start_returns) {
     auto at_once = [](Completion<std::unique_ptr<int>> done) { done(std::make_unique<int>(5)); };
     EXPECT_EQ(*(co_await callback_await<std::unique_ptr<int>>(at_once)).value(), 5);
     EXPECT_TRUE(co_await callback_await([](Completion<> done) { done(); }));
-    // A lambda that only refers may stand where it is used.
+    // A lambda that captures only references may be written inside the co_await expression.
     auto fails = co_await callback_await<int>([&](Completion<int> done) {
       notes.emplace_back("called");
       done.fail(errno_code(EIO));
@@ -76,7 +76,7 @@ TEST_P(CallbackAwaitTest, cancelled_it_tells_the_api_and_hears_no_more) {
     co_await settle();
     scope.cancel();
     co_await scope.join();
-    // Cancelled from the start, it does not even begin.
+    // The task is cancelled from the start, so `start` is not even called.
     kept.reset();
     scope.spawn(waits());
     co_await scope.join();

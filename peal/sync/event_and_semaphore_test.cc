@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AsyncEvent and AsyncSemaphore: who goes on, in which order, and waits that end early.
+// Tests of AsyncEvent and AsyncSemaphore: which coroutines are resumed, in which order, and waits that end early.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -73,7 +73,7 @@ TEST_P(EventAndSemaphoreTest, permits_are_given_in_the_order_they_were_asked_for
     auto all = co_await semaphore.acquire(3);
     auto give = [&]() -> Task<> {
       co_await settle();
-      // A little is there, but who asked for much was first.
+      // One permit is free, but a coroutine that asked for more waits before this one.
       semaphore.release();
       EXPECT_FALSE(semaphore.try_acquire());
       all->spend();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Listener: connections that a task accepts one by one.
+// Tests of Listener: connections that a task accepts one by one.
 #include <peal/sync/listener.h>
 
 #include <string>
@@ -45,7 +45,7 @@ TEST_P(ListenerTest, a_client_talks_to_a_listener) {
     EXPECT_EQ(error_of(co_await listener.accept().within(milliseconds(2))), errno_code(ETIMEDOUT));
     listener.close();
     EXPECT_EQ(error_of(co_await listener.accept()), errno_code(EPIPE));
-    // The engine closes the listening socket soon.
+    // Connects until it is refused, because the engine closes the listening socket a little later.
     std::error_code refused;
     for (int i = 0; i < 1000 && !refused; ++i) {
       refused = error_of(co_await connect(bound->to_string()));

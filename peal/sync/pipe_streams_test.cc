@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Streams that end sending alone, send files, and are joined to each other.
+// Tests of streams that call shutdown_send(), that send files, and that are joined by pipe().
 #include <peal/sync/pipe_streams.h>
 
 #include <fstream>
@@ -21,7 +21,7 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using test::error_of;
 
-// Until the end.
+// Reads until the end of the input. Appends the error, if there is one, in parentheses.
 Task<std::string> read_all(Stream& stream) {
   std::string all;
   for (;;) {
@@ -33,7 +33,7 @@ Task<std::string> read_all(Stream& stream) {
 
 class PipeStreamsTest : public test::TaskTest {
  protected:
-  // Runs `test` beside a server whose connections are piped to those of another, which run `serve`.
+  // Runs `call` as the client of a relay. The relay pipes each connection to one of a server that runs `serve`.
   void relay(const CoServer::SharedServe& serve, const std::function<Task<>(Stream&)>& call) {
     CoServer server(loop(), [&](Stream stream) { return serve(std::move(stream)); });
     const std::string upstream = server.listen("127.0.0.1:0").value().to_string();
@@ -54,7 +54,7 @@ class PipeStreamsTest : public test::TaskTest {
     EXPECT_TRUE(there);
     report = co_await pipe(stream, *there).within(patience);
     reasons = {stream.close_reason(), there->close_reason()};
-    // Piped or cut off, it is over.
+    // The stream has ended, whether it was piped or cut off.
     EXPECT_FALSE(co_await stream.write("x"));
     EXPECT_EQ(error_of(co_await pipe(stream, *there)), errno_code(ENOTCONN));
     for (Stream* each : {&stream, &*there}) {
@@ -102,7 +102,7 @@ TEST_P(PipeStreamsTest, what_was_read_ahead_goes_first_and_much_arrives_whole) {
     heard += co_await read_all(stream);
   };
   auto calls = [&](Stream& stream) -> Task<> {
-    // In one piece, so that more than those three bytes are read.
+    // Sends all in one piece, so that the server receives more than the three bytes that it reads.
     EXPECT_TRUE(co_await stream.write("GETrest" + much));
     stream.shutdown_send();
     EXPECT_EQ(co_await read_all(stream), "");
@@ -164,7 +164,7 @@ TEST_P(PipeStreamsTest, files_go_out_in_order_with_what_is_written) {
     EXPECT_TRUE(file);
     EXPECT_TRUE(co_await stream.write("head "));
     EXPECT_TRUE(co_await stream.send_file(*file));
-    // Waits above the high-water mark, and keeps its place.
+    // The file waits for the high-water mark, and keeps its place between the two writes.
     auto bulk = [&]() -> Task<> { EXPECT_TRUE(co_await stream.write(content)); };
     auto again = [&]() -> Task<> { EXPECT_TRUE(co_await stream.send_file(*file)); };
     auto tail = [&]() -> Task<> { EXPECT_TRUE(co_await stream.write(" tail")); };

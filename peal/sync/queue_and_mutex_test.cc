@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AsyncQueue and AsyncMutex: order, bounds, and waits that end early.
+// Tests of AsyncQueue and AsyncMutex: order, limits, and waits that end early.
 #include <string>
 
 #include <gmock/gmock.h>
