@@ -151,7 +151,7 @@ class Strand {
   void cancel(Why why) noexcept;
   // Records the wait in which the strand is suspended. Null means that the strand runs.
   void wait_in(Wait* wait) { waiting_ = wait; }
-  // Called when the strand's outermost task has ended. Returns the coroutine to resume next.
+  // Called when the outermost task of this chain of awaits has ended. Returns the coroutine to resume next.
   virtual std::coroutine_handle<> on_done() noexcept = 0;
 
  protected:
@@ -208,7 +208,7 @@ class Wait : public Runnable {
     strand_->wait_in(this);
     cancel(why_);
   }
-  // Begins a wait for tasks that goes on when the awaiting coroutine is cancelled. Only the deadline, or the end of the
+  // Begins a wait for tasks that continues if the awaiting coroutine is cancelled. Only the deadline, or the end of the
   // loop, cancels the tasks; they call cancel() after timed() has become false.
   template <class Promise>
   void begin_shielded(std::coroutine_handle<Promise> handle) {

@@ -47,7 +47,8 @@ class [[nodiscard]] Connect final : public detail::Awaitable<Connect> {
 inline Connect connect(std::string address, const ClientOptions& options = {}) {
   return Connect(std::move(address), options);
 }
-// Connects to a host that comes from a peer or a URL: it is never taken for the path of a unix socket.
+// Connects to a host and port. For a host that comes from a peer or a URL: it is never taken for the path of a unix
+// socket.
 inline Connect connect(HostPort place, const ClientOptions& options = {}) { return Connect(std::move(place), options); }
 
 }  // namespace peal

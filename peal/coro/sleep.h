@@ -19,8 +19,7 @@ class [[nodiscard]] Sleep final : public detail::Wait {
   Result<void> await_resume() const { return detail::answer_of(why_); }
   // For select(): returns the wait.
   detail::Wait& selectable() { return *this; }
-  // Called with ETIMEDOUT when the time has passed, which is a success unless the strand was cancelled; otherwise
-  // called to cancel the sleep.
+  // Ends the sleep. `why` is ETIMEDOUT if the time has passed, which is a success unless the coroutine was cancelled.
   void cancel(detail::Why why) noexcept override { complete(strand().cancelled() == 0 && why == ETIMEDOUT ? 0 : why); }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of how a stream and the waits in it end while its layer is being started: by a deadline, by cancelling, by
-// either side's end, by the end of the server or the loop.
+// Tests of how a stream, and the waits in it, end while its layer is being started. A deadline, cancelling, or either
+// side ends them, or the end of the server or of the loop.
 #include <string>
 
 #include <gmock/gmock.h>

@@ -83,13 +83,13 @@ class OnLoop {
   // Makes the object as T(loop), or as T() if T has no such constructor.
   explicit OnLoop(Loop& loop) : OnLoop(loop, [](Loop& own) { return plain(own); }) {}
 
-  // Calls `function` with the object; on the object's loop in this call, on other threads later, by a post. Returns
+  // Calls `function` with the object: in this call on the object's loop, later by a post on other threads. Returns
   // false if `function` will not be called:
   // - on another thread: the loop has stopped, or its queue of posts is full;
   // - on the object's loop: the object has been destroyed or could not be made.
   //
-  // An exception of `function` is thrown to the caller on the object's loop. After a post it is logged and counted by
-  // the loop.
+  // A post that the loop has accepted is dropped if the object is destroyed before, or could not be made. An exception
+  // of `function` is thrown to the caller on the object's loop. After a post it is logged and counted by the loop.
   bool tell(Callback<void(T&)> function) const {
     if (cell_->here()) {
       const std::shared_ptr<T> object = cell_->object();

@@ -106,7 +106,7 @@ class Sharded {
   }
 
   // Calls `function` with each T, on each loop, at the same time. Returns how many loops have accepted the call:
-  // size(), unless some refuse as by OnLoop::tell().
+  // size(), less those for which OnLoop::tell() returns false.
   size_t tell_all(SharedCallback<void(T&)> function) const {
     const auto shared = std::make_shared<const SharedCallback<void(T&)>>(std::move(function));
     size_t taken = 0;

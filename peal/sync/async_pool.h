@@ -102,7 +102,8 @@ class AsyncPool {
   // EAGAIN: the queue is full. `job` is borrowed until the await ends.
   template <class Function>
   PoolRun<std::remove_reference_t<Function>> run(Function&& job);
-  // Returns the counters. Any thread may call this. The counters are read one after the other, so they need not match.
+  // Returns the counters. Any thread may call this. The counters are read one after the other, so they may belong to
+  // different moments.
   AsyncPoolStats stats() const;
 
  private:
