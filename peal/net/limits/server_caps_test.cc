@@ -138,7 +138,10 @@ TEST_P(ServerCapsTest, storm_on_several_loops_never_exceeds_the_cap) {
       return stats.opened + stats.refused == peers.size();
     };
     const TimePoint give_up = monotonic_now() + std::chrono::seconds(10);
-    while (!all_served() && monotonic_now() < give_up) RawPeer::tend_all(), std::this_thread::yield();
+    while (!all_served() && monotonic_now() < give_up) {
+      RawPeer::tend_all();
+      std::this_thread::yield();
+    }
     EXPECT_TRUE(all_served());
     EXPECT_LE(storm.most, 7);
     EXPECT_GE(storm.most, 1);
