@@ -34,7 +34,10 @@ class TlsConnectionTest : public test::NetTest {
     return peer;
   }
   testing::AssertionResult gets(TlsPeer& peer, size_t bytes) {
-    return wait_until([&peer, bytes] { return peer.pump(), peer.codec.plain().size() >= bytes; });
+    return wait_until([&peer, bytes] {
+      peer.pump();
+      return peer.codec.plain().size() >= bytes;
+    });
   }
 };
 
@@ -109,7 +112,10 @@ TEST_P(TlsConnectionTest, what_a_callback_sends_is_one_record) {
   };
   auto server = serve_tls(std::move(callbacks));
   TlsPeer peer = open();
-  ASSERT_TRUE(wait_until([&] { return peer.pump(), journal.count("open") == 1; }));
+  ASSERT_TRUE(wait_until([&] {
+    peer.pump();
+    return journal.count("open") == 1;
+  }));
   peer.send("?");
   ASSERT_TRUE(gets(peer, 1)) << "nor is the ticket still on its way";
   peer.take_records();

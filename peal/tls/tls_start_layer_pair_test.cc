@@ -104,10 +104,17 @@ class TlsStartLayerPairTest : public test::SteppedLoopTest {
   }
   void hear(Connection& connection, TurningSide& side, bool is_client, Buffer& input) {
     side.secret += input.view();
-    if (!is_client) return static_cast<void>(connection.send(std::move(input)));
+    if (!is_client) {
+      connection.send(std::move(input));
+      return;
+    }
     input.clear();
     if (side.secret != says) return;
-    aborts ? connection.abort() : connection.close();
+    if (aborts) {
+      connection.abort();
+    } else {
+      connection.close();
+    }
   }
 
   std::optional<Server> server_;

@@ -52,12 +52,18 @@ class TlsStartLayerTest : public test::NetTest {
   }
   // What follows in the clear is TLS.
   testing::AssertionResult hears_clear(TlsPeer& peer, const std::string& clear) {
-    auto heard = wait_until([&peer, &clear] { return peer.raw.pump(), peer.raw.received() == clear; });
+    auto heard = wait_until([&peer, &clear] {
+      peer.raw.pump();
+      return peer.raw.received() == clear;
+    });
     peer.begin_here();
     return heard;
   }
   testing::AssertionResult hears(TlsPeer& peer, const std::string& plain) {
-    return wait_until([&peer, plain] { return peer.pump(), peer.codec.plain() == plain; });
+    return wait_until([&peer, plain] {
+      peer.pump();
+      return peer.codec.plain() == plain;
+    });
   }
   TlsPeer turned() {
     TlsPeer peer(address());
@@ -105,7 +111,10 @@ TEST_P(TlsStartLayerTest, peer_need_not_wait_for_the_answer) {
   const std::string hello = peer.codec.take_wire();
   peer.raw.send("one\nstart\n" + hello);
   const std::string clear = "heard one\ngo\n";
-  ASSERT_TRUE(wait_until([&] { return peer.raw.pump(), peer.raw.received().size() >= clear.size(); }));
+  ASSERT_TRUE(wait_until([&] {
+    peer.raw.pump();
+    return peer.raw.received().size() >= clear.size();
+  }));
   ASSERT_TRUE(peer.raw.received().starts_with(clear));
   peer.codec.hear(std::string_view(peer.raw.received()).substr(clear.size()));
   peer.begin_here();

@@ -28,7 +28,10 @@ class PemFiles {
   bool read_certificate(const TlsCertificate& from, std::chrono::sys_seconds now, CertifiedKey& to);
   bool read_roots(const TlsTrust& from, std::vector<X509Ptr>& to);
   // Says so, and is false.
-  bool fail(std::string sentence) { return error_ = std::move(sentence), false; }
+  bool fail(std::string sentence) {
+    error_ = std::move(sentence);
+    return false;
+  }
 
   const std::string& error() const { return error_; }
   // A file that was read is another one now, or could not be read and is there now.

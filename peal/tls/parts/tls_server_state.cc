@@ -80,7 +80,10 @@ class Generation {
       return files.fail("ticket_epoch is shorter than a second, or longer than 84 hours");
     }
     const std::string& file = options_.ticket_secret_file;
-    if (!file.empty() && (secret_.clear(), !files.read(file, secret_))) return false;
+    if (!file.empty()) {
+      secret_.clear();
+      if (!files.read(file, secret_)) return false;
+    }
     return secret_.size() >= kLeastSecretBytes || files.fail(file + ": holds less than 32 bytes");
   }
 
@@ -103,7 +106,10 @@ class Generation {
       if (failed.empty() && !use_certificate(ctx, certificate))
         failed = certificate.name + ": OpenSSL does not take it";
     }
-    if (!failed.empty()) return files.fail(openssl_says(failed)), nullptr;
+    if (!failed.empty()) {
+      files.fail(openssl_says(failed));
+      return nullptr;
+    }
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
     const Duration lifetime = std::min(2 * options_.ticket_epoch, options_.limits.most_session_age);
     SSL_CTX_set_timeout(ctx, std::chrono::floor<std::chrono::seconds>(lifetime).count());
@@ -174,7 +180,10 @@ class Generation {
     auto found = own.by_host_.find(host);
     const size_t dot = host.find('.');
     if (found == own.by_host_.end() && dot != std::string::npos) found = own.by_host_.find("*" + host.substr(dot));
-    if (found != own.by_host_.end()) return SSL_set_SSL_CTX(ssl, found->second), SSL_TLSEXT_ERR_OK;
+    if (found != own.by_host_.end()) {
+      SSL_set_SSL_CTX(ssl, found->second);
+      return SSL_TLSEXT_ERR_OK;
+    }
     *alert = SSL_AD_UNRECOGNIZED_NAME;
     return own.options_.unknown_name == TlsUnknownName::kFirst ? SSL_TLSEXT_ERR_NOACK : SSL_TLSEXT_ERR_ALERT_FATAL;
   }
@@ -232,7 +241,10 @@ class Generation {
   // handshake, so those of two epochs are kept.
   bool find_keys(const std::string& epoch, Keys& keys) const {
     const MutexLock lock(mutex_);
-    if (const auto found = kept_.find(epoch); found != kept_.end()) return keys = found->second, true;
+    if (const auto found = kept_.find(epoch); found != kept_.end()) {
+      keys = found->second;
+      return true;
+    }
     const std::string info = "peal session tickets" + epoch + '\x01';
     const auto* bytes = reinterpret_cast<const unsigned char*>(info.data());
     const auto secret_bytes = static_cast<int>(secret_.size());

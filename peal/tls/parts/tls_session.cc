@@ -177,7 +177,10 @@ void TlsSession::read(Buffer& plain) {
 size_t TlsSession::write(Buffer& plain) {
   const std::string_view piece = plain.view(std::min<size_t>(plain.size(), most_sealed_bytes_));
   size_t count = 0;
-  if (error_ || SSL_write_ex(ssl_.get(), piece.data(), piece.size(), &count) != 1) return fail(), 0;
+  if (error_ || SSL_write_ex(ssl_.get(), piece.data(), piece.size(), &count) != 1) {
+    fail();
+    return 0;
+  }
   if (count < piece.size()) most_sealed_bytes_ = static_cast<uint16_t>(count);
   plain.consume(count);
   return count;

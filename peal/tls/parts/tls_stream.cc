@@ -141,7 +141,8 @@ void TlsStream::shake_hands() {
   if (!session_.begun() && !begin_session()) return fail_handshake(tls_error(TlsTrouble::kNobodyToVerify));
   if (session_.shake_hands()) {
     const long verdict = port_.side_->judge(session_.ssl());
-    return verdict == X509_V_OK ? finish_handshake() : fail_handshake(tls_verify_error(verdict));
+    if (verdict != X509_V_OK) return fail_handshake(tls_verify_error(verdict));
+    return finish_handshake();
   }
   if (session_.error()) return fail_handshake(session_.error());
   flush();
@@ -206,7 +207,11 @@ void TlsStream::go_on() {
 void TlsStream::on_connected(std::error_code error) {
   const TlsPort::CallUp up(port_, this);
   if (closed) return;
-  if (error) return leave_handshake(), above_.on_connected(error);
+  if (error) {
+    leave_handshake();
+    above_.on_connected(error);
+    return;
+  }
   state_ = State::kShaking;
   port_.engine_.receive(below_, true);
   shake_hands();
@@ -288,7 +293,11 @@ void TlsStream::on_gone(std::error_code error) {
 void TlsStream::on_send_failed(std::error_code error) {
   const TlsPort::CallUp up(port_, this);
   if (closed || state_ == State::kFailed) return;
-  state_ == State::kOpen ? fail_output(error) : fail_handshake(error);
+  if (state_ == State::kOpen) {
+    fail_output(error);
+  } else {
+    fail_handshake(error);
+  }
 }
 
 void TlsStream::fail_output(std::error_code error) {
