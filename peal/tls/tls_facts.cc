@@ -28,9 +28,9 @@ bool offers_tls13() {
   return found;
 }
 
-std::string said_or_usual(const char* variable, const char* usual) {
-  const char* const said = std::getenv(variable);
-  return said != nullptr ? said : usual;
+std::string environment_or_default(const char* variable, const char* fallback) {
+  const char* const value = std::getenv(variable);
+  return value != nullptr ? value : fallback;
 }
 
 int add_name(OSSL_PROVIDER* provider, void* names) {
@@ -45,8 +45,8 @@ TlsFacts tls_facts() {
   OSSL_PROVIDER_do_all(nullptr, add_name, &facts.providers);
   const char* const processor = OPENSSL_info(OPENSSL_INFO_CPU_SETTINGS);
   if (processor != nullptr) facts.processor = processor;
-  facts.roots_file = said_or_usual(X509_get_default_cert_file_env(), X509_get_default_cert_file());
-  facts.roots_folder = said_or_usual(X509_get_default_cert_dir_env(), X509_get_default_cert_dir());
+  facts.roots_file = environment_or_default(X509_get_default_cert_file_env(), X509_get_default_cert_file());
+  facts.roots_folder = environment_or_default(X509_get_default_cert_dir_env(), X509_get_default_cert_dir());
   return facts;
 }
 

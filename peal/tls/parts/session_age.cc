@@ -13,7 +13,7 @@ struct SessionTimes {
 
 }  // namespace
 
-bool note_full_handshake(const SSL* ssl, SSL_SESSION* session, std::chrono::sys_seconds now) {
+bool store_handshake_times(const SSL* ssl, SSL_SESSION* session, std::chrono::sys_seconds now) {
   if (SSL_session_reused(ssl) == 1) return true;
   SessionTimes times{.proved = now};
   const STACK_OF(X509)* chain = SSL_get0_verified_chain(ssl);  // null: the peer showed no certificate
@@ -23,7 +23,7 @@ bool note_full_handshake(const SSL* ssl, SSL_SESSION* session, std::chrono::sys_
   return SSL_SESSION_set1_ticket_appdata(session, &times, sizeof(times)) == 1;
 }
 
-bool may_go_on(SSL_SESSION* session, std::chrono::sys_seconds now, Duration most_age) {
+bool may_be_resumed(SSL_SESSION* session, std::chrono::sys_seconds now, Duration most_age) {
   void* data = nullptr;
   size_t bytes = 0;
   SessionTimes times;

@@ -11,8 +11,8 @@ namespace peal::detail {
 
 // Writes both times into `session` after a full handshake of `ssl`. After a resumption nothing is written: OpenSSL has
 // copied them from the session that went on. False: no memory.
-bool note_full_handshake(const SSL* ssl, SSL_SESSION* session, std::chrono::sys_seconds now);
+bool store_handshake_times(const SSL* ssl, SSL_SESSION* session, std::chrono::sys_seconds now);
 // False as well where the times are missing, and where the clock was put back to before the full handshake.
-bool may_go_on(SSL_SESSION* session, std::chrono::sys_seconds now, Duration most_age);
+bool may_be_resumed(SSL_SESSION* session, std::chrono::sys_seconds now, Duration most_age);
 
 }  // namespace peal::detail

@@ -93,14 +93,14 @@ SslPtr TlsClientState::make_ssl(const std::string& host, const SocketAddress& pe
   const NoOpensslErrors errors;
   SslPtr ssl(SSL_new(ctx_.get()));
   const std::string name = host_key(host);
-  if (!ssl || name.empty() != host.empty() || !expect(ssl.get(), name, peer)) return nullptr;
+  if (!ssl || name.empty() != host.empty() || !set_expected_peer(ssl.get(), name, peer)) return nullptr;
   SSL_set_connect_state(ssl.get());
   set_time(ssl.get(), options_.clock);
-  if (options_.most_sessions > 0) resume(ssl.get(), name, peer);
+  if (options_.most_sessions > 0) offer_kept_session(ssl.get(), name, peer);
   return ssl;
 }
 
-bool TlsClientState::expect(SSL* ssl, const std::string& host, const SocketAddress& peer) const {
+bool TlsClientState::set_expected_peer(SSL* ssl, const std::string& host, const SocketAddress& peer) const {
   X509_VERIFY_PARAM* param = SSL_get0_param(ssl);
   const std::string text = (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":1";
   const SocketAddress whom = host.empty() ? peer : SocketAddress::parse(text).value_or(SocketAddress());
@@ -117,10 +117,10 @@ bool TlsClientState::expect(SSL* ssl, const std::string& host, const SocketAddre
          SSL_set_tlsext_host_name(ssl, host.c_str()) == 1;
 }
 
-void TlsClientState::resume(SSL* ssl, const std::string& host, const SocketAddress& peer) {
+void TlsClientState::offer_kept_session(SSL* ssl, const std::string& host, const SocketAddress& peer) {
   auto* key = new std::string(host.empty() ? peer.to_string() : fmt::format("{}:{}", host, peer.port()));
   const SessionPtr session = sessions_.take(*key);
-  if (session && may_go_on(session.get(), tls_now(options_.clock), limits.most_session_age)) {
+  if (session && may_be_resumed(session.get(), tls_now(options_.clock), limits.most_session_age)) {
     SSL_set_session(ssl, session.get());
   }
   if (SSL_set_ex_data(ssl, session_key_index(), key) != 1) delete key;
@@ -129,14 +129,14 @@ void TlsClientState::resume(SSL* ssl, const std::string& host, const SocketAddre
 int TlsClientState::keep_session(SSL* ssl, SSL_SESSION* session) {
   TlsClientState& own = self_of(ssl);
   const auto* key = static_cast<const std::string*>(SSL_get_ex_data(ssl, session_key_index()));
-  if (key == nullptr || own.judge(ssl) != X509_V_OK) return 0;
+  if (key == nullptr || own.verify_further(ssl) != X509_V_OK) return 0;
   SessionPtr copy(SSL_SESSION_dup(session));
-  if (copy && note_full_handshake(ssl, copy.get(), tls_now(own.options_.clock)))
+  if (copy && store_handshake_times(ssl, copy.get(), tls_now(own.options_.clock)))
     own.sessions_.put(*key, std::move(copy));
   return 0;  // the session itself stays OpenSSL's
 }
 
-long TlsClientState::judge(const SSL* ssl) {
+long TlsClientState::verify_further(const SSL* ssl) {
   // What goes on was judged when it was new.
   if (options_.pins.empty() || SSL_session_reused(ssl) == 1) return X509_V_OK;
   const auto is_pinned = [this](const X509* each) {

@@ -16,7 +16,7 @@ class TlsClientState final : public TlsSide {
   LayerStats stats() const;
   SslPtr make_ssl(const std::string& host, const SocketAddress& peer) override;
   // Whether one of the pinned keys is in the verified chain; where nothing is verified, whether it is the peer's own.
-  long judge(const SSL* ssl) override;
+  long verify_further(const SSL* ssl) override;
   size_t sessions() const { return sessions_.size(); }
 
  private:
@@ -25,8 +25,8 @@ class TlsClientState final : public TlsSide {
 
   bool load(PemFiles& files);
   // Whom the peer is to be. False: nobody, or a name that is none.
-  bool expect(SSL* ssl, const std::string& host, const SocketAddress& peer) const;
-  void resume(SSL* ssl, const std::string& host, const SocketAddress& peer);
+  bool set_expected_peer(SSL* ssl, const std::string& host, const SocketAddress& peer) const;
+  void offer_kept_session(SSL* ssl, const std::string& host, const SocketAddress& peer);
   static int keep_session(SSL* ssl, SSL_SESSION* session);
 
   const TlsClientOptions options_;

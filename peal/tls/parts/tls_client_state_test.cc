@@ -160,11 +160,11 @@ TEST_F(TlsReaching, a_pin_is_of_one_key_in_the_verified_chain) {
     for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
       const Shaken done = shake(*user, *server, only(version));
       EXPECT_TRUE(done.is_done()) << "OpenSSL itself knows no pins";
-      const long verdict = user->judge(done.client.get());
+      const long verdict = user->verify_further(done.client.get());
       EXPECT_EQ(user->sessions() > 0, verdict == X509_V_OK) << "who is no good is not remembered";
       const Shaken again = shake(*user, *server, only(version));
       EXPECT_EQ(again.is_resumed(), verdict == X509_V_OK);
-      EXPECT_EQ(user->judge(again.client.get()), verdict);
+      EXPECT_EQ(user->verify_further(again.client.get()), verdict);
       if (version == TLS1_3_VERSION) return verdict;
     }
     return -1L;

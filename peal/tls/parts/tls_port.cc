@@ -31,70 +31,74 @@ std::unique_ptr<TlsStream> TlsPort::take(StreamId id) {
   return stream;
 }
 
-void TlsPort::touch(TlsStream& stream) {
-  if (std::exchange(stream.touched, true)) return;
-  if (&stream != current_) touched_.push_back(stream.id());
+void TlsPort::schedule(TlsStream& stream) {
+  if (std::exchange(stream.scheduled, true)) return;
+  if (&stream != current_) scheduled_.push_back(stream.id());
   if (depth_ == 0) call_before_wait();
 }
 
-void TlsPort::end_call_up(TlsStream* outer) {
+void TlsPort::end_engine_callback(TlsStream* outer) {
   if (depth_ == 1) {
-    while (current_ != nullptr && std::exchange(current_->touched, false)) {
+    while (current_ != nullptr && std::exchange(current_->scheduled, false)) {
       if (!current_->closed) current_->serve();
     }
     current_ = nullptr;
-    if (!touched_.empty()) serve();
+    if (!scheduled_.empty()) serve_scheduled();
   }
   --depth_;
   current_ = outer;
 }
 
-void TlsPort::serve() {
-  while (!touched_.empty()) {
-    for (const StreamId id : std::exchange(touched_, {})) {
+void TlsPort::serve_scheduled() {
+  while (!scheduled_.empty()) {
+    for (const StreamId id : std::exchange(scheduled_, {})) {
       TlsStream* stream = find(id);
-      if (stream != nullptr && std::exchange(stream->touched, false)) stream->serve();
+      if (stream != nullptr && std::exchange(stream->scheduled, false)) stream->serve();
     }
   }
 }
 
-void TlsPort::leave(StreamId below) {
-  leaving_.push_back(below);
+void TlsPort::close_after_next_wait(StreamId below) {
+  closes_after_next_wait_.push_back(below);
   call_before_wait();
 }
 
-bool TlsPort::may_step(const TlsStream& stream) {
+bool TlsPort::take_step_or_wait(const TlsStream& stream) {
   call_before_wait();
-  if (steps_left_ > 0 && shaking_.empty()) {
+  if (steps_left_ > 0 && handshakes_waiting_.empty()) {
     --steps_left_;
     return true;
   }
-  shaking_.push_back(stream.id());
+  handshakes_waiting_.push_back(stream.id());
   return false;
 }
 
 void TlsPort::call_before_wait() {
-  if (std::exchange(waits_, true)) return;
+  if (std::exchange(task_added_, true)) return;
   engine_.before_wait([this, alive = std::weak_ptr(alive_)] { return !alive.expired() && before_wait(); });
 }
 
 // A turn begins.
 bool TlsPort::before_wait() {
-  waits_ = told_ = false;
+  task_added_ = called_back_ = false;
   {
-    const CallUp up(*this);
+    const EngineCallback up(*this);
     steps_left_ = side_->limits.handshake_steps;
-    while (steps_left_ > 0 && !shaking_.empty()) {
-      TlsStream* stream = find(shaking_.front());
-      shaking_.pop_front();
+    while (steps_left_ > 0 && !handshakes_waiting_.empty()) {
+      TlsStream* stream = find(handshakes_waiting_.front());
+      handshakes_waiting_.pop_front();
       if (stream == nullptr) continue;
       --steps_left_;
-      stream->go_on();
+      stream->resume_handshake();
     }
   }
-  for (const StreamId below : std::exchange(left_, std::exchange(leaving_, {}))) engine_.close(below);
-  if (!left_.empty() || !shaking_.empty() || steps_left_ < side_->limits.handshake_steps) call_before_wait();
-  return told_;
+  for (const StreamId below : std::exchange(closes_in_this_wait_, std::exchange(closes_after_next_wait_, {}))) {
+    engine_.close(below);
+  }
+  if (!closes_in_this_wait_.empty() || !handshakes_waiting_.empty() || steps_left_ < side_->limits.handshake_steps) {
+    call_before_wait();
+  }
+  return called_back_;
 }
 
 void TlsPort::note_failure(const TlsStream& stream, std::error_code error) {

@@ -37,11 +37,11 @@ class TlsPort final : public StreamPort {
   void send_file(StreamId id, FileRange range) override { call(id, &TlsStream::send_file, std::move(range)); }
   bool forward(StreamId, StreamId) override { return false; }
   uint64_t forwarded_bytes(StreamId) const override { return 0; }
-  size_t queued_bytes(StreamId id) const override { return ask(id, &TlsStream::queued); }
-  size_t held_bytes(StreamId id) const override { return ask(id, &TlsStream::held); }
-  uint64_t withheld_bytes(StreamId id) const override { return ask(id, &TlsStream::withheld); }
-  bool waits_for_rest(StreamId id) const override { return ask(id, &TlsStream::waits_for_rest); }
-  size_t held_input_bytes(StreamId id) const override { return ask(id, &TlsStream::held_input); }
+  size_t queued_bytes(StreamId id) const override { return query(id, &TlsStream::queued); }
+  size_t held_bytes(StreamId id) const override { return query(id, &TlsStream::held); }
+  uint64_t withheld_bytes(StreamId id) const override { return query(id, &TlsStream::withheld); }
+  bool waits_for_rest(StreamId id) const override { return query(id, &TlsStream::waits_for_rest); }
+  size_t held_input_bytes(StreamId id) const override { return query(id, &TlsStream::held_input); }
   void shutdown_send(StreamId id) override { call(id, &TlsStream::shutdown_send); }
   void close(StreamId id, CloseHow how) override { call(id, &TlsStream::close, how); }
   Result<LayerFacts> layer_facts(StreamId id) const override;
@@ -58,15 +58,15 @@ class TlsPort final : public StreamPort {
  private:
   friend class TlsStream;
   // While one lives the engine has called up about `stream`; what was touched meanwhile is served at its end.
-  class CallUp {
+  class EngineCallback {
    public:
-    explicit CallUp(TlsPort& port, TlsStream* stream = nullptr) : port_(port), outer_(port.current_) {
+    explicit EngineCallback(TlsPort& port, TlsStream* stream = nullptr) : port_(port), outer_(port.current_) {
       port_.current_ = stream;
       ++port_.depth_;
     }
-    CallUp(const CallUp&) = delete;
-    CallUp& operator=(const CallUp&) = delete;
-    ~CallUp() { port_.end_call_up(outer_); }
+    EngineCallback(const EngineCallback&) = delete;
+    EngineCallback& operator=(const EngineCallback&) = delete;
+    ~EngineCallback() { port_.end_engine_callback(outer_); }
 
    private:
     TlsPort& port_;
@@ -90,7 +90,7 @@ class TlsPort final : public StreamPort {
     return Answer();
   }
   template <class Answer>
-  Answer ask(StreamId id, Answer (TlsStream::*question)() const) const {
+  Answer query(StreamId id, Answer (TlsStream::*question)() const) const {
     const TlsStream* stream = find(id);
     return stream == nullptr ? Answer() : (stream->*question)();
   }
@@ -102,15 +102,15 @@ class TlsPort final : public StreamPort {
   // Its last completion: it is destroyed.
   std::unique_ptr<TlsStream> take(StreamId id);
   // The stream has something to seal or to deliver: when the call up is over, or in the next wait.
-  void touch(TlsStream& stream);
-  void end_call_up(TlsStream* outer);
+  void schedule(TlsStream& stream);
+  void end_engine_callback(TlsStream* outer);
   // The stream's last words are queued: it is closed after the next wait, whether they found room or not.
-  void leave(StreamId below);
+  void close_after_next_wait(StreamId below);
   // Whether there is a step of a handshake left in this turn. If not, the stream is asked to go on in one to come.
-  bool may_step(const TlsStream& stream);
+  bool take_step_or_wait(const TlsStream& stream);
   void call_before_wait();
   bool before_wait();
-  void serve();
+  void serve_scheduled();
   void note_failure(const TlsStream& stream, std::error_code error);
 
   Engine& engine_;
@@ -119,15 +119,15 @@ class TlsPort final : public StreamPort {
   const uint32_t own_slots_;  // where its begin, so that the id of another port is never taken for one of this
   std::string_view clear_answer_;
   SlotTable<Entry> streams_;
-  TlsStream* current_ = nullptr;   // whose call up this is
-  std::vector<StreamId> touched_;  // besides
-  std::deque<StreamId> shaking_;   // wait for a turn with a step left
-  std::vector<StreamId> leaving_;  // by what is below, as are the next
-  std::vector<StreamId> left_;     // a wait has begun since
+  TlsStream* current_ = nullptr;                  // whose call up this is
+  std::vector<StreamId> scheduled_;               // besides
+  std::deque<StreamId> handshakes_waiting_;       // wait for a turn with a step left
+  std::vector<StreamId> closes_after_next_wait_;  // by what is below, as are the next
+  std::vector<StreamId> closes_in_this_wait_;     // a wait has begun since
   uint32_t steps_left_;
   int depth_ = 0;
-  bool waits_ = false;  // the engine has a task of this
-  bool told_ = false;   // somebody, since the task began
+  bool task_added_ = false;   // the engine has a task of this
+  bool called_back_ = false;  // somebody, since the task began
   LogLimiter failures_{std::chrono::seconds(1)};
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

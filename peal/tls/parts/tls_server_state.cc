@@ -22,34 +22,36 @@ constexpr size_t kLeastSecretBytes = 32;
 // What one reading of the files made: an SSL_CTX for each group of hosts that have the same certificates, and what
 // OpenSSL asks for during a handshake. Any thread. It belongs to its first SSL_CTX, so that it lives as long
 // as a connection that was begun with it.
-class Generation {
+class LoadedFiles {
  public:
   // `key_log` outlives all connections, as do the options; `secret` is for tickets, where no file has one.
-  Generation(const TlsServerOptions& options, const Fd& key_log, std::string secret)
+  LoadedFiles(const TlsServerOptions& options, const Fd& key_log, std::string secret)
       : options_(options), key_log_(key_log), secret_(std::move(secret)) {}
 
   // The SSL_CTX for who asks for no name; null: files.error().
-  static SslCtxPtr make(std::unique_ptr<Generation> generation, PemFiles& files) {
-    if (!generation->load(files)) return nullptr;
+  static SslCtxPtr make(std::unique_ptr<LoadedFiles> loaded, PemFiles& files) {
+    if (!loaded->load(files)) return nullptr;
     std::map<Group, SSL_CTX*> ctx_of;
     SslCtxPtr first;
-    for (const auto& [host, group] : generation->groups_) {
+    for (const auto& [host, group] : loaded->groups_) {
       SSL_CTX*& ctx = ctx_of[group];
       if (ctx == nullptr) {
-        SslCtxPtr& made = first ? generation->others_.emplace_back() : first;
-        made = generation->make_ctx(group, files);
+        SslCtxPtr& made = first ? loaded->others_.emplace_back() : first;
+        made = loaded->make_ctx(group, files);
         ctx = made.get();
       }
       if (ctx == nullptr) return nullptr;
-      generation->by_host_.emplace(host, ctx);
+      loaded->by_host_.emplace(host, ctx);
     }
     static const int owner = SSL_CTX_get_ex_new_index(
         0, nullptr, nullptr, nullptr,
-        [](void*, void* owned, CRYPTO_EX_DATA*, int, long, void*) { delete static_cast<Generation*>(owned); });
-    SSL_CTX_set_ex_data(first.get(), owner, generation.release());
+        [](void*, void* owned, CRYPTO_EX_DATA*, int, long, void*) { delete static_cast<LoadedFiles*>(owned); });
+    SSL_CTX_set_ex_data(first.get(), owner, loaded.release());
     return first;
   }
-  static const Generation& of(const SSL_CTX* ctx) { return *static_cast<const Generation*>(SSL_CTX_get_app_data(ctx)); }
+  static const LoadedFiles& of(const SSL_CTX* ctx) {
+    return *static_cast<const LoadedFiles*>(SSL_CTX_get_app_data(ctx));
+  }
 
   std::chrono::sys_seconds valid_until() const {
     return std::ranges::min_element(certificates_, {}, &CertifiedKey::until)->until;
@@ -74,7 +76,7 @@ class Generation {
     if (options_.client_auth != TlsClientAuth::kOff && !files.read_roots(options_.client_roots, roots_)) {
       return files.fail("client_roots: " + files.error());
     }
-    note_believed();
+    digest_client_trust();
     // A ticket lives a week at most (RFC 8446 4.6.1).
     if (options_.ticket_epoch < std::chrono::seconds(1) || options_.ticket_epoch > std::chrono::hours(84)) {
       return files.fail("ticket_epoch is shorter than a second, or longer than 84 hours");
@@ -88,19 +90,19 @@ class Generation {
   }
 
   // The roots count, not their order.
-  void note_believed() {
+  void digest_client_trust() {
     std::array<unsigned char, SHA256_DIGEST_LENGTH> sum{}, root{};
     for (const X509Ptr& each : roots_) {
       X509_digest(each.get(), EVP_sha256(), root.data(), nullptr);
       std::ranges::transform(sum, root, sum.begin(), std::plus<unsigned char>());
     }
-    believed_.assign(1, static_cast<char>(options_.client_auth)).append(sum.begin(), sum.end());
+    client_trust_digest_.assign(1, static_cast<char>(options_.client_auth)).append(sum.begin(), sum.end());
   }
 
   SslCtxPtr make_ctx(const Group& group, PemFiles& files) {
     SslCtxPtr made = make_ssl_ctx(TLS_server_method(), options_.limits);
     SSL_CTX* ctx = made.get();
-    std::string failed = ctx == nullptr || !ask_clients(ctx) ? "OpenSSL lacks what TLS needs" : "";
+    std::string failed = ctx == nullptr || !ask_for_client_certificate(ctx) ? "OpenSSL lacks what TLS needs" : "";
     for (const size_t index : std::views::reverse(group)) {  // of one kind of key the last one set is shown
       const CertifiedKey& certificate = certificates_[index];
       if (failed.empty() && !use_certificate(ctx, certificate))
@@ -115,9 +117,9 @@ class Generation {
     SSL_CTX_set_timeout(ctx, std::chrono::floor<std::chrono::seconds>(lifetime).count());
     SSL_CTX_set_num_tickets(ctx, options_.tickets ? 1 : 0);
     if (!options_.tickets) SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET);
-    SSL_CTX_set_tlsext_ticket_key_evp_cb(ctx, use_ticket_key);
-    SSL_CTX_set_session_ticket_cb(ctx, note_ticket, judge_ticket, nullptr);
-    SSL_CTX_set_client_hello_cb(ctx, bind_session, nullptr);
+    SSL_CTX_set_tlsext_ticket_key_evp_cb(ctx, set_up_ticket_keys);
+    SSL_CTX_set_session_ticket_cb(ctx, store_times_in_ticket, decide_on_ticket, nullptr);
+    SSL_CTX_set_client_hello_cb(ctx, bind_session_to_name, nullptr);
     SSL_CTX_set_tlsext_servername_callback(ctx, choose_certificate);
     SSL_CTX_set_tlsext_status_cb(ctx, staple);
     if (!applications_.empty()) SSL_CTX_set_alpn_select_cb(ctx, choose_application, this);
@@ -129,7 +131,7 @@ class Generation {
     return made;
   }
 
-  bool ask_clients(SSL_CTX* ctx) const {
+  bool ask_for_client_certificate(SSL_CTX* ctx) const {
     for (const X509Ptr& each : roots_) {
       if (SSL_CTX_add_client_CA(ctx, each.get()) != 1) return false;
     }
@@ -138,15 +140,15 @@ class Generation {
     return use_roots(ctx, roots_);
   }
 
-  static const Generation& of(const SSL* ssl) { return of(SSL_get_SSL_CTX(ssl)); }
+  static const LoadedFiles& of(const SSL* ssl) { return of(SSL_get_SSL_CTX(ssl)); }
 
   // A session goes on only with the name it was made for (RFC 6066 3; TLS 1.3 leaves that to the client, RFC 8446
   // 4.6.1, and a client that lies would carry what it has proved to one host over to another), and only where the same
   // clients are believed, for they are not verified again. Both make the context that OpenSSL compares. The name is
   // the hello's extension as it came: SSL_get_servername() says the session's own in TLS 1.2.
-  static int bind_session(SSL* ssl, int* /*alert*/, void* /*argument*/) {
-    const Generation& own = of(ssl);
-    std::string context = own.believed_;
+  static int bind_session_to_name(SSL* ssl, int* /*alert*/, void* /*argument*/) {
+    const LoadedFiles& own = of(ssl);
+    std::string context = own.client_trust_digest_;
     const unsigned char* name = nullptr;
     size_t name_bytes = 0;
     if (SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_server_name, &name, &name_bytes) == 1) {
@@ -158,22 +160,22 @@ class Generation {
     return done ? SSL_CLIENT_HELLO_SUCCESS : SSL_CLIENT_HELLO_ERROR;
   }
 
-  static int note_ticket(SSL* ssl, void* /*argument*/) {
-    return note_full_handshake(ssl, SSL_get_session(ssl), tls_now(of(ssl).options_.clock)) ? 1 : 0;
+  static int store_times_in_ticket(SSL* ssl, void* /*argument*/) {
+    return store_handshake_times(ssl, SSL_get_session(ssl), tls_now(of(ssl).options_.clock)) ? 1 : 0;
   }
 
-  static SSL_TICKET_RETURN judge_ticket(SSL* ssl, SSL_SESSION* session, const unsigned char* /*name*/,
-                                        size_t /*name_bytes*/, SSL_TICKET_STATUS status, void* /*argument*/) {
+  static SSL_TICKET_RETURN decide_on_ticket(SSL* ssl, SSL_SESSION* session, const unsigned char* /*name*/,
+                                            size_t /*name_bytes*/, SSL_TICKET_STATUS status, void* /*argument*/) {
     const TlsServerOptions& options = of(ssl).options_;
     const bool is_read = status == SSL_TICKET_SUCCESS || status == SSL_TICKET_SUCCESS_RENEW;
-    if (!is_read || !may_go_on(session, tls_now(options.clock), options.limits.most_session_age)) {
+    if (!is_read || !may_be_resumed(session, tls_now(options.clock), options.limits.most_session_age)) {
       return SSL_TICKET_RETURN_IGNORE_RENEW;
     }
     return status == SSL_TICKET_SUCCESS ? SSL_TICKET_RETURN_USE : SSL_TICKET_RETURN_USE_RENEW;
   }
 
   static int choose_certificate(SSL* ssl, int* alert, void* /*argument*/) {
-    const Generation& own = of(ssl);
+    const LoadedFiles& own = of(ssl);
     const char* asked = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
     if (asked == nullptr) return SSL_TLSEXT_ERR_NOACK;
     const std::string host = host_key(asked);
@@ -190,7 +192,7 @@ class Generation {
 
   static int choose_application(SSL* /*ssl*/, const unsigned char** out, unsigned char* out_bytes,
                                 const unsigned char* in, unsigned int in_bytes, void* self) {
-    const std::string& ours = static_cast<const Generation*>(self)->applications_;
+    const std::string& ours = static_cast<const LoadedFiles*>(self)->applications_;
     const int chosen = SSL_select_next_proto(const_cast<unsigned char**>(out), out_bytes,
                                              reinterpret_cast<const unsigned char*>(ours.data()),
                                              static_cast<unsigned int>(ours.size()), in, in_bytes);
@@ -213,9 +215,9 @@ class Generation {
   // the tickets of the others. A ticket names its epoch. As SSL_CTX_set_tlsext_ticket_key_evp_cb(3) wants it: 1 done, 2
   // the same and a new ticket is due (in TLS 1.3 always: each is used once), 0 of an epoch that is over, -1 OpenSSL
   // failed.
-  static int use_ticket_key(SSL* ssl, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac,
-                            int seal) {
-    const Generation& own = of(ssl);
+  static int set_up_ticket_keys(SSL* ssl, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher,
+                                EVP_MAC_CTX* mac, int seal) {
+    const LoadedFiles& own = of(ssl);
     const auto epoch_seconds = std::chrono::floor<std::chrono::seconds>(own.options_.ticket_epoch);
     const auto now = static_cast<uint64_t>(tls_now(own.options_.clock).time_since_epoch() / epoch_seconds);
     std::string epoch = fmt::format("{:016x}", now);
@@ -224,7 +226,7 @@ class Generation {
     if (is_old) epoch = fmt::format("{:016x}", now - 1);
     if (std::memcmp(name, epoch.data(), kNameBytes) != 0) return 0;
     Keys keys{};
-    const bool found = own.find_keys(epoch, keys);
+    const bool found = own.derive_keys(epoch, keys);
     std::array<char, 7> digest{"SHA256"};
     const std::array<OSSL_PARAM, 3> params{
         OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, keys.data() + kKeyBytes, kKeyBytes),
@@ -239,9 +241,9 @@ class Generation {
 
   // The secret is random, and is expanded as RFC 5869 2.3 does it: one block has both keys. That costs 1 % of a resumed
   // handshake, so those of two epochs are kept.
-  bool find_keys(const std::string& epoch, Keys& keys) const {
+  bool derive_keys(const std::string& epoch, Keys& keys) const {
     const MutexLock lock(mutex_);
-    if (const auto found = kept_.find(epoch); found != kept_.end()) {
+    if (const auto found = keys_of_epochs_.find(epoch); found != keys_of_epochs_.end()) {
       keys = found->second;
       return true;
     }
@@ -249,22 +251,22 @@ class Generation {
     const auto* bytes = reinterpret_cast<const unsigned char*>(info.data());
     const auto secret_bytes = static_cast<int>(secret_.size());
     if (!HMAC(EVP_sha512(), secret_.data(), secret_bytes, bytes, info.size(), keys.data(), nullptr)) return false;
-    kept_.emplace(epoch, keys);
-    if (kept_.size() > 2) kept_.erase(kept_.begin());
+    keys_of_epochs_.emplace(epoch, keys);
+    if (keys_of_epochs_.size() > 2) keys_of_epochs_.erase(keys_of_epochs_.begin());
     return true;
   }
 
   const TlsServerOptions& options_;
   const Fd& key_log_;
   std::string secret_, applications_;
-  std::string believed_;  // says by which rule clients are believed, and by whose word
+  std::string client_trust_digest_;  // says by which rule clients are believed, and by whose word
   std::vector<CertifiedKey> certificates_;
   std::vector<X509Ptr> roots_;
   std::map<std::string, Group> groups_;  // by host; "": whoever asks for none
   std::map<std::string, SSL_CTX*> by_host_;
   std::vector<SslCtxPtr> others_;  // all but the first
   mutable Mutex mutex_;
-  mutable std::map<std::string, Keys> kept_ PEAL_GUARDED_BY(mutex_);  // by epoch
+  mutable std::map<std::string, Keys> keys_of_epochs_ PEAL_GUARDED_BY(mutex_);  // by epoch
 };
 
 }  // namespace
@@ -288,7 +290,7 @@ TlsResult<bool> TlsServerState::reload(bool only_if_changed) {
   const MutexLock reading(reading_);
   if (only_if_changed && !files_.have_changed()) return false;
   files_ = {};
-  SslCtxPtr made = Generation::make(std::make_unique<Generation>(options_, key_log_, secret_), files_);
+  SslCtxPtr made = LoadedFiles::make(std::make_unique<LoadedFiles>(options_, key_log_, secret_), files_);
   ++(made ? reloads_ : reloads_failed_);
   if (!made) return std::unexpected(files_.error());
   const MutexLock lock(mutex_);
@@ -306,7 +308,7 @@ LayerStats TlsServerState::stats() const {
   LayerStats stats = counted();
   stats.reloads = reloads_;
   stats.reloads_failed = reloads_failed_;
-  stats.valid_until = Generation::of(current().get()).valid_until();
+  stats.valid_until = LoadedFiles::of(current().get()).valid_until();
   return stats;
 }
 

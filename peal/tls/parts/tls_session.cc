@@ -31,7 +31,7 @@ int write_blocks(BIO* bio, const char* from, size_t bytes, size_t* count) {
 
 long control_blocks(BIO*, int command, long, void*) { return command == BIO_CTRL_FLUSH ? 1 : 0; }
 
-int begin_blocks(BIO* bio) {
+int create_on_blocks(BIO* bio) {
   BIO_set_init(bio, 1);
   return 1;
 }
@@ -44,7 +44,7 @@ const BIO_METHOD* block_bio() {
     BIO_meth_set_read_ex(made, read_blocks);
     BIO_meth_set_write_ex(made, write_blocks);
     BIO_meth_set_ctrl(made, control_blocks);
-    BIO_meth_set_create(made, begin_blocks);
+    BIO_meth_set_create(made, create_on_blocks);
     return made;
   }();
   return method;

@@ -31,7 +31,7 @@ class TlsSide {
   virtual SslPtr make_ssl(const std::string& host, const SocketAddress& peer) = 0;
   // What the handshake found out that OpenSSL did not judge by itself: a client's pins. X509_V_OK, or the X509_V_ERR_
   // it fails with.
-  virtual long judge(const SSL* /*ssl*/) { return X509_V_OK; }
+  virtual long verify_further(const SSL* /*ssl*/) { return X509_V_OK; }
 
   // The counters below, as a layer reports them.
   LayerStats counted() const { return {handshakes, resumed, failed, in_the_clear, under_way, 0, 0, {}}; }

@@ -38,20 +38,20 @@ void TlsStream::adopt(LooseStream loose, const std::string& host) {
   port_.engine_.receive(below_, true);
   if (port_.is_server_) return;
   host_ = std::make_unique<std::string>(host);
-  port_.touch(*this);
+  port_.schedule(*this);
 }
 
 void TlsStream::receive(bool on) {
-  wants_ = on;
-  follow();
-  if (on) port_.touch(*this);
+  wants_input_ = on;
+  switch_receiving_below();
+  if (on) port_.schedule(*this);
 }
 
 size_t TlsStream::send(Buffer&& bytes) {
   if (!takes_output()) bytes.clear();
   if (!bytes.empty()) {
     unsealed().append(std::move(bytes));
-    port_.touch(*this);
+    port_.schedule(*this);
   }
   return port_.engine_.queued_bytes(below_) + unsealed_bytes(false);
 }
@@ -59,7 +59,7 @@ size_t TlsStream::send(Buffer&& bytes) {
 size_t TlsStream::send_copy(std::string_view bytes) {
   if (takes_output() && !bytes.empty()) {
     unsealed().append(bytes);
-    port_.touch(*this);
+    port_.schedule(*this);
   }
   return port_.engine_.queued_bytes(below_) + unsealed_bytes(false);
 }
@@ -67,30 +67,30 @@ size_t TlsStream::send_copy(std::string_view bytes) {
 void TlsStream::send_file(FileRange range) {
   if (!takes_output() || range.bytes == 0) return;
   files_.push_back({.range = std::move(range), .after = {}});
-  port_.touch(*this);
+  port_.schedule(*this);
 }
 
 void TlsStream::report_sent() {
-  reports_ = true;
-  port_.touch(*this);
+  reports_sent_ = true;
+  port_.schedule(*this);
 }
 
 void TlsStream::shutdown_send() {
   if (!takes_output()) return;
-  wants_end_ = true;
-  port_.touch(*this);
+  wants_shutdown_ = true;
+  port_.schedule(*this);
 }
 
 // What was not sealed is dropped; then a close_notify would be a lie.
 void TlsStream::close(CloseHow how) {
   closed = true;
   const bool complete = state_ == State::kOpen && !output_error_ && unsealed_bytes(true) == 0;
-  if (complete && !marked_ && how == CloseHow::kNormal) session_.end();
-  const bool has_last_words = !session_.out().empty();
+  if (complete && !close_notify_queued_ && how == CloseHow::kNormal) session_.end();
+  const bool has_output = !session_.out().empty();
   const bool has_alerted = state_ == State::kFailed || session_.error();
-  if (how == CloseHow::kReset || !(has_last_words || has_alerted)) return port_.engine_.close(below_, how);
-  if (has_last_words) port_.engine_.send(below_, std::move(session_.out()));
-  port_.leave(below_);
+  if (how == CloseHow::kReset || !(has_output || has_alerted)) return port_.engine_.close(below_, how);
+  if (has_output) port_.engine_.send(below_, std::move(session_.out()));
+  port_.close_after_next_wait(below_);
 }
 
 size_t TlsStream::held() const {
@@ -108,8 +108,8 @@ size_t TlsStream::unsealed_bytes(bool files) const {
 // What sealing has added since the queue below was last empty is taken for the first to leave.
 size_t TlsStream::sealed_and_queued() const {
   const size_t left = port_.engine_.queued_bytes(below_);
-  if (left == 0) added_ = 0;
-  return left > added_ ? left - added_ : std::min<size_t>(left, 1);
+  if (left == 0) overhead_bytes_ = 0;
+  return left > overhead_bytes_ ? left - overhead_bytes_ : std::min<size_t>(left, 1);
 }
 
 void TlsStream::drop_unsealed() {
@@ -123,8 +123,8 @@ Result<LayerFacts> TlsStream::facts() const {
 }
 
 // While it shakes hands it reads for itself.
-void TlsStream::follow() {
-  if (!closed && state_ == State::kOpen) port_.engine_.receive(below_, wants_ && !end_told_);
+void TlsStream::switch_receiving_below() {
+  if (!closed && state_ == State::kOpen) port_.engine_.receive(below_, wants_input_ && !end_reported_);
 }
 
 bool TlsStream::begin_session() {
@@ -140,30 +140,30 @@ void TlsStream::shake_hands() {
   if (is_in_the_clear()) return fail_handshake(tls_error(TlsTrouble::kNotTls));
   if (!session_.begun() && !begin_session()) return fail_handshake(tls_error(TlsTrouble::kNobodyToVerify));
   if (session_.shake_hands()) {
-    const long verdict = port_.side_->judge(session_.ssl());
+    const long verdict = port_.side_->verify_further(session_.ssl());
     if (verdict != X509_V_OK) return fail_handshake(tls_verify_error(verdict));
     return finish_handshake();
   }
   if (session_.error()) return fail_handshake(session_.error());
   flush();
-  if (ended_) return fail_handshake(end_error_ ? end_error_ : make_error_code(Trouble::kTruncated));
-  keep_half();
+  if (below_ended_) return fail_handshake(end_error_ ? end_error_ : make_error_code(Trouble::kTruncated));
+  report_incomplete_record();
 }
 
 // What a peer says first is a record of a handshake or an alert (RFC 8446 5.1), or it does not speak TLS at all.
 bool TlsStream::is_in_the_clear() {
   constexpr std::string_view kTypes = "\x15\x16\x80";  // the last is SSL 2's: OpenSSL says what is wrong with it
   const std::string_view first = session_.in().front();
-  if (heard_ || first.empty()) return false;
-  heard_ = kTypes.contains(first[0]);
-  return !heard_;
+  if (began_with_tls_ || first.empty()) return false;
+  began_with_tls_ = kTypes.contains(first[0]);
+  return !began_with_tls_;
 }
 
 // What has arrived and cannot be read without the rest takes no more memory than it needs, and the owner is told.
-void TlsStream::keep_half() {
+void TlsStream::report_incomplete_record() {
   if (session_.in().empty()) return;
   session_.in().compact();
-  port_.told_ = true;
+  port_.called_back_ = true;
   above_.on_withheld();
 }
 
@@ -173,9 +173,9 @@ void TlsStream::finish_handshake() {
   ++port_.side_->handshakes;
   if (SSL_session_reused(session_.ssl()) == 1) ++port_.side_->resumed;
   flush();
-  follow();
-  port_.touch(*this);
-  port_.told_ = true;
+  switch_receiving_below();
+  port_.schedule(*this);
+  port_.called_back_ = true;
   above_.on_connected({});
 }
 
@@ -193,19 +193,19 @@ void TlsStream::fail_handshake(std::error_code error) {
   }
   port_.note_failure(*this, error);
   port_.engine_.receive(below_, false);
-  port_.told_ = true;
+  port_.called_back_ = true;
   above_.on_connected(error);
 }
 
-void TlsStream::go_on() {
-  in_line_ = false;
+void TlsStream::resume_handshake() {
+  waits_for_step_ = false;
   if (closed || state_ != State::kShaking) return;
   shake_hands();
   if (!closed && state_ == State::kShaking) port_.engine_.receive(below_, true);
 }
 
 void TlsStream::on_connected(std::error_code error) {
-  const TlsPort::CallUp up(port_, this);
+  const TlsPort::EngineCallback up(port_, this);
   if (closed) return;
   if (error) {
     leave_handshake();
@@ -218,48 +218,48 @@ void TlsStream::on_connected(std::error_code error) {
 }
 
 void TlsStream::on_received(Buffer& bytes) {
-  const TlsPort::CallUp up(port_, this);
+  const TlsPort::EngineCallback up(port_, this);
   if (closed || state_ == State::kFailed) return;
   withheld_ += bytes.size();
   session_.in().append(std::move(bytes));
   if (state_ == State::kOpen) [[likely]]
     return deliver();
-  if (in_line_) return;
+  if (waits_for_step_) return;
   // A server has no session before the hello is whole, and half a record costs no step.
-  const bool may_step = session_.begun() ? session_.has_record() : session_.has_hello();
-  if (!may_step && !is_in_the_clear()) return keep_half();
-  if (port_.may_step(*this)) return shake_hands();
-  in_line_ = true;
+  const bool can_step = session_.begun() ? session_.has_record() : session_.has_hello();
+  if (!can_step && !is_in_the_clear()) return report_incomplete_record();
+  if (port_.take_step_or_wait(*this)) return shake_hands();
+  waits_for_step_ = true;
   session_.in().compact();
   port_.engine_.receive(below_, false);
 }
 
 void TlsStream::deliver() {
   while (receives()) {
-    if (!session_.has_input()) return tell_end();
+    if (!session_.has_input()) return report_end_if_reached();
     Buffer plain;
     session_.read(plain);
-    if (!session_.out().empty()) bound_answers();
-    if (plain.empty()) return tell_end();
+    if (!session_.out().empty()) limit_answers();
+    if (plain.empty()) return report_end_if_reached();
     withheld_ -= plain.size();
-    port_.told_ = true;
+    port_.called_back_ = true;
     above_.on_received(plain);
   }
 }
 
 // A peer may have us answer (key updates) faster than it reads.
-void TlsStream::bound_answers() {
+void TlsStream::limit_answers() {
   if (port_.engine_.queued_bytes(below_) == 0) answered_bytes_ = 0;
   answered_bytes_ += static_cast<uint32_t>(session_.out().size());
   flush();
   if (answered_bytes_ <= port_.side_->limits.most_idle_bytes || end_error_) return;
-  ended_ = true;
+  below_ended_ = true;
   end_error_ = tls_error(TlsTrouble::kFlood);
 }
 
 // Nothing is left to deliver: if that is because there was an end, it is told.
-void TlsStream::tell_end() {
-  if (!session_.peer_ended() && !session_.error() && !ended_) return keep_half();
+void TlsStream::report_end_if_reached() {
+  if (!session_.peer_ended() && !session_.error() && !below_ended_) return report_incomplete_record();
   std::error_code error;
   if (session_.error()) {
     error = session_.error();
@@ -268,30 +268,30 @@ void TlsStream::tell_end() {
     // One that follows a failure of the output is the same end; a FIN alone is none.
     error = end_error_ ? end_error_ : output_error_ ? output_error_ : make_error_code(Trouble::kTruncated);
   }
-  end_told_ = true;
-  follow();
-  port_.told_ = true;
+  end_reported_ = true;
+  switch_receiving_below();
+  port_.called_back_ = true;
   above_.on_receive_end(error);
 }
 
 void TlsStream::on_receive_end(std::error_code error) {
-  const TlsPort::CallUp up(port_, this);
+  const TlsPort::EngineCallback up(port_, this);
   if (closed || state_ == State::kFailed) return;
-  ended_ = true;
+  below_ended_ = true;
   end_error_ = error;
   if (state_ == State::kOpen) return deliver();
   // What has arrived is worked on first: it may be an alert that says why.
-  if (!in_line_) fail_handshake(error ? error : make_error_code(Trouble::kTruncated));
+  if (!waits_for_step_) fail_handshake(error ? error : make_error_code(Trouble::kTruncated));
 }
 
 void TlsStream::on_gone(std::error_code error) {
-  const TlsPort::CallUp up(port_, this);
+  const TlsPort::EngineCallback up(port_, this);
   if (closed || state_ != State::kOpen) return;
   above_.on_gone(session_.has_input() ? std::error_code{} : error);
 }
 
 void TlsStream::on_send_failed(std::error_code error) {
-  const TlsPort::CallUp up(port_, this);
+  const TlsPort::EngineCallback up(port_, this);
   if (closed || state_ == State::kFailed) return;
   if (state_ == State::kOpen) {
     fail_output(error);
@@ -304,18 +304,18 @@ void TlsStream::fail_output(std::error_code error) {
   if (output_error_) return;
   output_error_ = error;
   drop_unsealed();
-  port_.told_ = true;
+  port_.called_back_ = true;
   above_.on_send_failed(error);
 }
 
 void TlsStream::on_sent(size_t) {
-  const TlsPort::CallUp up(port_, this);
+  const TlsPort::EngineCallback up(port_, this);
   if (closed || state_ == State::kFailed) return;
   seal();
   if (file_error_ && port_.engine_.queued_bytes(below_) == 0) return fail_output(file_error_);
-  if (closed || !reports_ || state_ != State::kOpen) return;
+  if (closed || !reports_sent_ || state_ != State::kOpen) return;
   const size_t left = queued();
-  reports_ = left > 0;
+  reports_sent_ = left > 0;
   above_.on_sent(left);
 }
 
@@ -358,14 +358,14 @@ void TlsStream::seal() {
     seal_file(files_.front());
   }
   const bool all = plain_.empty() && files_.empty();
-  const bool ends = all && wants_end_ && !marked_;
-  if (ends) {
-    marked_ = true;
+  const bool shuts_down = all && wants_shutdown_ && !close_notify_queued_;
+  if (shuts_down) {
+    close_notify_queued_ = true;
     session_.end();
   }
   flush();
-  if (ends) port_.engine_.shutdown_send(below_);
-  if (reports_ || !all) port_.engine_.report_sent(below_);
+  if (shuts_down) port_.engine_.shutdown_send(below_);
+  if (reports_sent_ || !all) port_.engine_.report_sent(below_);
 }
 
 // Its next piece becomes what is sealed next; after the last one comes what was sent after the file.
@@ -391,7 +391,7 @@ void TlsStream::flush() {
   Buffer& out = session_.out();
   if (out.empty()) return;
   sealed_and_queued();
-  added_ += out.size() - std::exchange(sealed_bytes_, 0);
+  overhead_bytes_ += out.size() - std::exchange(sealed_bytes_, 0);
   port_.engine_.send(below_, std::move(out));
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // TlsStream: one stream of a TlsPort: its session, what waits to be sealed, and what it has told its owner.
 //
-// Calls down only take note and touch() the port; all calls up come from serve() and from what the engine reports. It
-// owns its end of the stream below until that has closed.
+// Calls down only take note and schedule() the port; all calls up come from serve() and from what the engine reports.
+// It owns its end of the stream below until that has closed.
 #pragma once
 
 #include <deque>
@@ -34,7 +34,7 @@ class TlsStream final : private StreamEvents {
   size_t queued() const { return sealed_and_queued() + unsealed_bytes(true); }
   size_t held() const;
   size_t withheld() const { return withheld_; }
-  bool waits_for_rest() const { return !in_line_ && state_ != State::kFailed && !session_.in().empty(); }
+  bool waits_for_rest() const { return !waits_for_step_ && state_ != State::kFailed && !session_.in().empty(); }
   size_t held_input() const { return session_.in().held_bytes(); }
   Result<LayerFacts> facts() const;
   StreamId below() const { return below_; }
@@ -43,11 +43,11 @@ class TlsStream final : private StreamEvents {
   // Inside a wait: makes calls up.
   void serve();
   // A turn with room for a step of its handshake has come.
-  void go_on();
+  void resume_handshake();
 
   void refuse_detach();
 
-  bool touched = false;
+  bool scheduled = false;
   bool closed = false;  // by its owner
 
  private:
@@ -68,8 +68,8 @@ class TlsStream final : private StreamEvents {
   void on_closed() override;
   void on_detached(LooseStream stream) override;
 
-  bool takes_output() const { return state_ != State::kFailed && !wants_end_ && !output_error_; }
-  bool receives() const { return !closed && state_ == State::kOpen && wants_ && !end_told_; }
+  bool takes_output() const { return state_ != State::kFailed && !wants_shutdown_ && !output_error_; }
+  bool receives() const { return !closed && state_ == State::kOpen && wants_input_ && !end_reported_; }
   Buffer& unsealed() { return files_.empty() ? plain_ : files_.back().after; }
   size_t unsealed_bytes(bool files) const;
   size_t sealed_and_queued() const;
@@ -77,41 +77,41 @@ class TlsStream final : private StreamEvents {
   bool begin_session();
   void shake_hands();
   bool is_in_the_clear();
-  void keep_half();
+  void report_incomplete_record();
   void leave_handshake();
   void finish_handshake();
   void fail_handshake(std::error_code error);
   void deliver();
-  void tell_end();
-  void bound_answers();
+  void report_end_if_reached();
+  void limit_answers();
   void seal();
   void seal_file(File& front);
   void flush();
   void fail_output(std::error_code error);
-  void follow();
+  void switch_receiving_below();
 
   TlsPort& port_;
   StreamEvents& above_;
   const StreamId id_;
   StreamId below_;
   State state_ = State::kConnecting;
-  bool wants_ = false;      // its owner receives
-  bool reports_ = false;    // its owner asked for reports, and has not heard of 0
-  bool wants_end_ = false;  // shutdown_send()
-  bool marked_ = false;     // our close_notify is queued below
-  bool end_told_ = false;
-  bool in_line_ = false;          // for a step of its handshake
-  bool heard_ = false;            // the peer's first byte was one of TLS
-  bool ended_ = false;            // what is below
-  uint32_t answered_bytes_ = 0;   // records that reading has caused, since nothing was queued below
-  size_t withheld_ = 0;           // received, less what was delivered
-  size_t sealed_bytes_ = 0;       // plain ones, of what the session has for below
-  mutable size_t added_ = 0;      // by sealing, since nothing was queued below
-  std::error_code end_error_;     // what is below has ended with
-  std::error_code output_error_;  // told
-  std::error_code file_error_;    // told once what came before it is out
-  TlsSession session_;            // begun with the first step
-  Buffer plain_;                  // waits to be sealed; the files after it
+  bool wants_input_ = false;          // its owner receives
+  bool reports_sent_ = false;         // its owner asked for reports, and has not heard of 0
+  bool wants_shutdown_ = false;       // shutdown_send()
+  bool close_notify_queued_ = false;  // our close_notify is queued below
+  bool end_reported_ = false;
+  bool waits_for_step_ = false;        // for a step of its handshake
+  bool began_with_tls_ = false;        // the peer's first byte was one of TLS
+  bool below_ended_ = false;           // what is below
+  uint32_t answered_bytes_ = 0;        // records that reading has caused, since nothing was queued below
+  size_t withheld_ = 0;                // received, less what was delivered
+  size_t sealed_bytes_ = 0;            // plain ones, of what the session has for below
+  mutable size_t overhead_bytes_ = 0;  // by sealing, since nothing was queued below
+  std::error_code end_error_;          // what is below has ended with
+  std::error_code output_error_;       // told
+  std::error_code file_error_;         // told once what came before it is out
+  TlsSession session_;                 // begun with the first step
+  Buffer plain_;                       // waits to be sealed; the files after it
   std::vector<File> files_;
   std::unique_ptr<std::string> host_;  // until the session begins
 };
