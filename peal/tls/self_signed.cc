@@ -30,7 +30,7 @@ TlsResult<std::string> alternative_names(const std::vector<std::string>& names) 
     }
     text += (text.empty() ? "" : ",") + std::string(is_address ? "IP:" : "DNS:") + name;
   }
-  if (text.empty()) return std::unexpected("a certificate needs a name");
+  if (text.empty()) return std::unexpected("a self-signed certificate needs at least one name");
   return text;
 }
 
@@ -84,7 +84,7 @@ TlsResult<SelfSigned> make_self_signed(const SelfSignedOptions& options) {
       PEM_write_bio_X509(chain.get(), certificate.get()) != 1 ||
       PEM_write_bio_PKCS8PrivateKey(secret.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr) != 1) {
     ERR_clear_error();
-    return std::unexpected("OpenSSL cannot make such a certificate");
+    return std::unexpected("OpenSSL could not make the self-signed certificate");
   }
   return SelfSigned{.chain_pem = detail::text_of(chain.get()), .key_pem = detail::text_of(secret.get())};
 }

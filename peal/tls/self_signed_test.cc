@@ -21,7 +21,7 @@ TEST(SelfSigned, of_either_kind_of_key_serves_at_once) {
 }
 
 TEST(SelfSigned, wants_names_that_are_hosts_or_addresses) {
-  EXPECT_EQ(make_self_signed({}).error(), "a certificate needs a name");
+  EXPECT_EQ(make_self_signed({}).error(), "a self-signed certificate needs at least one name");
   for (const std::string& name : {std::string(), std::string("a b"), std::string("a,DNS:b"), std::string(254, 'a'),
                                   "*." + std::string(252, 'a')}) {
     EXPECT_EQ(make_self_signed({.names = {name}}).error(), "\"" + name + "\" is neither a host name nor an address");

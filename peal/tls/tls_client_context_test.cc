@@ -31,7 +31,7 @@ TEST(TlsClientFiles, that_are_no_good_are_named) {
             key + ": does not match the first certificate in " + file);
   EXPECT_EQ(client_error({.certificate = TlsCertificate{.chain_file = file, .key_pem = own.key_pem}}), "");
   EXPECT_EQ(client_error({.applications = {""}}),
-            "the name of an application (ALPN) has 1 to 255 bytes, and all together 65535");
+            "applications: each name (ALPN) must have 1 to 255 bytes, and the whole list at most 65535");
   EXPECT_EQ(client_error({.key_log_file = folder.path("no/keys")}),
             folder.path("no/keys") + ": cannot be written: No such file or directory");
 }

@@ -251,7 +251,7 @@ TEST_P(TlsConnectionTest, flood_of_key_updates_is_cut_off) {
     }
     return !peer.pump();
   }));
-  ASSERT_TRUE(noted("the socket failed: the peer sent much, and none of it was data"));
+  ASSERT_TRUE(noted("the socket failed: the peer sent too many bytes in a row without application data"));
 }
 
 // It asks for an answer with each byte of data, and reads none.
@@ -270,7 +270,7 @@ TEST_P(TlsConnectionTest, peer_that_has_its_key_updates_answered_and_never_reads
       if (sent == 0) break;
       wire.erase(0, sent);
     }
-    return journal.count("the socket failed: the peer sent much, and none of it was data") +
+    return journal.count("the socket failed: the peer sent too many bytes in a row without application data") +
                journal.count("reset by the peer") >
            0;
   }));

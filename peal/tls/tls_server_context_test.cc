@@ -140,7 +140,7 @@ TEST_F(TlsServerFiles, a_certificate_names_a_host_or_an_address) {
 TEST_F(TlsServerFiles, a_key_that_openssl_finds_too_small_is_named) {
   const SelfSigned small = root_.issue({.rsa_bits = 1024});
   EXPECT_EQ(error_of(small.chain_pem, small.key_pem),
-            path("site.pem") + ": OpenSSL does not take it: ee key too small");
+            path("site.pem") + ": OpenSSL refuses this certificate: ee key too small");
 }
 
 TEST_F(TlsServerFiles, a_staple_is_for_the_certificate_and_in_time) {
@@ -153,9 +153,9 @@ TEST_F(TlsServerFiles, a_staple_is_for_the_certificate_and_in_time) {
   const std::string file = path("site.ocsp");
   EXPECT_EQ(error_with(issuer.response(leaf.chain_pem), leaf.chain_pem), "");
   EXPECT_EQ(error_with(issuer.response(leaf.chain_pem, {.sha256 = true}), leaf.chain_pem), "");
-  EXPECT_EQ(error_with("nothing", leaf.chain_pem), file + ": is not an OCSP response that answers");
+  EXPECT_EQ(error_with("nothing", leaf.chain_pem), file + ": is not a DER OCSP response with an answer");
   EXPECT_EQ(error_with(std::string("\x30\x03\x0a\x01\x06", 5), leaf.chain_pem),  // "unauthorized"
-            file + ": is not an OCSP response that answers");
+            file + ": is not a DER OCSP response with an answer");
   const std::string not_for =
       file + ": is not for the certificate in the certificate given as text and the issuer after it";
   EXPECT_EQ(error_with(issuer.response(other.chain_pem), leaf.chain_pem), not_for);
@@ -185,7 +185,7 @@ TEST_F(TlsServerFiles, clients_are_asked_only_with_roots_to_believe) {
 }
 
 TEST_F(TlsServerFiles, names_of_applications_fit_their_list) {
-  const std::string wrong = "the name of an application (ALPN) has 1 to 255 bytes, and all together 65535";
+  const std::string wrong = "applications: each name (ALPN) must have 1 to 255 bytes, and the whole list at most 65535";
   EXPECT_EQ(error_of(good_.chain_pem, good_.key_pem, {.applications = {"http/1.1", ""}}), wrong);
   EXPECT_EQ(error_of(good_.chain_pem, good_.key_pem, {.applications = {std::string(256, 'x')}}), wrong);
   EXPECT_EQ(error_of(good_.chain_pem, good_.key_pem, {.applications = {std::string(255, 'x')}}), "");

@@ -120,7 +120,7 @@ bool PemFiles::read_staple(const std::string& path, std::chrono::sys_seconds now
   const Freed<OCSP_RESPONSE, OCSP_RESPONSE_free> response(
       d2i_OCSP_RESPONSE(nullptr, &at, static_cast<long>(to.staple.size())));
   const Freed<OCSP_BASICRESP, OCSP_BASICRESP_free> basic(response ? OCSP_response_get1_basic(response.get()) : nullptr);
-  if (!basic) return fail(path + ": is not an OCSP response that answers");
+  if (!basic) return fail(path + ": is not a DER OCSP response with an answer");
   int status = V_OCSP_CERTSTATUS_UNKNOWN;
   ASN1_GENERALIZEDTIME *begin = nullptr, *end = nullptr;
   for (const EVP_MD* digest : {EVP_sha1(), EVP_sha256()}) {

@@ -59,7 +59,7 @@ inline void set_time(SSL* ssl, TlsClock clock) {
 std::chrono::sys_seconds time_of(const ASN1_TIME* time);
 // The names as ALPN sends them (RFC 7301 3.1). False: kBadApplication.
 inline constexpr const char* kBadApplication =
-    "the name of an application (ALPN) has 1 to 255 bytes, and all together 65535";
+    "applications: each name (ALPN) must have 1 to 255 bytes, and the whole list at most 65535";
 bool alpn_list(const std::vector<std::string>& applications, std::string& list);
 // Where the secrets of connections go that somebody wants to look into (SSLKEYLOGFILE): appended, for its owner alone.
 // An empty path: nowhere.

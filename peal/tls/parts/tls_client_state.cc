@@ -52,7 +52,7 @@ TlsResult<std::shared_ptr<TlsClientState>> TlsClientState::make(TlsClientOptions
 bool TlsClientState::load(PemFiles& files) {
   ctx_ = make_ssl_ctx(TLS_client_method(), options_.limits);
   SSL_CTX* ctx = ctx_.get();
-  if (ctx == nullptr) return files.fail(openssl_says("OpenSSL lacks what TLS needs"));
+  if (ctx == nullptr) return files.fail(openssl_says("OpenSSL cannot make a TLS context"));
   std::vector<X509Ptr> roots;
   if (options_.roots.file.empty() && options_.roots.pem.empty()) {
     SSL_CTX_set_default_verify_paths(ctx);
@@ -62,7 +62,7 @@ bool TlsClientState::load(PemFiles& files) {
   if (options_.certificate) {
     CertifiedKey own;
     if (!files.read_certificate(*options_.certificate, tls_now(options_.clock), own)) return false;
-    if (!use_certificate(ctx, own)) return files.fail(openssl_says(own.name + ": OpenSSL does not take it"));
+    if (!use_certificate(ctx, own)) return files.fail(openssl_says(own.name + ": OpenSSL refuses this certificate"));
     valid_until_ = own.until;
   }
   const auto bad = std::ranges::find_if_not(options_.pins, is_pin);

@@ -40,8 +40,9 @@ class TlsCategory final : public std::error_category {
     }
     switch (static_cast<TlsTrouble>(value)) {
       case TlsTrouble::kNotTls: return "the peer does not speak TLS";
-      case TlsTrouble::kFlood: return "the peer sent much, and none of it was data";
-      case TlsTrouble::kNobodyToVerify: return "a peer without a name or an address cannot prove who it is";
+      case TlsTrouble::kFlood: return "the peer sent too many bytes in a row without application data";
+      case TlsTrouble::kNobodyToVerify:
+        return "the name or address of the server is missing or invalid, so that its certificate cannot be verified";
     }
     return "unknown TLS error " + std::to_string(value);
   }

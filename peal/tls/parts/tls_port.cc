@@ -105,7 +105,7 @@ void TlsPort::note_failure(const TlsStream& stream, std::error_code error) {
   const auto suppressed = failures_.admit(engine_.now());
   if (!suppressed) return;
   const Result<SocketAddress> peer = engine_.peer_address(stream.below());
-  PEAL_LOG_INFO("TLS with {} failed: {} ({} more like it)", peer ? peer->to_string() : "a peer that is gone",
+  PEAL_LOG_INFO("TLS with {} failed: {} ({} more like it)", peer ? peer->to_string() : "a disconnected peer",
                 error.message(), *suppressed);
 }
 

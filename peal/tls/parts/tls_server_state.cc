@@ -102,11 +102,11 @@ class LoadedFiles {
   SslCtxPtr make_ctx(const Group& group, PemFiles& files) {
     SslCtxPtr made = make_ssl_ctx(TLS_server_method(), options_.limits);
     SSL_CTX* ctx = made.get();
-    std::string failed = ctx == nullptr || !ask_for_client_certificate(ctx) ? "OpenSSL lacks what TLS needs" : "";
+    std::string failed = ctx == nullptr || !ask_for_client_certificate(ctx) ? "OpenSSL cannot make a TLS context" : "";
     for (const size_t index : std::views::reverse(group)) {  // of one kind of key the last one set is shown
       const CertifiedKey& certificate = certificates_[index];
       if (failed.empty() && !use_certificate(ctx, certificate))
-        failed = certificate.name + ": OpenSSL does not take it";
+        failed = certificate.name + ": OpenSSL refuses this certificate";
     }
     if (!failed.empty()) {
       files.fail(openssl_says(failed));
@@ -275,7 +275,8 @@ TlsResult<std::shared_ptr<TlsServerState>> TlsServerState::make(TlsServerOptions
   const NoOpensslErrors errors;
   std::shared_ptr<TlsServerState> made(new TlsServerState(std::move(options)));
   std::array<unsigned char, kLeastSecretBytes> secret{};
-  if (RAND_priv_bytes(secret.data(), secret.size()) != 1) return std::unexpected(openssl_says("no random bytes"));
+  if (RAND_priv_bytes(secret.data(), secret.size()) != 1)
+    return std::unexpected(openssl_says("OpenSSL gave no random bytes"));
   made->secret_.assign(secret.begin(), secret.end());
   TlsResult<Fd> key_log = open_key_log(made->options_.key_log_file);
   if (!key_log) return std::unexpected(key_log.error());

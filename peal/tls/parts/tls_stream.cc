@@ -334,7 +334,7 @@ void TlsStream::on_closed() {
 void TlsStream::on_detached(LooseStream) { refuse_detach(); }
 
 void TlsStream::refuse_detach() {
-  PEAL_ASSERT(false, "TLS stream {} cannot be detached: it is handed over before a layer adopts it", id_.slot);
+  PEAL_ASSERT(false, "TLS stream {} cannot be detached: hand its connection over before TLS begins", id_.slot);
 }
 
 void TlsStream::serve() {
