@@ -59,7 +59,7 @@ void TlsPort::serve_scheduled() {
 }
 
 void TlsPort::close_after_next_wait(StreamId below) {
-  closes_after_next_wait_.push_back(below);
+  close_in_second_task_.push_back(below);
   call_before_wait();
 }
 
@@ -92,10 +92,10 @@ bool TlsPort::before_wait() {
       stream->resume_handshake();
     }
   }
-  for (const StreamId below : std::exchange(closes_in_this_wait_, std::exchange(closes_after_next_wait_, {}))) {
+  for (const StreamId below : std::exchange(close_in_next_task_, std::exchange(close_in_second_task_, {}))) {
     engine_.close(below);
   }
-  if (!closes_in_this_wait_.empty() || !handshakes_waiting_.empty() || steps_left_ < side_->limits.handshake_steps) {
+  if (!close_in_next_task_.empty() || !handshakes_waiting_.empty() || steps_left_ < side_->limits.handshake_steps) {
     call_before_wait();
   }
   return called_back_;

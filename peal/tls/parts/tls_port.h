@@ -119,11 +119,11 @@ class TlsPort final : public StreamPort {
   const uint32_t own_slots_;  // where its begin, so that the id of another port is never taken for one of this
   std::string_view clear_answer_;
   SlotTable<Entry> streams_;
-  TlsStream* current_ = nullptr;                  // whose call up this is
-  std::vector<StreamId> scheduled_;               // besides
-  std::deque<StreamId> handshakes_waiting_;       // wait for a turn with a step left
-  std::vector<StreamId> closes_after_next_wait_;  // by what is below, as are the next
-  std::vector<StreamId> closes_in_this_wait_;     // a wait has begun since
+  TlsStream* current_ = nullptr;                // whose call up this is
+  std::vector<StreamId> scheduled_;             // besides
+  std::deque<StreamId> handshakes_waiting_;     // wait for a turn with a step left
+  std::vector<StreamId> close_in_second_task_;  // by what is below, as are the next
+  std::vector<StreamId> close_in_next_task_;    // a wait has begun since
   uint32_t steps_left_;
   int depth_ = 0;
   bool task_added_ = false;   // the engine has a task of this
