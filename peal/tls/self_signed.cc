@@ -13,14 +13,15 @@
 namespace peal {
 namespace {
 
-// "DNS:example.org,IP:127.0.0.1", as X509V3_EXT_conf_nid reads it; the sentence otherwise.
+// Returns the names in the form that X509V3_EXT_conf_nid() reads: "DNS:example.org,IP:127.0.0.1". Returns a sentence
+// instead if a name is invalid or if there is none.
 TlsResult<std::string> alternative_names(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) {
     std::array<unsigned char, sizeof(in6_addr)> address{};
     const bool is_address = ::inet_pton(AF_INET, name.c_str(), address.data()) == 1 ||
                             ::inet_pton(AF_INET6, name.c_str(), address.data()) == 1;
-    // Behind the one label that may be any (RFC 6125 6.4.3).
+    // The part of the name after the wildcard label (RFC 6125 6.4.3).
     const std::string_view host = std::string_view(name).substr(name.starts_with("*.") ? 2 : 0);
     if (host.empty() || host.front() == '.' || name.size() > 253 ||
         host.find_first_not_of(is_address ? "0123456789abcdefABCDEF.:"
@@ -34,6 +35,7 @@ TlsResult<std::string> alternative_names(const std::vector<std::string>& names) 
   return text;
 }
 
+// Adds an extension to the certificate. Returns false if OpenSSL fails.
 bool extend(X509* certificate, int nid, const std::string& value) {
   X509V3_CTX context{};
   X509V3_set_ctx(&context, certificate, certificate, nullptr, nullptr, 0);
@@ -42,6 +44,7 @@ bool extend(X509* certificate, int nid, const std::string& value) {
   return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
 }
 
+// Sets a random serial number. Returns false if OpenSSL fails.
 bool set_serial(X509* certificate) {
   constexpr int kSerialBits = 127;
   BIGNUM* random = BN_new();
@@ -51,10 +54,11 @@ bool set_serial(X509* certificate) {
   return done;
 }
 
+// Fills in all fields and signs the certificate with `key`. Returns false if OpenSSL fails.
 bool fill(X509* certificate, EVP_PKEY* key, const SelfSignedOptions& options, const std::string& names) {
-  constexpr long kEarlierSeconds = 3600;  // clocks differ
+  constexpr long kEarlierSeconds = 3600;  // The clocks of other machines may be slow.
   X509_NAME* subject = X509_get_subject_name(certificate);
-  constexpr size_t kMostCommonNameBytes = 64;  // RFC 5280, ub-common-name
+  constexpr size_t kMostCommonNameBytes = 64;  // ub-common-name of RFC 5280.
   const std::string common = options.names.front().substr(0, kMostCommonNameBytes);
   return X509_set_version(certificate, X509_VERSION_3) == 1 && set_serial(certificate) &&
          X509_gmtime_adj(X509_getm_notBefore(certificate), -kEarlierSeconds) != nullptr &&

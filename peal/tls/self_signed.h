@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A certificate that its own key has signed, for trying TLS and for tests: nobody believes it but who is told to.
+// Makes a certificate that is signed with its own key, for tests and for trying TLS. A peer accepts the certificate
+// only if it is given to that peer as a trusted one (TlsTrust).
 #pragma once
 
 #include <chrono>
@@ -13,9 +14,9 @@ namespace peal {
 enum class TlsKeyKind : uint8_t { kEcdsaP256, kRsa2048 };
 
 struct SelfSignedOptions {
-  std::vector<std::string> names = {};  // host names, "*.example.org", and addresses; at least one
+  std::vector<std::string> names = {};  // Host names, "*.example.org" and IP addresses. At least one is needed.
   TlsKeyKind key = TlsKeyKind::kEcdsaP256;
-  std::chrono::days valid = std::chrono::days(90);  // from an hour ago on
+  std::chrono::days valid = std::chrono::days(90);  // Validity from now on. The certificate begins one hour earlier.
 };
 
 struct SelfSigned {
@@ -23,7 +24,8 @@ struct SelfSigned {
   std::string key_pem = {};
 };
 
-// Any thread. The sentence says what is wrong with the names.
+// Makes a new key and its certificate. Returns a sentence instead if a name is neither a host name nor an address, or
+// if OpenSSL fails. May be called on any thread.
 TlsResult<SelfSigned> make_self_signed(const SelfSignedOptions& options);
 
 }  // namespace peal

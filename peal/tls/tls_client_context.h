@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TlsClientContext: the client's side of TLS as a layer: ClientOptions::connection.layer, HttpClientOptions::layer.
+// TlsClientContext: the client's side of TLS, as a layer for ClientOptions::connection.layer or
+// HttpClientOptions::layer.
 //
 //   auto tls = peal::TlsClientContext::make({});
 //   if (!tls) die(tls.error());
 //   peal::Client client(loop, callbacks, {.connection = {.layer = tls->get()}});
 //   client.connect("example.org:443");
 //
-// The server must prove to be ConnectOptions::host, which a Client takes from the name it connects to: a chain to a
-// root that is believed, and that name or address among its subject's alternative ones (RFC 6125, RFC 9525). Sessions
-// are kept for each host and port and go on with the next connection. Any thread. It outlives the clients it is given
-// to.
+// The server must prove that it is the host in ConnectOptions::host. A Client sets that to the name to which it
+// connects. The proof has two parts (RFC 6125, RFC 9525):
+// - The server's certificate chain leads to a trusted root.
+// - Its certificate holds the name, or the address, among its subjectAltName entries.
+//
+// The context keeps sessions for each host and port, and the next connection resumes one. All members may be called on
+// any thread. The context must outlive the clients that it is given to.
 #pragma once
 
 #include <memory>
@@ -25,22 +29,33 @@ class TlsClientState;
 }
 
 struct TlsClientOptions {
-  TlsTrust roots = {};  // instead of the system's; empty: the system's
-  // SHA-256 of the public key (SubjectPublicKeyInfo, RFC 7469 2.4) in base64: one of the verified chain must be among
-  // them. Empty: any. Where any certificate is accepted, it is the key of the server's own that is compared.
+  TlsTrust roots = {};  // Trusted certificates, instead of those of the system. Empty: those of the system.
+
+  // Public keys of which the server's verified chain must contain at least one. Each is the SHA-256 of a
+  // SubjectPublicKeyInfo in base64 (RFC 7469 2.4). If the list is empty, any key is accepted. If
+  // insecure_accept_any_certificate is set, the key of the server's own certificate must be in the list.
   std::vector<std::string> pins = {};
-  std::optional<TlsCertificate> certificate = {};  // for a server that asks for one
-  std::vector<std::string> applications = {};      // offered (ALPN); what was chosen is in LayerFacts
-  size_t most_sessions = 1024;                     // kept, of all servers; 0: none is resumed
-  // Anybody in between can read and change everything: for a test against a machine of one's own.
+  std::optional<TlsCertificate> certificate = {};  // Shown to a server that asks for a certificate.
+
+  // Application protocols that are offered to the server (ALPN), best first. LayerFacts::application is the chosen one.
+  std::vector<std::string> applications = {};
+  size_t most_sessions = 1024;  // Most sessions that are kept, for all servers together. 0: none is resumed.
+
+  // True if the server's certificate is not verified. Anybody in the network can then read and change everything. Use
+  // it only for a test against your own machine.
   bool insecure_accept_any_certificate = false;
-  std::string key_log_file = {};  // as the server's
+
+  // File to which the secrets of all connections are appended (SSLKEYLOGFILE), so that a debugger can decrypt the
+  // traffic. If the path is empty, nothing is written.
+  std::string key_log_file = {};
   TlsLimits limits = {};
-  TlsClock clock = nullptr;  // null: the machine's
+  TlsClock clock = nullptr;  // Null: the system clock.
 };
 
 class TlsClientContext final : public StreamLayer {
  public:
+  // Reads all files and returns the context. On an error returns a sentence that says which file or option is wrong.
+  // Blocks while it reads.
   static TlsResult<std::unique_ptr<TlsClientContext>> make(TlsClientOptions options);
   ~TlsClientContext() override;
 

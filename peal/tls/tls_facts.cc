@@ -28,11 +28,13 @@ bool offers_tls13() {
   return found;
 }
 
+// Returns the value of the environment variable, or `fallback` if it is not set.
 std::string environment_or_default(const char* variable, const char* fallback) {
   const char* const value = std::getenv(variable);
   return value != nullptr ? value : fallback;
 }
 
+// Called by OSSL_PROVIDER_do_all() for each loaded provider.
 int add_name(OSSL_PROVIDER* provider, void* names) {
   static_cast<std::vector<std::string>*>(names)->emplace_back(OSSL_PROVIDER_get0_name(provider));
   return 1;

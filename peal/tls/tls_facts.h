@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the OpenSSL of this process offers, as plain values: for who looks at a machine, `peal doctor` say.
+// Facts about the OpenSSL library that this process uses, as plain values. Programs that report on a machine show them,
+// `peal doctor` for example.
 #pragma once
 
 #include <string>
@@ -8,15 +9,17 @@
 namespace peal {
 
 struct TlsFacts {
-  std::string version;                 // of the library that runs: "OpenSSL 3.0.19 27 Jan 2026"
-  std::vector<std::string> providers;  // loaded: "default", "fips"
-  bool tls13 = false;                  // with a cipher, as its configuration and level of security leave it
-  std::string processor;               // what OpenSSL sees of it: "OPENSSL_ia32cap=0xfffa3203078bffff:0x405fc6f1bf07ab"
-  // Where it looks for roots unless it is told others: a file of many, and a folder of one each, named by a hash.
+  std::string version;                 // Version of the loaded library: "OpenSSL 3.0.19 27 Jan 2026".
+  std::vector<std::string> providers;  // Names of the loaded providers: "default", "fips".
+  bool tls13 = false;  // True if OpenSSL's configuration and security level leave at least one cipher of TLS 1.3.
+  // The features of the processor that OpenSSL has detected: "OPENSSL_ia32cap=0xfffa3203078bffff:0x405fc6f1bf07ab".
+  std::string processor;
+  // Paths where OpenSSL looks for trusted roots by default: a file with many certificates, and a folder with one
+  // certificate a file, whose name is a hash.
   std::string roots_file, roots_folder;
 };
 
-// Any thread; reads OpenSSL's configuration.
+// Reads OpenSSL's configuration and returns the facts. May be called on any thread.
 TlsFacts tls_facts();
 
 }  // namespace peal

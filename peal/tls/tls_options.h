@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What both sides of TLS are told: where certificates and keys are, and what went wrong with them as a sentence.
+// Options that TlsServerContext and TlsClientContext have in common: certificates, keys, limits and a clock.
 //
-// PEM is read from a file, or is the text itself; of each pair at most one is given. Files are read when a context is
-// made, and again by reload().
+// Certificates and keys are in PEM format. Each is given as the path of a file, or as the text itself, never as both.
+// Files are read when a context is made, and again by reload().
 #pragma once
 
 #include <chrono>
@@ -16,37 +16,41 @@
 
 namespace peal {
 
-// Or the sentence that says which file is no good, and why.
+// A value, or a sentence that says which file or option is wrong and why.
 template <class T>
 using TlsResult = std::expected<T, std::string>;
 
-// A certificate chain with its key. The chain begins with the certificate itself; each next one has signed the one
-// before it (RFC 8446 4.4.2). The root need not be in it.
+// A certificate chain with its private key. The chain begins with the certificate itself. Each further certificate has
+// signed the one before it (RFC 8446 4.4.2). The root may be left out.
 struct TlsCertificate {
   std::string chain_file = {}, chain_pem = {};
-  std::string key_file = {}, key_pem = {};  // not encrypted
-  std::string ocsp_file = {};               // a DER OCSP response to staple (RFC 6066 8); empty: none
+  std::string key_file = {}, key_pem = {};  // The private key, which must not be encrypted.
+  std::string ocsp_file = {};  // File with an OCSP response in DER that is stapled (RFC 6066 8). Empty: none is.
 };
 
-// Certificates that are believed, roots or not.
+// Certificates that are trusted to sign other certificates. They need not be roots.
 struct TlsTrust {
   std::string file = {}, pem = {};
 };
 
-// Of the user's own clock: seconds since 1970. What certificates and tickets are compared with.
+// A function that returns the current time. The context compares certificates and tickets with it. A test can set its
+// own; a context without one uses the system clock.
 using TlsClock = std::chrono::sys_seconds (*)();
 
-// The limits of handshakes and of what they bring, on both sides.
+// Limits on handshakes and on what the peer sends, for both sides.
 struct TlsLimits {
-  // Of one loop and turn: so many messages of handshakes are worked on, the others wait for the next turn, so that a
-  // thousand newcomers do not hold up who is connected. A full handshake is about 0.7 ms. 0 counts as 1.
+  // Most handshake messages that one loop works on in one turn. Further handshakes wait for the next turn, so that a
+  // thousand new connections do not delay the open ones. A full handshake takes about 0.7 ms. 0 counts as 1.
   uint32_t handshake_steps = 1;
-  uint32_t most_chain_bytes = 100 * 1024;  // of what the peer sends as its certificates
-  // Received in a row without a byte for the user (key updates, empty records, tickets): more ends the connection.
+  uint32_t most_chain_bytes = 100 * 1024;  // Most bytes of certificates that the peer may send.
+  // Most bytes that the peer may send in a row without application data, as key updates, empty records or tickets.
+  // Also limits the answers to them that the peer has not read. The connection ends if either is exceeded.
   uint32_t most_idle_bytes = 32 * 1024;
-  // A session is resumed for so long after the peer last proved who it is by a full handshake, however many tickets
-  // there were in between (RFC 8446 4.6.1), and never once a certificate that was verified then has expired. By the
-  // user's clock; one that was put back to before that handshake ends the session, too. 0: none is resumed.
+  // Time for which a session may be resumed after the last full handshake. Resumptions do not extend it, however many
+  // tickets they bring (RFC 8446 4.6.1). A session also ends
+  // - when a certificate expires that was verified in that handshake, or
+  // - when the clock is set back to a time before that handshake.
+  // The time is measured by the context's clock. 0: no session is resumed.
   Duration most_session_age = std::chrono::hours(24);
 };
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TlsServerContext: the server's side of TLS as a layer: ServerOptions::connection.layer, HttpServerOptions::layer.
+// TlsServerContext: the server's side of TLS, as a layer for ServerOptions::connection.layer or
+// HttpServerOptions::layer.
 //
 //   auto tls = peal::TlsServerContext::make({.certificates = {{.chain_file = "site.pem", .key_file = "site.key"}}});
 //   if (!tls) die(tls.error());
 //   peal::HttpServer server(loops, router, {.layer = tls->get()});
 //
-// TLS 1.3 (RFC 8446) and 1.2 (RFC 5246); key exchange, ciphers and curves after Mozilla's "intermediate" page; 0-RTT
-// and renegotiation are off. It is shared by all loops, and by processes that are forked after it was made. Any thread.
-// It outlives the servers it is given to.
+// The context speaks TLS 1.3 (RFC 8446) and 1.2 (RFC 5246). Key exchange, ciphers and curves follow Mozilla's
+// "intermediate" recommendation. 0-RTT and renegotiation are off.
+//
+// One context is shared by all loops, and by processes that are forked after it was made. All members may be called on
+// any thread. The context must outlive the servers that it is given to.
 #pragma once
 
 #include <memory>
@@ -21,53 +24,75 @@ namespace detail {
 class TlsServerState;
 }
 
+// Decides whether the server asks clients for a certificate. A client whose certificate does not verify against
+// client_roots is always refused.
 enum class TlsClientAuth : uint8_t {
-  kOff,
-  kWanted,    // a client that gives none is served all the same; one that does not verify is not
-  kRequired,  // alert certificate_required
+  kOff,       // Clients are not asked.
+  kWanted,    // Clients are asked. A client without a certificate is served, too.
+  kRequired,  // A client without a certificate is refused by the alert certificate_required.
 };
 
-// A client that asks for a name that no certificate is for.
+// Decides what a client gets if it asks for a host name (SNI) that no certificate covers. A client that asks for no
+// name always gets the first certificate.
 enum class TlsUnknownName : uint8_t {
-  kFirst,    // gets the first certificate, as does one that asks for no name: it can judge by itself
-  kRefused,  // alert unrecognized_name (RFC 6066 3); one that asks for no name gets the first
+  kFirst,    // The client gets the first certificate, and can refuse that itself.
+  kRefused,  // The client gets the alert unrecognized_name (RFC 6066 3).
 };
 
 struct TlsServerOptions {
-  // For several names, and of several kinds of key (ECDSA, RSA) for one: the client's hello decides (SNI, signature
-  // algorithms). Each is for the alternative names of its subject; "*.example.org" is for one label in its place, and a
-  // name of its own goes first. Of two with the same name and kind of key the first one is shown. At least one.
+  // The server's certificates; at least one. They may be for several host names, and for one name there may be several
+  // with different kinds of key (ECDSA, RSA). The server chooses by the name and the signature algorithms in the
+  // client's hello:
+  // - A certificate covers the subjectAltName entries that it holds. The common name does not count.
+  // - "*.example.org" covers exactly one label in place of the star. A certificate for the exact name is preferred.
+  // - If two have the same name and kind of key, the first one is used.
   std::vector<TlsCertificate> certificates = {};
   TlsUnknownName unknown_name = TlsUnknownName::kFirst;
-  // What is spoken over it, best first (ALPN, RFC 7301): of an HttpServer "http/1.1" and "http/1.0". A client that
-  // offers others alone gets the alert no_application_protocol; one that offers none is served. Empty: not negotiated.
+
+  // Application protocols that the server speaks over TLS, best first (ALPN, RFC 7301). An HttpServer speaks "http/1.1"
+  // and "http/1.0". A client that offers only other protocols gets the alert no_application_protocol. A client that
+  // offers none is served. If the list is empty, ALPN is not negotiated.
   std::vector<std::string> applications = {};
+
   TlsClientAuth client_auth = TlsClientAuth::kOff;
-  TlsTrust client_roots = {};  // with client_auth: who signs the clients' certificates
-  // Sessions are resumed by tickets (RFC 8446 4.6.1, RFC 5077), whose keys change with each epoch and follow from one
-  // secret, so that whoever has it (loops, workers, the next program) can read them. A ticket is good for two epochs,
-  // for the name it was made for (RFC 6066 3), and while the same client_roots are believed; for how long a chain of
-  // them is: TlsLimits::most_session_age.
+  TlsTrust client_roots = {};  // Certificates that may sign clients' certificates. Used unless client_auth is kOff.
+
+  // True if clients get tickets, by which they resume their sessions (RFC 8446 4.6.1, RFC 5077). The keys that seal
+  // tickets change with each epoch and are derived from one secret. Every loop, worker process or later program with
+  // the same secret can therefore read the tickets. A ticket is accepted only
+  // - in the epoch in which it was made and in the next one,
+  // - for the host name for which it was made (RFC 6066 3),
+  // - while client_auth and client_roots are unchanged, and
+  // - as long as TlsLimits::most_session_age allows.
   bool tickets = true;
-  Duration ticket_epoch = std::chrono::hours(12);  // of whole seconds, 84 hours at most
-  // At least 32 bytes, random; empty: one is drawn, and lives as long as the context.
+  Duration ticket_epoch = std::chrono::hours(12);  // From 1 s to 84 h. Fractions of a second are ignored.
+
+  // File with the secret of the tickets: at least 32 random bytes. If the path is empty, the context uses a random
+  // secret of its own, which is lost with the context.
   std::string ticket_secret_file = {};
-  std::string key_log_file = {};  // for a debugger: the secrets of all connections are appended to it (SSLKEYLOGFILE)
+
+  // File to which the secrets of all connections are appended (SSLKEYLOGFILE), so that a debugger can decrypt the
+  // traffic. If the path is empty, nothing is written.
+  std::string key_log_file = {};
   TlsLimits limits = {};
-  TlsClock clock = nullptr;  // null: the machine's
+  TlsClock clock = nullptr;  // Null: the system clock.
 };
 
 class TlsServerContext final : public StreamLayer {
  public:
+  // Reads all files and returns the context. On an error returns a sentence that says which file or option is wrong.
+  // Blocks while it reads.
   static TlsResult<std::unique_ptr<TlsServerContext>> make(TlsServerOptions options);
   ~TlsServerContext() override;
 
-  // Reads all files anew. New handshakes use what is there now, old connections and tickets live on, but no ticket of a
-  // client that was asked for a certificate where the client_roots are others; with an error nothing has changed.
-  // Blocks while it reads.
+  // Reads all files again. New handshakes use the new contents; open connections are not affected. Tickets stay valid
+  // unless the ticket secret has changed, or client_auth is on and client_roots have changed. If a file is wrong,
+  // returns a sentence that names it, and the old contents stay in use. Blocks while it reads.
   TlsResult<void> reload();
-  // The same where a file has changed since it was read, or is there now and was not; false: none has. What was no good
-  // is said once. Blocks while it looks.
+
+  // Does what reload() does, but only if a file has changed since it was read, or has appeared since it was missing.
+  // Returns whether the files were read. An error is returned once, and again only after the next change. Blocks while
+  // it looks at the files.
   TlsResult<bool> reload_if_changed();
 
   std::unique_ptr<StreamPort> over(Engine& engine) const noexcept override;

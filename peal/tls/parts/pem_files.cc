@@ -24,7 +24,7 @@ std::array<int64_t, 4> stamp_of(const struct stat& status) {
   return {status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_size, static_cast<int64_t>(status.st_ino)};
 }
 
-// OpenSSL would ask at the terminal.
+// Replaces OpenSSL's default callback, which would ask for the password at the terminal. Sets the bool at `was_asked`.
 int refuse_password(char* /*password*/, int /*size*/, int /*writing*/, void* was_asked) {
   *static_cast<bool*>(was_asked) = true;
   return -1;
@@ -38,7 +38,8 @@ bool PemFiles::read(const std::string& path, std::string& bytes) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status{};
   const bool opened = file && ::fstat(file.get(), &status) == 0;
-  // Without O_NONBLOCK a pipe, whose other end may be nobody's, or silent for ever, would keep this thread.
+  // The file may be a pipe. O_NONBLOCK keeps open() and read() from blocking this thread forever if nobody writes to
+  // it.
   Result<std::string> whole = opened ? read_whole(file.get(), kMostBytes) : peal::fail(errno);
   if (!whole && whole.error() == std::errc::file_too_large) return fail(path + ": is larger than 16 MiB");
   if (!whole) return fail(path + ": cannot be read: " + whole.error().message());
@@ -112,9 +113,8 @@ bool PemFiles::check_chain(std::chrono::sys_seconds now, CertifiedKey& of) {
   return true;
 }
 
-// Who signed it is left to the clients.
 bool PemFiles::read_staple(const std::string& path, std::chrono::sys_seconds now, CertifiedKey& to) {
-  constexpr std::chrono::minutes kOtherClocks(5);
+  constexpr std::chrono::minutes kOtherClocks(5);  // The responder's clock may be fast by so much.
   if (!read(path, to.staple)) return false;
   const auto* at = reinterpret_cast<const unsigned char*>(to.staple.data());
   const Freed<OCSP_RESPONSE, OCSP_RESPONSE_free> response(
@@ -123,6 +123,7 @@ bool PemFiles::read_staple(const std::string& path, std::chrono::sys_seconds now
   if (!basic) return fail(path + ": is not a DER OCSP response with an answer");
   int status = V_OCSP_CERTSTATUS_UNKNOWN;
   ASN1_GENERALIZEDTIME *begin = nullptr, *end = nullptr;
+  // The response names the certificate by a digest of its issuer, with SHA-1 or SHA-256.
   for (const EVP_MD* digest : {EVP_sha1(), EVP_sha256()}) {
     const Freed<OCSP_CERTID, OCSP_CERTID_free> id(
         OCSP_cert_to_id(digest, to.chain.front().get(), to.chain[to.chain.size() > 1 ? 1 : 0].get()));

@@ -7,6 +7,9 @@
 namespace peal::detail {
 namespace {
 
+// The application data of a session.
+// proved: time of the last full handshake.
+// valid_until: time when the first certificate expires that was verified in that handshake.
 struct SessionTimes {
   std::chrono::sys_seconds proved = {}, valid_until = std::chrono::sys_seconds::max();
 };
@@ -16,7 +19,7 @@ struct SessionTimes {
 bool store_handshake_times(const SSL* ssl, SSL_SESSION* session, std::chrono::sys_seconds now) {
   if (SSL_session_reused(ssl) == 1) return true;
   SessionTimes times{.proved = now};
-  const STACK_OF(X509)* chain = SSL_get0_verified_chain(ssl);  // null: the peer showed no certificate
+  const STACK_OF(X509)* chain = SSL_get0_verified_chain(ssl);  // Null if the peer showed no certificate.
   for (int index = 0; index < sk_X509_num(chain); ++index) {
     times.valid_until = std::min(times.valid_until, time_of(X509_get0_notAfter(sk_X509_value(chain, index))));
   }

@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For how long a session may go on. Nothing is verified when it does, and each resumption brings the next ticket, so a
-// chain of them has no end of its own (RFC 8446 4.6.1). A session therefore carries two times in its application data:
-// when the peer last proved who it is, and when the first of the certificates ends that it proved it with. They are
-// sealed in a server's tickets, and stay in a client's cache. Any thread.
+// Limits the age of sessions. A resumption verifies no certificate and brings a new ticket, so a chain of resumptions
+// would never end (RFC 8446 4.6.1). A session therefore carries two times in its application data:
+// - the time of the last full handshake, and
+// - the time when the first certificate expires that was verified in that handshake.
+// A server's tickets contain both times, encrypted; a client keeps both in its cache. All functions may be called on
+// any thread.
 #pragma once
 
 #include <peal/tls/parts/ssl_settings.h>
 
 namespace peal::detail {
 
-// Writes both times into `session` after a full handshake of `ssl`. After a resumption nothing is written: OpenSSL has
-// copied them from the session that went on. False: no memory.
+// Writes `now`, and the time when the peer's first certificate expires, into `session` if `ssl` did a full handshake.
+// After a resumption it writes nothing, because OpenSSL has copied both times from the resumed session. Returns false
+// if OpenSSL has no memory.
 bool store_handshake_times(const SSL* ssl, SSL_SESSION* session, std::chrono::sys_seconds now);
-// False as well where the times are missing, and where the clock was put back to before the full handshake.
+
+// Returns whether `session` may be resumed at `now`. Returns false if
+// - the full handshake was `most_age` ago or longer,
+// - a certificate of that handshake has expired,
+// - the clock was set back to a time before that handshake, or
+// - the session carries no times.
 bool may_be_resumed(SSL_SESSION* session, std::chrono::sys_seconds now, Duration most_age);
 
 }  // namespace peal::detail

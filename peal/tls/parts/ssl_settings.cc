@@ -22,10 +22,11 @@ SslCtxPtr make_ssl_ctx(const SSL_METHOD* method, const TlsLimits& limits) {
       SSL_CTX_set_ciphersuites(ctx, kCiphers13) != 1 || SSL_CTX_set1_groups_list(ctx, "X25519:P-256:P-384") != 1) {
     return nullptr;
   }
-  // AES-128 for everybody but who has no AES in hardware, and says so by asking for ChaCha first.
+  // The server prefers AES-128. If a client lists ChaCha20 first, that is chosen, because such a client has no AES in
+  // hardware.
   SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE |
                                SSL_OP_PRIORITIZE_CHACHA);
-  // NO_AUTO_CHAIN: what a certificate lacks of its chain would be looked for in each handshake.
+  // Without SSL_MODE_NO_AUTO_CHAIN, OpenSSL would search in each handshake for missing certificates of a chain.
   SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                             SSL_MODE_NO_AUTO_CHAIN);
   SSL_CTX_set_read_ahead(ctx, 1);
@@ -49,7 +50,7 @@ bool alpn_list(const std::vector<std::string>& applications, std::string& list) 
 
 TlsResult<Fd> open_key_log(const std::string& path) {
   if (path.empty()) return {};
-  // A pipe whose other end is nobody's, or is not read, keeps no loop waiting.
+  // The path may be a pipe. O_NONBLOCK keeps a loop from blocking if nobody reads from it.
   Fd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600));
   if (!file) return std::unexpected(path + ": cannot be written: " + errno_code(errno).message());
   return file;

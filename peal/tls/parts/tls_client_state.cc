@@ -11,11 +11,13 @@
 namespace peal::detail {
 namespace {
 
+// Returns the state that made `ssl`.
 TlsClientState& self_of(const SSL* ssl) {
   return *static_cast<TlsClientState*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
 }
 
-// Where an SSL has the key that its sessions are kept by.
+// Returns the index of an SSL's ex_data that holds the key (std::string*) under which its sessions are kept. The string
+// is destroyed with the SSL.
 int session_key_index() {
   static const int index = SSL_get_ex_new_index(
       0, nullptr, nullptr, nullptr,
@@ -23,7 +25,7 @@ int session_key_index() {
   return index;
 }
 
-// The SHA-256 of its SubjectPublicKeyInfo in base64.
+// Returns the SHA-256 of the certificate's SubjectPublicKeyInfo in base64.
 std::string pin_of(const X509* certificate) {
   unsigned char* der = nullptr;
   const int size = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &der);
@@ -34,6 +36,7 @@ std::string pin_of(const X509* certificate) {
   return {text.begin(), text.begin() + EVP_EncodeBlock(text.data(), digest.data(), digest.size())};
 }
 
+// Returns whether `text` is a SHA-256 in base64.
 bool is_pin(std::string_view text) {
   constexpr const char* kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   return text.size() == 44 && text.back() == '=' && text.find_first_not_of(kBase64) == 43;
@@ -112,7 +115,7 @@ bool TlsClientState::set_expected_peer(SSL* ssl, const std::string& host, const 
   }
   if (host.empty()) return options_.insecure_accept_any_certificate;
   X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-  // To OpenSSL a dot in front means all names that end so.
+  // A name with a leading dot is refused, because OpenSSL would accept every name that ends with it.
   return !host.starts_with('.') && X509_VERIFY_PARAM_set1_host(param, host.data(), host.size()) == 1 &&
          SSL_set_tlsext_host_name(ssl, host.c_str()) == 1;
 }
@@ -133,11 +136,11 @@ int TlsClientState::keep_session(SSL* ssl, SSL_SESSION* session) {
   SessionPtr copy(SSL_SESSION_dup(session));
   if (copy && store_handshake_times(ssl, copy.get(), tls_now(own.options_.clock)))
     own.sessions_.put(*key, std::move(copy));
-  return 0;  // the session itself stays OpenSSL's
+  return 0;  // OpenSSL keeps the ownership of `session`.
 }
 
 long TlsClientState::verify_further(const SSL* ssl) {
-  // What goes on was judged when it was new.
+  // A resumed session passed this check after its full handshake.
   if (options_.pins.empty() || SSL_session_reused(ssl) == 1) return X509_V_OK;
   const auto is_pinned = [this](const X509* each) {
     return each != nullptr && std::ranges::find(options_.pins, pin_of(each)) != options_.pins.end();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TlsClientState: the client's side: whom a connection is to reach is verified, and its sessions are kept. Any thread.
+// TlsClientState: the TlsSide of a client. Sets up connections so that OpenSSL verifies the server, and keeps the
+// sessions that servers give. May be used on any thread.
 #pragma once
 
 #include <peal/tls/parts/pem_files.h>
@@ -11,27 +12,41 @@ namespace peal::detail {
 
 class TlsClientState final : public TlsSide {
  public:
+  // Reads all files. On an error returns a sentence that says which file or option is wrong.
   static TlsResult<std::shared_ptr<TlsClientState>> make(TlsClientOptions options);
 
   LayerStats stats() const;
   SslPtr make_ssl(const std::string& host, const SocketAddress& peer) override;
-  // Whether one of the pinned keys is in the verified chain; where nothing is verified, whether it is the peer's own.
+  // Returns X509_V_OK if there are no pins, if the session was resumed, or if the verified chain holds a pinned key. If
+  // insecure_accept_any_certificate is set, the key of the server's own certificate must be pinned instead. Otherwise
+  // returns X509_V_ERR_APPLICATION_VERIFICATION.
   long verify_further(const SSL* ssl) override;
+  // Returns how many sessions are kept.
   size_t sessions() const { return sessions_.size(); }
 
  private:
   explicit TlsClientState(TlsClientOptions options)
       : TlsSide(options.limits), options_(std::move(options)), sessions_(options_.most_sessions) {}
 
+  // Sets up ctx_ from the options. Returns false if one is wrong; files.error() then says which.
   bool load(PemFiles& files);
-  // Whom the peer is to be. False: nobody, or a name that is none.
+
+  // Sets the name or address that the server's certificate must contain, and sends the name in the hello (SNI). An
+  // empty `host` means the address of `peer`. Returns false if the name is invalid, or if there is neither a name nor
+  // an IP address. Without either it is true only if insecure_accept_any_certificate is set.
   bool set_expected_peer(SSL* ssl, const std::string& host, const SocketAddress& peer) const;
+
+  // Offers the server a kept session of `host` and port, if one may be resumed. Also notes in `ssl` the key by which
+  // keep_session() stores the connection's new sessions.
   void offer_kept_session(SSL* ssl, const std::string& host, const SocketAddress& peer);
+
+  // Stores a session that the server has given. OpenSSL calls it (SSL_CTX_sess_set_new_cb(3)). Returns 0, which leaves
+  // the ownership of `session` with OpenSSL.
   static int keep_session(SSL* ssl, SSL_SESSION* session);
 
   const TlsClientOptions options_;
   Fd key_log_;
-  std::chrono::sys_seconds valid_until_ = {};
+  std::chrono::sys_seconds valid_until_ = {};  // End of the client's own certificate chain; 0 without a certificate.
   SessionCache sessions_;
   SslCtxPtr ctx_;
 };

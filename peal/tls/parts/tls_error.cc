@@ -13,7 +13,8 @@
 namespace peal::detail {
 namespace {
 
-// Where each sort of value begins; all are below 0x4000 (StreamPort::errors()).
+// First error value of each kind: alerts, X509_V_ERR_ constants, and OpenSSL's reasons. All values must be below 0x4000
+// (StreamPort::errors()).
 constexpr int kAlerts = 0x100;
 constexpr int kVerdicts = 0x1000;
 constexpr int kReasons = 0x2000;
@@ -33,7 +34,7 @@ class TlsCategory final : public std::error_category {
     }
     if (value >= kAlerts) {
       const int code = value - kAlerts;
-      // OpenSSL 3.0 does not know what this one of its own is called.
+      // OpenSSL 3.0 has no text for this alert.
       const char* words =
           code == SSL_AD_CERTIFICATE_REQUIRED ? "certificate required" : SSL_alert_desc_string_long(code);
       return std::string("the peer's alert: ") + words + " (" + std::to_string(code) + ")";

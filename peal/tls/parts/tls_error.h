@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What TLS fails with, as error codes: StreamPort::errors() of the layer. Their sentences are OpenSSL's.
+// Error codes of TLS failures. Their category is the layer's StreamPort::errors(). Most of their messages come from
+// OpenSSL.
 #pragma once
 
 #include <system_error>
@@ -9,17 +10,21 @@ namespace peal::detail {
 const std::error_category& tls_category() noexcept;
 
 enum class TlsTrouble : int {
-  kNotTls = 1,      // the peer speaks in the clear
-  kFlood,           // TlsLimits::most_idle_bytes
-  kNobodyToVerify,  // a client that knows neither a name nor an address
+  kNotTls = 1,      // The peer's first byte does not begin a TLS record.
+  kFlood,           // The peer exceeded TlsLimits::most_idle_bytes.
+  kNobodyToVerify,  // TlsSide::make_ssl() failed, mostly because a client has no valid name and no address to verify.
 };
 std::error_code tls_error(TlsTrouble trouble);
-// A fatal alert that the peer has sent (RFC 8446 6.2).
+
+// Returns the error code of a fatal alert that the peer has sent (RFC 8446 6.2).
 std::error_code tls_alert(int alert);
-// X509_V_ERR_...: the peer's certificate is not accepted.
+
+// Returns the error code of an X509_V_ERR_ constant: the peer's certificate is not accepted.
 std::error_code tls_verify_error(long verdict);
-// What OpenSSL has put into its queue of errors last, which is emptied. `verdict` is what it made of the peer's
-// certificate, for when that is why.
+
+// Returns the last error in this thread's OpenSSL error queue as an error code, and empties the queue. `verdict` is the
+// connection's SSL_get_verify_result(3). It becomes the error code if the failed verification of the peer's certificate
+// is the reason. EPROTO if the last error did not come from OpenSSL's SSL library.
 std::error_code take_tls_error(long verdict);
 
 }  // namespace peal::detail

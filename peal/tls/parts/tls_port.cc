@@ -78,7 +78,6 @@ void TlsPort::call_before_wait() {
   engine_.before_wait([this, alive = std::weak_ptr(alive_)] { return !alive.expired() && before_wait(); });
 }
 
-// A turn begins.
 bool TlsPort::before_wait() {
   task_added_ = called_back_ = false;
   {
@@ -92,6 +91,8 @@ bool TlsPort::before_wait() {
       stream->resume_handshake();
     }
   }
+
+  // Closes the streams whose last output the previous wait has sent, and makes those that were added since the next.
   for (const StreamId below : std::exchange(close_in_next_task_, std::exchange(close_in_second_task_, {}))) {
     engine_.close(below);
   }

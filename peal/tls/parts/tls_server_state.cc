@@ -19,16 +19,20 @@ namespace {
 
 constexpr size_t kLeastSecretBytes = 32;
 
-// What one reading of the files made: an SSL_CTX for each group of hosts that have the same certificates, and what
-// OpenSSL asks for during a handshake. Any thread. It belongs to its first SSL_CTX, so that it lives as long
-// as a connection that was begun with it.
+// The result of reading the files once. It holds an SSL_CTX for each group of hosts that have the same certificates,
+// and the data that OpenSSL's callbacks use during a handshake. May be used on any thread.
+//
+// It is owned by its first SSL_CTX, the one of clients that ask for no name. Every connection holds a reference to that
+// SSL_CTX, so the LoadedFiles lives as long as the last connection that began with it.
 class LoadedFiles {
  public:
-  // `key_log` outlives all connections, as do the options; `secret` is for tickets, where no file has one.
+  // `options` and `key_log` must outlive all connections. `secret` is used for tickets if no ticket_secret_file is
+  // given.
   LoadedFiles(const TlsServerOptions& options, const Fd& key_log, std::string secret)
       : options_(options), key_log_(key_log), secret_(std::move(secret)) {}
 
-  // The SSL_CTX for who asks for no name; null: files.error().
+  // Loads all files. Returns the first SSL_CTX, which owns `loaded` from then on. Null if a file is wrong;
+  // files.error() then says which.
   static SslCtxPtr make(std::unique_ptr<LoadedFiles> loaded, PemFiles& files) {
     if (!loaded->load(files)) return nullptr;
     std::map<Group, SSL_CTX*> ctx_of;
@@ -49,10 +53,13 @@ class LoadedFiles {
     SSL_CTX_set_ex_data(first.get(), owner, loaded.release());
     return first;
   }
+
+  // Returns the LoadedFiles to which `ctx` belongs.
   static const LoadedFiles& of(const SSL_CTX* ctx) {
     return *static_cast<const LoadedFiles*>(SSL_CTX_get_app_data(ctx));
   }
 
+  // Returns the time when the first certificate of any chain expires.
   std::chrono::sys_seconds valid_until() const {
     return std::ranges::min_element(certificates_, {}, &CertifiedKey::until)->until;
   }
@@ -60,8 +67,10 @@ class LoadedFiles {
  private:
   static constexpr size_t kNameBytes = 16, kKeyBytes = 32;
   using Keys = std::array<unsigned char, 2 * kKeyBytes>;
-  using Group = std::vector<size_t>;  // of certificates; of one kind of key the first one counts
+  using Group =
+      std::vector<size_t>;  // Indexes of certificates. Of those with the same kind of key the first one is used.
 
+  // Reads all files and checks the options. Returns false if one is wrong; files.error() then says which.
   bool load(PemFiles& files) {
     if (options_.certificates.empty()) return files.fail("a server needs a certificate, and none is given");
     for (const TlsCertificate& from : options_.certificates) {
@@ -77,7 +86,7 @@ class LoadedFiles {
       return files.fail("client_roots: " + files.error());
     }
     digest_client_trust();
-    // A ticket lives a week at most (RFC 8446 4.6.1).
+    // A ticket lives two epochs, and may live a week at most (RFC 8446 4.6.1).
     if (options_.ticket_epoch < std::chrono::seconds(1) || options_.ticket_epoch > std::chrono::hours(84)) {
       return files.fail("ticket_epoch is shorter than a second, or longer than 84 hours");
     }
@@ -89,7 +98,7 @@ class LoadedFiles {
     return secret_.size() >= kLeastSecretBytes || files.fail(file + ": holds less than 32 bytes");
   }
 
-  // The roots count, not their order.
+  // Sets client_trust_digest_. The digests of the roots are added up, so that their order does not matter.
   void digest_client_trust() {
     std::array<unsigned char, SHA256_DIGEST_LENGTH> sum{}, root{};
     for (const X509Ptr& each : roots_) {
@@ -99,11 +108,12 @@ class LoadedFiles {
     client_trust_digest_.assign(1, static_cast<char>(options_.client_auth)).append(sum.begin(), sum.end());
   }
 
+  // Makes the SSL_CTX of a group of certificates. Returns null on a failure; files.error() then says what failed.
   SslCtxPtr make_ctx(const Group& group, PemFiles& files) {
     SslCtxPtr made = make_ssl_ctx(TLS_server_method(), options_.limits);
     SSL_CTX* ctx = made.get();
     std::string failed = ctx == nullptr || !ask_for_client_certificate(ctx) ? "OpenSSL cannot make a TLS context" : "";
-    for (const size_t index : std::views::reverse(group)) {  // of one kind of key the last one set is shown
+    for (const size_t index : std::views::reverse(group)) {  // OpenSSL uses the last of one kind of key.
       const CertifiedKey& certificate = certificates_[index];
       if (failed.empty() && !use_certificate(ctx, certificate))
         failed = certificate.name + ": OpenSSL refuses this certificate";
@@ -131,6 +141,7 @@ class LoadedFiles {
     return made;
   }
 
+  // Makes OpenSSL ask clients for certificates as client_auth says. Returns false if OpenSSL fails.
   bool ask_for_client_certificate(SSL_CTX* ctx) const {
     for (const X509Ptr& each : roots_) {
       if (SSL_CTX_add_client_CA(ctx, each.get()) != 1) return false;
@@ -142,10 +153,14 @@ class LoadedFiles {
 
   static const LoadedFiles& of(const SSL* ssl) { return of(SSL_get_SSL_CTX(ssl)); }
 
-  // A session goes on only with the name it was made for (RFC 6066 3; TLS 1.3 leaves that to the client, RFC 8446
-  // 4.6.1, and a client that lies would carry what it has proved to one host over to another), and only where the same
-  // clients are believed, for they are not verified again. Both make the context that OpenSSL compares. The name is
-  // the hello's extension as it came: SSL_get_servername() says the session's own in TLS 1.2.
+  // Sets the session id context, which OpenSSL compares with that of a session before it resumes the session. The
+  // context is a digest of two things:
+  // - The host name in the hello. A session may be resumed only for the name for which it was made (RFC 6066 3).
+  // TLS 1.3
+  //   leaves that check to the client (RFC 8446 4.6.1). A client that does not check could use a session that it
+  //   authenticated for one host to reach another.
+  // - The trusted client roots. A resumption does not verify the client's certificate again.
+  // The name is taken from the hello's extension, because SSL_get_servername() returns the session's name in TLS 1.2.
   static int bind_session_to_name(SSL* ssl, int* /*alert*/, void* /*argument*/) {
     const LoadedFiles& own = of(ssl);
     std::string context = own.client_trust_digest_;
@@ -160,10 +175,13 @@ class LoadedFiles {
     return done ? SSL_CLIENT_HELLO_SUCCESS : SSL_CLIENT_HELLO_ERROR;
   }
 
+  // Called by OpenSSL before it makes a ticket (SSL_CTX_set_session_ticket_cb(3)).
   static int store_times_in_ticket(SSL* ssl, void* /*argument*/) {
     return store_handshake_times(ssl, SSL_get_session(ssl), tls_now(of(ssl).options_.clock)) ? 1 : 0;
   }
 
+  // Decides whether the session in a client's ticket is resumed. OpenSSL calls it after it has tried to decrypt the
+  // ticket. If the ticket is ignored, a full handshake follows, and the client gets a new ticket.
   static SSL_TICKET_RETURN decide_on_ticket(SSL* ssl, SSL_SESSION* session, const unsigned char* /*name*/,
                                             size_t /*name_bytes*/, SSL_TICKET_STATUS status, void* /*argument*/) {
     const TlsServerOptions& options = of(ssl).options_;
@@ -174,6 +192,7 @@ class LoadedFiles {
     return status == SSL_TICKET_SUCCESS ? SSL_TICKET_RETURN_USE : SSL_TICKET_RETURN_USE_RENEW;
   }
 
+  // Switches to the SSL_CTX of the host name in the hello (SSL_CTX_set_tlsext_servername_callback(3)).
   static int choose_certificate(SSL* ssl, int* alert, void* /*argument*/) {
     const LoadedFiles& own = of(ssl);
     const char* asked = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
@@ -190,6 +209,7 @@ class LoadedFiles {
     return own.options_.unknown_name == TlsUnknownName::kFirst ? SSL_TLSEXT_ERR_NOACK : SSL_TLSEXT_ERR_ALERT_FATAL;
   }
 
+  // Chooses the first of our applications that the client offers (SSL_CTX_set_alpn_select_cb(3)).
   static int choose_application(SSL* /*ssl*/, const unsigned char** out, unsigned char* out_bytes,
                                 const unsigned char* in, unsigned int in_bytes, void* self) {
     const std::string& ours = static_cast<const LoadedFiles*>(self)->applications_;
@@ -199,6 +219,7 @@ class LoadedFiles {
     return chosen == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
   }
 
+  // Staples the OCSP response of the certificate that is shown, if it has one that has not expired.
   static int staple(SSL* ssl, void* /*argument*/) {
     const auto& [options, all] = std::tie(of(ssl).options_, of(ssl).certificates_);
     const X509* shown = SSL_get_certificate(ssl);
@@ -211,10 +232,13 @@ class LoadedFiles {
     return SSL_TLSEXT_ERR_OK;
   }
 
-  // Time is cut into epochs; the keys of each follow from the secret and its number, so whoever has the secret reads
-  // the tickets of the others. A ticket names its epoch. As SSL_CTX_set_tlsext_ticket_key_evp_cb(3) wants it: 1 done, 2
-  // the same and a new ticket is due (in TLS 1.3 always: each is used once), 0 of an epoch that is over, -1 OpenSSL
-  // failed.
+  // Sets up the keys to encrypt (`seal` != 0) or decrypt a ticket. Time is divided into epochs. The keys of an epoch
+  // are derived from the secret and the epoch's number, so every process with the same secret can read the ticket. The
+  // key name in the ticket is the epoch's number. Returns, as SSL_CTX_set_tlsext_ticket_key_evp_cb(3) demands:
+  // -  1: the keys are set;
+  // -  2: the keys are set, and the client needs a new ticket. Always so in TLS 1.3, where a ticket is used once;
+  // -  0: the ticket's epoch is over;
+  // - -1: OpenSSL failed.
   static int set_up_ticket_keys(SSL* ssl, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher,
                                 EVP_MAC_CTX* mac, int seal) {
     const LoadedFiles& own = of(ssl);
@@ -239,8 +263,9 @@ class LoadedFiles {
     return is_old || SSL_version(ssl) >= TLS1_3_VERSION ? 2 : 1;
   }
 
-  // The secret is random, and is expanded as RFC 5869 2.3 does it: one block has both keys. That costs 1 % of a resumed
-  // handshake, so those of two epochs are kept.
+  // Derives the two keys of an epoch from the secret: one to encrypt and one to authenticate. Does one step of
+  // HKDF-Expand (RFC 5869 2.3), whose block of 64 bytes holds both keys. The derivation costs 1 % of a resumed
+  // handshake, so the keys of two epochs are kept. Returns false if OpenSSL fails.
   bool derive_keys(const std::string& epoch, Keys& keys) const {
     const MutexLock lock(mutex_);
     if (const auto found = keys_of_epochs_.find(epoch); found != keys_of_epochs_.end()) {
@@ -259,14 +284,14 @@ class LoadedFiles {
   const TlsServerOptions& options_;
   const Fd& key_log_;
   std::string secret_, applications_;
-  std::string client_trust_digest_;  // says by which rule clients are believed, and by whose word
+  std::string client_trust_digest_;  // Identifies client_auth and the trusted client roots.
   std::vector<CertifiedKey> certificates_;
   std::vector<X509Ptr> roots_;
-  std::map<std::string, Group> groups_;  // by host; "": whoever asks for none
+  std::map<std::string, Group> groups_;  // By host; "" is for clients that ask for no name.
   std::map<std::string, SSL_CTX*> by_host_;
-  std::vector<SslCtxPtr> others_;  // all but the first
+  std::vector<SslCtxPtr> others_;  // All SSL_CTX objects except the first.
   mutable Mutex mutex_;
-  mutable std::map<std::string, Keys> keys_of_epochs_ PEAL_GUARDED_BY(mutex_);  // by epoch
+  mutable std::map<std::string, Keys> keys_of_epochs_ PEAL_GUARDED_BY(mutex_);  // By epoch.
 };
 
 }  // namespace

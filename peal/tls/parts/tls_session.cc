@@ -13,6 +13,7 @@
 namespace peal::detail {
 namespace {
 
+// These functions implement a BIO on the blocks of a TlsSession (BIO_meth_new(3)).
 TlsSession& session_of(BIO* bio) { return *static_cast<TlsSession*>(BIO_get_data(bio)); }
 
 int read_blocks(BIO* bio, char* into, size_t bytes, size_t* count) {
@@ -36,7 +37,7 @@ int create_on_blocks(BIO* bio) {
   return 1;
 }
 
-// One for the process, for good.
+// Returns the method of such BIOs. It is made once and never freed.
 const BIO_METHOD* block_bio() {
   static const BIO_METHOD* const method = [] {
     BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "blocks");
@@ -50,11 +51,13 @@ const BIO_METHOD* block_bio() {
   return method;
 }
 
+// Returns the big-endian number in the two bytes at `at`.
 size_t two_bytes(std::string_view bytes, size_t at) {
   return size_t{static_cast<uint8_t>(bytes[at])} << 8 | static_cast<uint8_t>(bytes[at + 1]);
 }
 
-// What `print` writes. A name may hold anything: control bytes become '?', so that no line is forged.
+// Returns the text that `print` writes to a BIO. Control bytes are replaced by '?': a name may hold any bytes, and a
+// newline in it could forge a line of a log.
 template <class Print>
 std::string printed(Print print) {
   const BioPtr text(BIO_new(BIO_s_mem()));
@@ -65,6 +68,7 @@ std::string printed(Print print) {
   return line;
 }
 
+// Returns the subjectAltName entries of a certificate: "DNS:example.org".
 std::vector<std::string> names_of(const X509* certificate) {
   const Freed<GENERAL_NAMES, GENERAL_NAMES_free> all(
       static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
@@ -76,9 +80,11 @@ std::vector<std::string> names_of(const X509* certificate) {
   return names;
 }
 
-// In a handshake, or amid a message of one that came later, OpenSSL asks for more even when it has failed; only its
-// queue of errors tells. Elsewhere that queue does not count, since others on this thread may have left something
-// there, which SSL_get_error(3) takes for an answer.
+// Returns whether OpenSSL's last call stopped because it needs more input, and not because it failed.
+//
+// SSL_want_read() alone is not enough. During a handshake, or in the middle of a later handshake message, it is true
+// even after a failure, and only the error queue shows the failure. Outside of a handshake the error queue must be
+// ignored, because other code on this thread may have left errors in it. SSL_get_error(3) does not ignore it.
 bool wants_input(const SSL* ssl) { return SSL_want_read(ssl) && !(SSL_in_init(ssl) && ERR_peek_error() != 0); }
 
 }  // namespace
@@ -95,11 +101,12 @@ void TlsSession::fail() {
   if (!error_) error_ = take_tls_error(SSL_get_verify_result(ssl_.get()));
 }
 
-// With its head. What OpenSSL refuses by the head alone has only that, so that it is refused at once.
+// If OpenSSL refuses a record because of its head, this is the size of the head alone. OpenSSL then sees the head and
+// refuses it at once, instead of waiting for the rest.
 size_t TlsSession::first_record_bytes() {
   constexpr size_t kMostBytes = kRecordHeadBytes + kMostRecordBytes + 2048;  // RFC 5246 6.2.3
   const std::string_view head = in_.view(kRecordHeadBytes);
-  if ((head[0] & 0x80) != 0 && head[2] == 1) {  // a hello in the form of SSL 2 (RFC 5246 E.2)
+  if ((head[0] & 0x80) != 0 && head[2] == 1) {  // A hello in the format of SSL 2 (RFC 5246 E.2).
     const size_t bytes = 2 + (two_bytes(head, 0) & 0x7fff);
     return bytes <= kMostBytes ? std::max(bytes, kRecordHeadBytes) : kRecordHeadBytes;
   }
@@ -107,11 +114,13 @@ size_t TlsSession::first_record_bytes() {
   return head[1] == 3 && bytes <= kMostBytes ? bytes : kRecordHeadBytes;
 }
 
-// The hello of a handshake (RFC 8446 4) with the heads of its records, as far as these are here. Its own head may be
-// spread over several. 0: it is none, or OpenSSL refuses it by its head.
+// A hello (RFC 8446 4) is a handshake message: a head of 4 bytes with the length, and a body. Even the head may be
+// split over several records, so it is put together here. The heads of the records up to the end of the hello's head
+// are counted; further ones are not known yet.
 size_t TlsSession::first_hello_bytes() {
   constexpr size_t kMostHelloBytes = 131'396, kHelloHeadBytes = 4;
-  constexpr size_t kLookedAtBytes = 256;  // the fifth record has its end, after the 32 empty ones that OpenSSL takes
+  // Room for 32 empty records, the most that OpenSSL accepts, and for a head that is split over four records.
+  constexpr size_t kLookedAtBytes = 256;
   const std::string_view wire = in_.view(std::min(in_.size(), kLookedAtBytes));
   std::string head;
   size_t at = 0;
@@ -159,7 +168,8 @@ void TlsSession::read(Buffer& plain) {
     size_t count = 0;
     if (SSL_read_ex(ssl_.get(), room.data(), room.size(), &count) != 1) {
       if (wants_input(ssl_.get())) break;
-      // A fatal alert counts as an end, too, but the state machine has stopped then.
+      // OpenSSL sets SSL_RECEIVED_SHUTDOWN for a fatal alert, too. After an alert SSL_in_init() is true, because
+      // OpenSSL's state machine has stopped.
       peer_ended_ = (SSL_get_shutdown(ssl_.get()) & SSL_RECEIVED_SHUTDOWN) != 0 && !SSL_in_init(ssl_.get());
       if (!peer_ended_) fail();
       break;
@@ -172,8 +182,8 @@ void TlsSession::read(Buffer& plain) {
   if (idle_bytes_ > most_idle_bytes_ && !error_) error_ = tls_error(TlsTrouble::kFlood);
 }
 
-// OpenSSL takes one record (SSL_MODE_ENABLE_PARTIAL_WRITE). If that was less than it could have, the next ones are
-// offered no more: to have it in one piece costs a copy where blocks meet.
+// OpenSSL encrypts one record a call (SSL_MODE_ENABLE_PARTIAL_WRITE). If it took less than it was offered, later calls
+// offer no more than that, because Buffer::view() copies bytes that lie in several blocks.
 size_t TlsSession::write(Buffer& plain) {
   const std::string_view piece = plain.view(std::min<size_t>(plain.size(), most_sealed_bytes_));
   size_t count = 0;

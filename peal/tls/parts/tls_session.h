@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TlsSession: one side of a TLS connection as a function of bytes: cipher bytes in, plain bytes out, and the reverse.
-// It knows no socket and no clock. OpenSSL reads and writes by a BIO on the blocks that bytes travel in; it never waits
-// for room, so all it can want is more input. It is given whole records, one at a time: half a record stays in the
-// blocks, which are counted (memory_budget.h); 16 KiB of OpenSSL's own would hold it otherwise.
+// TlsSession: one side of a TLS connection as a pure transformation of bytes. Encrypted bytes become plain bytes, and
+// plain bytes become encrypted ones. A session uses no socket and no timer.
 //
-// One thread. After a failure error() tells why, and out() may hold a last alert.
+// OpenSSL reads from in() and writes to out() by a BIO on their blocks. Writing never waits for room, so OpenSSL can
+// only ever wait for more input. OpenSSL is given whole records, one at a time. An incomplete record stays in the
+// blocks of in(), which the memory budget counts (memory_budget.h). Otherwise OpenSSL would hold it in a buffer of its
+// own of 16 KiB.
+//
+// May be used by one thread at a time. After a failure error() says why, and out() may hold a last alert.
 #pragma once
 
 #include <string_view>
@@ -18,68 +21,92 @@ namespace peal::detail {
 
 class TlsSession {
  public:
-  // The most plain bytes of a record (RFC 8446 5.1).
+  // Most plain bytes of one record (RFC 8446 5.1).
   static constexpr size_t kMostRecordBytes = 16 * 1024;
 
   explicit TlsSession(uint32_t most_idle_bytes) : most_idle_bytes_(most_idle_bytes) {}
   TlsSession(const TlsSession&) = delete;
   TlsSession& operator=(const TlsSession&) = delete;
 
-  // Once, before all that needs more than the buffers. `ssl` knows its side, and has no BIO yet.
+  // Starts the session with `ssl`, which is set up for a server or a client and has no BIO yet. Must be called once,
+  // and before any member except in(), out(), has_record() and has_hello().
   void begin(SslPtr ssl);
   bool begun() const { return ssl_ != nullptr; }
 
-  // Cipher bytes that have arrived.
+  // Encrypted bytes that have arrived and were not read yet. The caller appends to them.
   Buffer& in() { return in_; }
   const Buffer& in() const { return in_; }
-  // Records to be sent.
+
+  // Records that must be sent to the peer. The caller takes them.
   Buffer& out() { return out_; }
 
-  // Goes on with the handshake as far as the input leads. True once it is done; else it wants input or has failed.
+  // Continues the handshake as far as the input allows. Returns true when the handshake is done. Otherwise it needs
+  // more input or, if error() is set, has failed.
   bool shake_hands();
-  // Appends what the input holds for the user. It may end, fail, and cause output (RFC 8446 4.6.3).
+
+  // Decrypts the input and appends the application data to `plain`. Afterwards peer_ended() or error() may be set, and
+  // out() may hold answers, such as those to key updates (RFC 8446 4.6.3).
   void read(Buffer& plain);
-  // Seals a record of what `plain` begins with, takes that from it and returns how much it was: a peer may ask for
-  // small ones (RFC 6066 4). 0: the session has failed.
+
+  // Encrypts the beginning of `plain` into one record in out() and removes it from `plain`. Returns how many plain
+  // bytes that were, which may be few, because a peer can ask for small records (RFC 6066 4). 0 if the session has
+  // failed.
   size_t write(Buffer& plain);
-  // Our close_notify: nothing can be written after it.
+
+  // Appends a close_notify alert to out(). Nothing can be written after it.
   void end();
-  // The input begins with a whole record, or with what no record begins with: a step can be made of it.
+
+  // Returns whether OpenSSL can process the beginning of the input: a whole record, or a record head that OpenSSL
+  // refuses at once.
   bool has_record() { return whole_record_bytes() > 0; }
-  // The same for what a session begins with: as much has arrived as its hello says it has. OpenSSL takes memory for so
-  // much at once, and anybody may say 128 KiB.
+
+  // Returns whether the input holds a whole hello, as long as its head says, or a hello that OpenSSL refuses at once.
+  // OpenSSL allocates that length as soon as it sees the head, and any peer may claim 128 KiB.
   bool has_hello() { return has_record() && in_.size() >= first_hello_bytes(); }
-  // Something that was received can be read.
+
+  // Returns whether read() can make progress with what has arrived.
   bool has_input() { return has_record() || SSL_has_pending(ssl_.get()) == 1; }
-  // For the BIO: copies what OpenSSL may read now. 0: half a record is there at most.
+
+  // Moves at most `most` bytes of the current record to `into`, for the BIO. Returns how many; 0 if there is no whole
+  // record.
   size_t take_input(char* into, size_t most);
 
-  // The peer's close_notify was read.
+  // Returns whether the peer's close_notify was read.
   bool peer_ended() const { return peer_ended_; }
   std::error_code error() const { return error_; }
   SSL* ssl() const { return ssl_.get(); }
+
+  // Returns what was agreed on with the peer. May be called only after the handshake.
   LayerFacts facts() const;
 
  private:
   static constexpr size_t kRecordHeadBytes = 5;  // RFC 8446 5.1
 
+  // Sets error() from OpenSSL's error queue.
   void fail();
+
+  // Returns the size of the first record with its head. The input must hold the whole head.
   size_t first_record_bytes();
-  // 0: it is half, or there is none.
+
+  // Returns the size of the first record with its head; 0 if the record is incomplete or missing.
   size_t whole_record_bytes() {
     if (in_.size() < kRecordHeadBytes) return 0;
     const size_t bytes = first_record_bytes();
     return bytes <= in_.size() ? bytes : 0;
   }
+
+  // Returns how many bytes the hello takes with the heads of its records. 0 if the input is no hello, or if OpenSSL
+  // will refuse it because of its head. More than in().size() if the head of the hello is incomplete.
   size_t first_hello_bytes();
 
   Buffer in_, out_;
   SslPtr ssl_;
   std::error_code error_;
   const uint32_t most_idle_bytes_;
-  uint32_t idle_bytes_ = 0;                        // received in a row, and none of it for the user
-  uint16_t record_left_ = 0;                       // of the record that OpenSSL reads
-  uint16_t most_sealed_bytes_ = kMostRecordBytes;  // by one record, as far as is known
+  uint32_t idle_bytes_ = 0;   // Bytes received since the last application data.
+  uint16_t record_left_ = 0;  // Bytes that OpenSSL has still to read of the current record.
+  // Most plain bytes that OpenSSL puts into one record. Lowered when OpenSSL is seen to take fewer.
+  uint16_t most_sealed_bytes_ = kMostRecordBytes;
   bool peer_ended_ = false;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TlsSide: what a port of the layer needs of the context it was made by, a server's or a client's: a session of
-// OpenSSL for each stream, and where to count. Any thread; counted, because ports may outlive their context.
+// TlsSide: the state of a context, a server's or a client's, which the context shares with its ports. A port gets from
+// it an SSL object for each stream, and counts in it. Held by shared_ptr, because ports may outlive the context. May be
+// used on any thread.
 #pragma once
 
 #include <algorithm>
@@ -26,21 +27,24 @@ class TlsSide {
   explicit TlsSide(const TlsLimits& its_limits) : limits(in_range(its_limits)) {}
   virtual ~TlsSide() = default;
 
-  // Set up for its side, without a BIO. `host` and `peer` are whom a client is to reach. Null: OpenSSL has no memory,
-  // or a client knows neither a name nor an address that could be verified. It does not outlive its side.
+  // Returns an SSL object that is set up for a server or a client and has no BIO yet. It must not outlive this TlsSide.
+  // A client expects its server to be `host` or, if that is empty, to have the address `peer`. A server ignores both.
+  // Null if OpenSSL has no memory, or if a client has neither a valid name nor an address to verify.
   virtual SslPtr make_ssl(const std::string& host, const SocketAddress& peer) = 0;
-  // What the handshake found out that OpenSSL did not judge by itself: a client's pins. X509_V_OK, or the X509_V_ERR_
-  // it fails with.
+  // Checks, after a handshake, what OpenSSL does not check itself: a client's pins. Returns X509_V_OK, or the
+  // X509_V_ERR_ constant with which the handshake fails.
   virtual long verify_further(const SSL* /*ssl*/) { return X509_V_OK; }
 
-  // The counters below, as a layer reports them.
+  // Returns the counters below in the form in which a layer reports them.
   LayerStats counted() const { return {handshakes, resumed, failed, in_the_clear, under_way, 0, 0, {}}; }
 
   const TlsLimits limits;
+
+  // Counters of all ports of the context; LayerStats says what each counts.
   std::atomic<uint64_t> handshakes = 0, resumed = 0, failed = 0, in_the_clear = 0, under_way = 0;
 
  private:
-  // Without a step there would be no handshake, and a loop that never sleeps.
+  // Raises handshake_steps to 1. With 0 no handshake would progress, and the loop would never sleep.
   static TlsLimits in_range(TlsLimits limits) {
     limits.handshake_steps = std::max(limits.handshake_steps, 1U);
     return limits;

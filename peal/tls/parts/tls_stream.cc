@@ -12,7 +12,7 @@
 
 namespace peal::detail {
 
-// Sealed bytes of files that wait below at a time.
+// While the engine's queue holds this many bytes or more, no more of a file is read and encrypted.
 constexpr size_t kMostFileBytes = 4 * TlsSession::kMostRecordBytes;
 
 TlsStream::TlsStream(TlsPort& port, StreamEvents& above, StreamId id)
@@ -20,7 +20,6 @@ TlsStream::TlsStream(TlsPort& port, StreamEvents& above, StreamId id)
   ++port_.side_->under_way;
 }
 
-// It is no longer one of those under way.
 void TlsStream::leave_handshake() {
   if (state_ == State::kConnecting || state_ == State::kShaking) --port_.side_->under_way;
   state_ = State::kFailed;
@@ -31,7 +30,8 @@ void TlsStream::connect(const SocketAddress& address, const ConnectOptions& opti
   below_ = port_.engine_.connect(address, options, *this);
 }
 
-// A client speaks first; a server's session begins with the first step, so that who says nothing holds nothing.
+// A client sends first, so its session begins at once. A server's session begins when the whole hello has arrived, so
+// that a silent peer costs no memory of OpenSSL.
 void TlsStream::adopt(LooseStream loose, const std::string& host) {
   below_ = port_.engine_.adopt(std::move(loose), *this);
   state_ = State::kShaking;
@@ -81,7 +81,8 @@ void TlsStream::shutdown_send() {
   port_.schedule(*this);
 }
 
-// What was not sealed is dropped; then a close_notify would be a lie.
+// Output that is not encrypted yet is dropped. A close_notify is sent only if nothing was dropped, because it tells the
+// peer that the output is complete.
 void TlsStream::close(CloseHow how) {
   closed = true;
   const bool complete = state_ == State::kOpen && !output_error_ && unsealed_bytes(true) == 0;
@@ -105,7 +106,8 @@ size_t TlsStream::unsealed_bytes(bool files) const {
   return sum;
 }
 
-// What sealing has added since the queue below was last empty is taken for the first to leave.
+// The engine's queue does not say which of its bytes TLS has added. The result assumes that those are sent last, so
+// that it never exceeds the number of plain bytes that are left. It is at least 1 while anything is queued.
 size_t TlsStream::sealed_and_queued() const {
   const size_t left = port_.engine_.queued_bytes(below_);
   if (left == 0) overhead_bytes_ = 0;
@@ -122,20 +124,18 @@ Result<LayerFacts> TlsStream::facts() const {
   return session_.facts();
 }
 
-// While it shakes hands it reads for itself.
 void TlsStream::switch_receiving_below() {
   if (!closed && state_ == State::kOpen) port_.engine_.receive(below_, wants_input_ && !end_reported_);
 }
 
 bool TlsStream::begin_session() {
-  const std::unique_ptr<std::string> host = std::move(host_);  // a client's alone, as who is verified by address
+  const std::unique_ptr<std::string> host = std::move(host_);  // Null on a server, which needs no peer address.
   const auto peer = host ? port_.engine_.peer_address(below_).value_or(SocketAddress()) : SocketAddress();
   SslPtr ssl = port_.side_->make_ssl(host ? *host : std::string(), peer);
   if (ssl) session_.begin(std::move(ssl));
   return session_.begun();
 }
 
-// One step: as far as what has arrived leads.
 void TlsStream::shake_hands() {
   if (is_in_the_clear()) return fail_handshake(tls_error(TlsTrouble::kNotTls));
   if (!session_.begun() && !begin_session()) return fail_handshake(tls_error(TlsTrouble::kNobodyToVerify));
@@ -150,16 +150,16 @@ void TlsStream::shake_hands() {
   report_incomplete_record();
 }
 
-// What a peer says first is a record of a handshake or an alert (RFC 8446 5.1), or it does not speak TLS at all.
+// The first record of a peer that speaks TLS is a handshake message or an alert (RFC 8446 5.1).
 bool TlsStream::is_in_the_clear() {
-  constexpr std::string_view kTypes = "\x15\x16\x80";  // the last is SSL 2's: OpenSSL says what is wrong with it
+  // First bytes of an alert, of a handshake message, and of a hello of SSL 2, which OpenSSL refuses with a reason.
+  constexpr std::string_view kTypes = "\x15\x16\x80";
   const std::string_view first = session_.in().front();
   if (began_with_tls_ || first.empty()) return false;
   began_with_tls_ = kTypes.contains(first[0]);
   return !began_with_tls_;
 }
 
-// What has arrived and cannot be read without the rest takes no more memory than it needs, and the owner is told.
 void TlsStream::report_incomplete_record() {
   if (session_.in().empty()) return;
   session_.in().compact();
@@ -225,7 +225,7 @@ void TlsStream::on_received(Buffer& bytes) {
   if (state_ == State::kOpen) [[likely]]
     return deliver();
   if (waits_for_step_) return;
-  // A server has no session before the hello is whole, and half a record costs no step.
+  // A server begins its session only when the hello is complete. An incomplete record does not use up a step.
   const bool can_step = session_.begun() ? session_.has_record() : session_.has_hello();
   if (!can_step && !is_in_the_clear()) return report_incomplete_record();
   if (port_.take_step_or_wait(*this)) return shake_hands();
@@ -247,7 +247,8 @@ void TlsStream::deliver() {
   }
 }
 
-// A peer may have us answer (key updates) faster than it reads.
+// A peer can ask for answers, by key updates, and never read them. Without a limit the engine's queue would grow
+// forever.
 void TlsStream::limit_answers() {
   if (port_.engine_.queued_bytes(below_) == 0) answered_bytes_ = 0;
   answered_bytes_ += static_cast<uint32_t>(session_.out().size());
@@ -257,7 +258,6 @@ void TlsStream::limit_answers() {
   end_error_ = tls_error(TlsTrouble::kFlood);
 }
 
-// Nothing is left to deliver: if that is because there was an end, it is told.
 void TlsStream::report_end_if_reached() {
   if (!session_.peer_ended() && !session_.error() && !below_ended_) return report_incomplete_record();
   std::error_code error;
@@ -265,7 +265,8 @@ void TlsStream::report_end_if_reached() {
     error = session_.error();
     port_.note_failure(*this, error);
   } else if (!session_.peer_ended()) {
-    // One that follows a failure of the output is the same end; a FIN alone is none.
+    // A FIN without close_notify is the error kTruncated. If the output failed before, its error is reported, because
+    // both have the same cause.
     error = end_error_ ? end_error_ : output_error_ ? output_error_ : make_error_code(Trouble::kTruncated);
   }
   end_reported_ = true;
@@ -280,7 +281,7 @@ void TlsStream::on_receive_end(std::error_code error) {
   below_ended_ = true;
   end_error_ = error;
   if (state_ == State::kOpen) return deliver();
-  // What has arrived is worked on first: it may be an alert that says why.
+  // If the stream waits for a step, its input is processed first: it may be an alert that says why the peer has ended.
   if (!waits_for_step_) fail_handshake(error ? error : make_error_code(Trouble::kTruncated));
 }
 
@@ -328,7 +329,7 @@ void TlsStream::on_closed() {
   const std::unique_ptr<TlsStream> self = port_.take(id_);
   leave_handshake();
   if (const size_t lost = unsealed_bytes(true); lost > 0 && !closed) above_.on_output_lost(lost);
-  above_.on_closed();  // which may destroy the port
+  above_.on_closed();  // This call may destroy the port.
 }
 
 void TlsStream::on_detached(LooseStream) { refuse_detach(); }
@@ -338,12 +339,11 @@ void TlsStream::refuse_detach() {
 }
 
 void TlsStream::serve() {
-  if (state_ == State::kShaking && host_) return shake_hands();  // a client's that was adopted
+  if (state_ == State::kShaking && host_) return shake_hands();  // A client whose connection was adopted.
   deliver();
   if (!closed) seal();
 }
 
-// All bytes, and of files so much that little waits below. What a file fails with is told when it is its turn.
 void TlsStream::seal() {
   if (state_ != State::kOpen || output_error_ || file_error_) return;
   while (!file_error_) {
@@ -368,7 +368,6 @@ void TlsStream::seal() {
   if (reports_sent_ || !all) port_.engine_.report_sent(below_);
 }
 
-// Its next piece becomes what is sealed next; after the last one comes what was sent after the file.
 void TlsStream::seal_file(File& front) {
   FileRange& range = front.range;
   const size_t wanted = std::min<uint64_t>(range.bytes, TlsSession::kMostRecordBytes);

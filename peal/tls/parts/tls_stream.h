@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TlsStream: one stream of a TlsPort: its session, what waits to be sealed, and what it has told its owner.
+// TlsStream: one stream of a TlsPort. It holds the TLS session, the output that is not encrypted ("sealed") yet, and
+// what the owner of the stream has asked for.
 //
-// Calls down only take note and schedule() the port; all calls up come from serve() and from what the engine reports.
-// It owns its end of the stream below until that has closed.
+// "Below" is the engine's stream that carries the encrypted bytes; "above" is the owner of the TlsStream. The owner's
+// calls only record what is wanted and schedule the stream with the port. The owner's callbacks are called only from
+// serve(), from resume_handshake() and from callbacks of the engine. The TlsStream owns the engine's stream until the
+// engine has called on_closed().
 #pragma once
 
 #include <deque>
@@ -31,6 +34,7 @@ class TlsStream final : private StreamEvents {
   void shutdown_send();
   void close(CloseHow how);
 
+  // These implement the StreamPort members queued_bytes(), held_bytes() and so on.
   size_t queued() const { return sealed_and_queued() + unsealed_bytes(true); }
   size_t held() const;
   size_t withheld() const { return withheld_; }
@@ -40,19 +44,24 @@ class TlsStream final : private StreamEvents {
   StreamId below() const { return below_; }
   StreamId id() const { return id_; }
 
-  // Inside a wait: makes calls up.
+  // Delivers decrypted input, and encrypts and sends queued output. Starts the handshake of an adopted client. The port
+  // calls it inside the engine's wait(); it may call the owner's callbacks.
   void serve();
-  // A turn with room for a step of its handshake has come.
+
+  // Continues a handshake that waited for a turn with a free step (TlsLimits::handshake_steps).
   void resume_handshake();
 
+  // Fails an assertion: a TLS stream cannot be detached.
   void refuse_detach();
 
-  bool scheduled = false;
-  bool closed = false;  // by its owner
+  bool scheduled = false;  // True if the port will call serve().
+  bool closed = false;     // True if the owner has called close().
 
  private:
+  // kShaking: the handshake is in progress. kFailed: the connection or its handshake has failed.
   enum class State : uint8_t { kConnecting, kShaking, kOpen, kFailed };
-  // A file, and what was sent after it.
+
+  // A queued file range, and the bytes that were sent after it and before the next file.
   struct File {
     FileRange range;
     Buffer after;
@@ -68,26 +77,64 @@ class TlsStream final : private StreamEvents {
   void on_closed() override;
   void on_detached(LooseStream stream) override;
 
+  // Returns whether output may still be queued.
   bool takes_output() const { return state_ != State::kFailed && !wants_shutdown_ && !output_error_; }
+
+  // Returns whether decrypted input may be delivered now.
   bool receives() const { return !closed && state_ == State::kOpen && wants_input_ && !end_reported_; }
+
+  // Returns the buffer to which new output must be appended: the one after the last queued file, or plain_.
   Buffer& unsealed() { return files_.empty() ? plain_ : files_.back().after; }
+
+  // Returns how many bytes are not encrypted yet; the bytes of files are counted only if `files` is set.
   size_t unsealed_bytes(bool files) const;
+
+  // Returns how many of the plain bytes that were encrypted are still in the engine's queue. At least 1 if any
+  // byte is queued.
   size_t sealed_and_queued() const;
   void drop_unsealed();
+
+  // Makes the SSL object and starts the session. Returns false if TlsSide::make_ssl() failed.
   bool begin_session();
+
+  // Continues the handshake as far as the input allows, and reports its end, if reached, by on_connected().
   void shake_hands();
+
+  // Returns whether the peer's first byte shows that it does not speak TLS. False while nothing has arrived.
   bool is_in_the_clear();
+
+  // Calls on_withheld() if an incomplete record has arrived, and moves that record to as few blocks as possible.
   void report_incomplete_record();
+
+  // Ends the handshake if it is in progress, so that LayerStats no longer counts it, and sets the state to kFailed.
   void leave_handshake();
   void finish_handshake();
   void fail_handshake(std::error_code error);
+
+  // Delivers input while the owner receives and there is some; then reports the end of the input if it is reached.
   void deliver();
+
+  // Calls on_receive_end() if the input has ended. Otherwise calls report_incomplete_record().
   void report_end_if_reached();
+
+  // Sends the answers that reading has caused. If the peer does not read them and they exceed most_idle_bytes, ends the
+  // input with TlsTrouble::kFlood.
   void limit_answers();
+
+  // Encrypts all queued bytes and gives them to the engine. Files are read and encrypted only while the engine's queue
+  // is short. If the owner has called shutdown_send() and nothing is left, sends close_notify and FIN.
   void seal();
+
+  // Reads the next piece of the first queued file into plain_. After the last piece, also moves there the bytes that
+  // were sent after the file.
   void seal_file(File& front);
+
+  // Gives the session's records to the engine's stream.
   void flush();
   void fail_output(std::error_code error);
+
+  // Makes the engine's stream receive exactly while the owner wants input. Does nothing during the handshake, for which
+  // the TlsStream switches receiving itself.
   void switch_receiving_below();
 
   TlsPort& port_;
@@ -95,25 +142,29 @@ class TlsStream final : private StreamEvents {
   const StreamId id_;
   StreamId below_;
   State state_ = State::kConnecting;
-  bool wants_input_ = false;          // its owner receives
-  bool reports_sent_ = false;         // its owner asked for reports, and has not heard of 0
-  bool wants_shutdown_ = false;       // shutdown_send()
-  bool close_notify_queued_ = false;  // our close_notify is queued below
-  bool end_reported_ = false;
-  bool waits_for_step_ = false;        // for a step of its handshake
-  bool began_with_tls_ = false;        // the peer's first byte was one of TLS
-  bool below_ended_ = false;           // what is below
-  uint32_t answered_bytes_ = 0;        // records that reading has caused, since nothing was queued below
-  size_t withheld_ = 0;                // received, less what was delivered
-  size_t sealed_bytes_ = 0;            // plain ones, of what the session has for below
-  mutable size_t overhead_bytes_ = 0;  // by sealing, since nothing was queued below
-  std::error_code end_error_;          // what is below has ended with
-  std::error_code output_error_;       // told
-  std::error_code file_error_;         // told once what came before it is out
-  TlsSession session_;                 // begun with the first step
-  Buffer plain_;                       // waits to be sealed; the files after it
+  bool wants_input_ = false;           // True if the owner has called receive(true).
+  bool reports_sent_ = false;          // True from report_sent() until on_sent() was called with 0.
+  bool wants_shutdown_ = false;        // True if the owner has called shutdown_send().
+  bool close_notify_queued_ = false;   // True if our close_notify was made.
+  bool end_reported_ = false;          // True if the owner's on_receive_end() was called.
+  bool waits_for_step_ = false;        // True if the handshake waits for a turn with a free step.
+  bool began_with_tls_ = false;        // True if the peer's first byte was one of TLS.
+  bool below_ended_ = false;           // True if the input of the engine's stream has ended.
+  uint32_t answered_bytes_ = 0;        // Bytes of answers made since the engine's queue was last empty.
+  size_t withheld_ = 0;                // Bytes received from the engine, minus plain bytes delivered to the owner.
+  size_t sealed_bytes_ = 0;            // Plain bytes contained in the records of session_.out().
+  mutable size_t overhead_bytes_ = 0;  // Bytes that TLS added to the output since the engine's queue was last empty.
+
+  // Error with which the input of the engine's stream has ended. Empty after a FIN; kFlood if limit_answers() ended it.
+  std::error_code end_error_;
+  std::error_code output_error_;  // Error that was reported by on_send_failed().
+  std::error_code file_error_;    // Error of reading a file. Reported when all output before the file has been sent.
+  TlsSession session_;            // Begins with the first step of the handshake.
+  Buffer plain_;                  // Output to be encrypted next; the queued files come after it.
   std::vector<File> files_;
-  std::unique_ptr<std::string> host_;  // until the session begins
+  // Name of the host that a client must reach; empty: any host that has the address. Null on a server, and after the
+  // session has begun.
+  std::unique_ptr<std::string> host_;
 };
 
 }  // namespace peal::detail
