@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections over TLS beside a peer that OpenSSL alone plays: their ends, what they say, and what a peer may do wrong.
+// Tests connections over TLS against a peer that uses only OpenSSL: how they end, what they send, and how they handle a
+// peer that misbehaves.
 #include <gmock/gmock.h>
 #include <openssl/err.h>
 
@@ -22,7 +23,7 @@ class TlsConnectionTest : public test::NetTest {
     options.connection.handshake_timeout = kNotInThisTest;
     return serve(std::move(callbacks), options);
   }
-  // The journal's, and it notes the peer's end and what the connection failed with.
+  // Returns the callbacks of `journal`, extended by an on_close that notes the reason and the error.
   ConnectionCallbacks noting() {
     return journal.callbacks({.on_close = [this](Connection& connection, CloseReason reason) {
       journal.add(std::string(to_string(reason)) + (connection.error() ? ": " + connection.error().message() : ""));
@@ -133,7 +134,7 @@ TEST_P(TlsConnectionTest, records_that_arrive_together_are_one_message) {
   ASSERT_TRUE(noted("message 64"));
 }
 
-// The rest of such a record never comes, so nobody waits for it.
+// The server must not wait for the rest of such a record, because it never comes.
 TEST_P(TlsConnectionTest, a_head_that_no_record_has_is_refused_by_itself) {
   auto server = serve_tls(noting());
   using std::string_view_literals::operator""sv;
@@ -149,7 +150,7 @@ TEST_P(TlsConnectionTest, an_ssl2_hello_byte_by_byte_is_answered_when_it_is_whol
   auto server = serve_tls(noting());
   RawPeer peer = connect_peer();
   std::string unsent{"\x80\x1c\x01\x03\x03\x00\x03\x00\x00\x00\x10\x00\xc0\x2b", 14};
-  unsent.append(16, 'c');  // the challenge
+  unsent.append(16, 'c');  // The challenge of the SSL 2 hello.
   ASSERT_TRUE(wait_until([&] {
     if (!unsent.empty()) unsent.erase(0, peer.try_send(unsent.substr(0, 1)));
     EXPECT_TRUE(unsent.size() <= 1 || peer.received().empty()) << unsent.size();
@@ -196,14 +197,14 @@ TEST_P(TlsConnectionTest, hello_that_is_garbage_gets_an_alert) {
   auto server = serve_tls(noting());
   TlsPeer peer(address());
   std::string hello = peer.codec.take_wire();
-  constexpr size_t kMessageType = 5;  // behind the header of the record
+  constexpr size_t kMessageType = 5;  // Index of the message type, after the head of the record.
   hello[kMessageType] = '\x63';
   peer.raw.send(hello);
   ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
   EXPECT_GT(peer.codec.alert(), 0);
 }
 
-// OpenSSL asks for more then, as if nothing had happened.
+// In this case SSL_want_read() is true although the handshake has failed.
 TEST_P(TlsConnectionTest, handshake_that_begins_with_an_alert_or_no_record_ends_at_once) {
   auto server = serve_tls(noting());
   for (const std::string_view first :
@@ -254,7 +255,8 @@ TEST_P(TlsConnectionTest, flood_of_key_updates_is_cut_off) {
   ASSERT_TRUE(noted("the socket failed: the peer sent too many bytes in a row without application data"));
 }
 
-// It asks for an answer with each byte of data, and reads none.
+// The peer sends application data in between, so most_idle_bytes of received bytes are never reached. It never reads
+// the answers to its key updates.
 TEST_P(TlsConnectionTest, peer_that_has_its_key_updates_answered_and_never_reads_is_cut_off) {
   constexpr int kLittle = 4096;
   auto server = serve_tls(noting(), {.listen = {.socket = {.send_buffer_bytes = kLittle}}});
@@ -316,7 +318,8 @@ TEST_P(TlsConnectionTest, facts_tell_what_was_agreed_on) {
   EXPECT_FALSE(facts->resumed);
 }
 
-// Whatever the peer would rather have, unless that is ChaCha: such a peer has no AES in hardware.
+// The server ignores the order of the peer's list, except when ChaCha20 comes first: such a peer has no AES in
+// hardware.
 TEST_P(TlsConnectionTest, cipher_is_the_servers_choice_but_for_chacha) {
   std::optional<LayerFacts> facts;
   auto server = serve_tls({.on_open = [&](Connection& connection) { facts = connection.facts().layer; }});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is wrong with a server's files is a sentence; and what happens when they change.
+// Tests the error texts for a server's wrong files and options, and the reload of changed files.
 #include <peal/tls/tls_server_context.h>
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ using test::TestAuthority;
 
 class TlsServerFiles : public testing::Test {
  protected:
-  // What make() says against a server with that certificate.
+  // Returns the error text of make(); empty if it succeeds.
   static std::string error_of(TlsServerOptions options) {
     const auto made = TlsServerContext::make(std::move(options));
     EXPECT_EQ(ERR_peek_error(), 0U);
@@ -121,7 +121,7 @@ TEST_F(TlsServerFiles, a_chain_is_whole_in_its_order_and_in_its_time) {
   EXPECT_EQ(error_of(part(0) + part(1) + part(1), leaf.key_pem), path("site.pem") + ": certificate 3" + wrong);
   EXPECT_EQ(error_of(part(1) + part(0), leaf.key_pem),
             path("site.key") + ": does not match the first certificate in " + path("site.pem"));
-  // One with the right name and another key.
+  // The issuer in the chain has the right name, but another key.
   EXPECT_EQ(error_of(part(0) + test::nth_certificate(upper.intermediate("lower").issue().chain_pem, 1), leaf.key_pem),
             path("site.pem") + ": certificate 2" + wrong);
   const SelfSigned under_old = root_.intermediate("old", -hours(1)).issue();
@@ -154,7 +154,7 @@ TEST_F(TlsServerFiles, a_staple_is_for_the_certificate_and_in_time) {
   EXPECT_EQ(error_with(issuer.response(leaf.chain_pem), leaf.chain_pem), "");
   EXPECT_EQ(error_with(issuer.response(leaf.chain_pem, {.sha256 = true}), leaf.chain_pem), "");
   EXPECT_EQ(error_with("nothing", leaf.chain_pem), file + ": is not a DER OCSP response with an answer");
-  EXPECT_EQ(error_with(std::string("\x30\x03\x0a\x01\x06", 5), leaf.chain_pem),  // "unauthorized"
+  EXPECT_EQ(error_with(std::string("\x30\x03\x0a\x01\x06", 5), leaf.chain_pem),  // The response status "unauthorized".
             file + ": is not a DER OCSP response with an answer");
   const std::string not_for =
       file + ": is not for the certificate in the certificate given as text and the issuer after it";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TLS in a simulated network: its cipher bytes cut, delayed and lost wherever the seed says, its secrets and its clock
-// the world's, so that a seed replays.
+// Tests TLS in a simulated network, which cuts, delays and loses encrypted bytes as the seed decides. Random numbers
+// and the clock come from the simulated world, so that a seed can be replayed.
 #include <optional>
 #include <string>
 
@@ -12,7 +12,8 @@
 namespace peal {
 namespace {
 
-// A world whose client sends a text in pieces and ends, and whose server echoes it and ends.
+// A simulated world with a client and a server. The client sends a text in pieces and ends its output. The server
+// echoes the text and ends.
 struct Echo {
   explicit Echo(test::SimPair& its_pair, const TlsLimits& limits = {})
       : pair(its_pair), layers(pair.seed, &pair.world, limits) {
@@ -75,7 +76,7 @@ TEST_F(TlsSim, every_byte_arrives_however_the_network_cuts_them) {
   });
 }
 
-// Where all may be lost, an end that is told as the peer's own means that nothing was.
+// Any byte may be lost here. If a connection still reports that the peer closed it, the whole text must have arrived.
 TEST_F(TlsSim, whatever_is_lost_is_told) {
   on_seeds(200, SimOptions::hostile(), [](test::SimPair& pair) {
     Echo echo(pair);

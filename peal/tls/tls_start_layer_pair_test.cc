@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Both ends of a connection that turns to TLS, on every engine and in the simulator: whom the client takes for its
-// server, what both know of each other then, and what is said in the clear where TLS should begin.
+// Tests both ends of a connection that switches to TLS (start_layer()), on every engine and in the simulator:
+// - which server the client accepts;
+// - what each side knows of the other afterwards;
+// - unencrypted bytes where TLS must begin.
 #include <optional>
 #include <string>
 
@@ -17,17 +19,17 @@
 namespace peal {
 namespace {
 
-// What one side has seen.
+// The bytes and events that one side has seen.
 struct TurningSide {
   std::string clear, secret;
-  std::optional<LayerFacts> facts;  // once secured
+  std::optional<LayerFacts> facts;  // Set by on_secured.
   std::optional<CloseReason> end;
   std::error_code error;
   bool starts = true;
 };
 
-// The client says `command`, the server `answer`, and both turn to TLS after its first line; then each message of the
-// client's is sent back.
+// The client sends `command` and the server sends `answer`. Each side switches to TLS after the first line that it
+// receives. From then on the server echoes the client's messages.
 class TlsStartLayerPairTest : public test::SteppedLoopTest {
  protected:
   static constexpr ConnectionOptions kPatient{.handshake_timeout = std::chrono::hours(1)};
@@ -51,12 +53,12 @@ class TlsStartLayerPairTest : public test::SteppedLoopTest {
     server_.reset();
     SteppedLoopTest::TearDown();
   }
-  // Until both sides have ended.
+  // Runs one such connection until both sides have ended.
   void talk() {
     here = TurningSide{.starts = here.starts};
     there = TurningSide{.starts = there.starts};
     ClientOptions calling = test::starting_later(*client_context, ClientOptions{.connection = kPatient});
-    // The simulator knows no names.
+    // The client connects to an address there, because the simulator has no host names.
     if (GetParam() == "sim") calling.connect.host = "localhost";
     client_.emplace(loop(), talking(there, true), calling);
     const std::string host = GetParam() == "sim" ? "127.0.0.1" : "localhost";
@@ -72,9 +74,9 @@ class TlsStartLayerPairTest : public test::SteppedLoopTest {
   std::unique_ptr<TlsClientContext> client_context;
   std::string command = "start\n";
   std::string answer = "go\n";
-  std::string host;  // that the client starts its layer with
+  std::string host;  // The host that the client passes to start_layer().
   std::string says = "hello";
-  bool aborts = false;  // the client, once its answer is there
+  bool aborts = false;  // True if the client aborts when its answer has arrived.
   TurningSide here, there;
 
  private:
@@ -150,7 +152,7 @@ TEST_P(TlsStartLayerPairTest, both_know_then_what_was_agreed_on_and_a_session_go
   EXPECT_EQ(server_net().handshakes_failed, 0u);
 }
 
-// By default it is the name it connected to.
+// A client that passes no host to start_layer() expects the name to which it connected.
 TEST_P(TlsStartLayerPairTest, server_that_is_not_the_host_asked_for_is_not_spoken_to) {
   host = "other.test";
   ASSERT_NO_FATAL_FAILURE(talk());
@@ -167,8 +169,8 @@ TEST_P(TlsStartLayerPairTest, server_that_is_not_the_host_asked_for_is_not_spoke
   EXPECT_EQ(there.secret, "hello");
 }
 
-// CVE-2011-0411, and the same the other way round: what was said in the clear behind the line, or behind the go-ahead,
-// is never shown as if it had come over TLS, however much it looks like TLS.
+// CVE-2011-0411, in both directions. An attacker adds bytes after the client's line or after the server's answer. They
+// must never be delivered as if they had come over TLS, even if they look like TLS records.
 TEST_P(TlsStartLayerPairTest, plaintext_injected_is_shown_to_neither) {
   constexpr std::string_view kHandshake("\x16\x03\x01\0\5evil\n", 10);
   constexpr std::string_view kData("\x17\x03\x03\0\5evil\n", 10);
@@ -199,7 +201,7 @@ TEST_P(TlsStartLayerPairTest, aborted_by_one_it_is_no_end_to_the_other) {
   EXPECT_EQ(here.secret, "hello");
 }
 
-// Many records, and below the high-water mark, where an echo would stop.
+// The text takes many records. It is smaller than the high-water mark, at which an echo would stop reading.
 TEST_P(TlsStartLayerPairTest, much_is_said_over_it) {
   says = pattern(200'000);
   ASSERT_NO_FATAL_FAILURE(talk());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections that turn to TLS in a simulated network, which cuts and delays what is said about the turn wherever the
-// seed says.
+// Tests connections that switch to TLS (start_layer()) in a simulated network, which cuts and delays the bytes before
+// and after the switch as the seed decides.
 #include <optional>
 #include <string>
 
@@ -11,12 +11,13 @@
 namespace peal {
 namespace {
 
-// The client asks to turn once its greeting is there, and says its text over TLS, which is echoed; whoever stands
-// between may have put something behind either line.
+// A client and a server that switch to TLS. The client sends "start" when the greeting has arrived, and the server
+// answers "go". Then the client sends its text over TLS, and the server echoes it. `behind_start` and `behind_go` are
+// bytes that an attacker injects after these lines.
 class Turn {
  public:
   explicit Turn(test::SimPair& its_pair) : pair(its_pair), layers_(pair.seed, &pair.world) {}
-  // False: it has not come to an end.
+  // Runs until both connections have ended or connecting has failed. Returns false if that does not happen.
   bool run() {
     server_.emplace(*pair.here, talking(here, false), test::starting_later<ServerOptions>(layers_.server()));
     ClientOptions calling = test::starting_later<ClientOptions>(layers_.client());
@@ -36,7 +37,7 @@ class Turn {
   const std::string text = pattern(1 + pair.seed * 977 % 100'000);
   std::string behind_start, behind_go;
   Side here, there;
-  bool failed = false;  // to connect
+  bool failed = false;  // True if connecting has failed.
 
  private:
   ConnectionCallbacks talking(Side& side, bool is_client) {
@@ -99,7 +100,7 @@ TEST_F(TlsStartLayerSim, what_is_injected_arrives_nowhere_however_it_is_cut) {
   });
 }
 
-// Where all may be lost, an end that is told as the peer's own means that nothing was.
+// Any byte may be lost here. If a connection still reports that the peer closed it, the whole text must have arrived.
 TEST_F(TlsStartLayerSim, whatever_is_lost_is_told) {
   on_seeds(100, SimOptions::hostile(), [](test::SimPair& pair) {
     Turn turn(pair);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A server's connection that turns to TLS beside a peer that OpenSSL alone plays: where the hello may lie, what may not
-// lie before it, and how it ends.
+// Tests a server's connection that switches to TLS (start_layer()), against a peer that uses only OpenSSL. The tests
+// vary where the hello begins, which bytes come before it, and how the connection ends.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -16,8 +16,8 @@ namespace {
 using test::TlsPeer;
 using testing::ElementsAre;
 
-// Its server notes each line, with "secret" before those that came over TLS, and answers it; at "start" it answers
-// "go" and turns to TLS.
+// The server notes each line that it receives, after "clear" or, if the line came over TLS, after "secret", and answers
+// the line. It answers the line "start" by "go" and switches to TLS.
 class TlsStartLayerTest : public test::NetTest {
  protected:
   std::unique_ptr<Server> serve_later(std::string_view clear_answer = {}) {
@@ -50,7 +50,7 @@ class TlsStartLayerTest : public test::NetTest {
                           .handshake_timeout = std::chrono::hours(1)};
     return serve(std::move(callbacks), options);
   }
-  // What follows in the clear is TLS.
+  // Waits until the peer has received `clear`, unencrypted. The peer speaks TLS from then on.
   testing::AssertionResult hears_clear(TlsPeer& peer, const std::string& clear) {
     auto heard = wait_until([&peer, &clear] {
       peer.raw.pump();
@@ -138,7 +138,7 @@ TEST_P(TlsStartLayerTest, hello_in_pieces_about_the_line) {
   }
 }
 
-// CVE-2011-0411.
+// CVE-2011-0411: an attacker adds a command after the STARTTLS line.
 TEST_P(TlsStartLayerTest, plaintext_injected_behind_the_line_ends_it) {
   for (const bool with_hello : {false, true}) {
     auto server = serve_later("this is TLS\n");

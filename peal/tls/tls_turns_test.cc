@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much of handshakes is worked on in one turn of a loop: who is connected does not wait behind them.
+// Tests how many handshake messages a loop works on in one turn, so that open connections do not wait.
 #include <deque>
 
 #include <tests/support/engine_rig.h>
@@ -16,7 +16,7 @@ class TlsTurns : public EngineTest {
     peers.clear();
     EngineTest::TearDown();
   }
-  // Peers whose hellos lie in their sockets, and which the engine has adopted.
+  // Connects `count` peers, which send their hellos. The engine adopts the connections.
   void meet(size_t count) {
     AcceptLog& acceptor = rig().listen();
     for (size_t i = 0; i < count; ++i) {
@@ -55,7 +55,7 @@ TEST_P(TlsTurns, one_hello_is_answered_in_each) {
 
 TEST_P(TlsTurns, those_that_wait_keep_the_engine_from_sleeping) {
   ASSERT_NO_FATAL_FAILURE(meet(5));
-  // However long the waits may be, all are answered in about as many.
+  // All peers are answered within a few waits, although each wait may sleep without limit.
   for (int turn = 0; turn < 20; ++turn) rig().wait(answered() < 5 ? kNever : rig().engine().now());
   EXPECT_EQ(answered(), 5u);
 }

@@ -16,7 +16,7 @@ SessionPtr session_of(int version, unsigned char id) {
   return made;
 }
 
-// 0: none.
+// Returns the first byte of the session's id; 0 if there is no session.
 int id_of(const SessionPtr& session) {
   unsigned int size = 0;
   return session ? SSL_SESSION_get_id(session.get(), &size)[0] : 0;

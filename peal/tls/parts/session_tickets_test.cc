@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sessions that are resumed by tickets: for how long, by whom, and after what.
+// Tests the resumption of sessions by tickets: for how long, by which servers, and after which events it works.
 #include <gtest/gtest.h>
 
 #include <peal/tls/parts/tls_client_state.h>
@@ -44,7 +44,8 @@ class TlsTickets : public testing::TestWithParam<int> {
   static inline std::chrono::sys_seconds now;
 
   const test::TestAuthority root_{"root"};
-  const SelfSigned made_ = root_.issue({.begins = -hours(2), .ends = hours(240)});  // `now` may be an hour behind
+  const SelfSigned made_ =
+      root_.issue({.begins = -hours(2), .ends = hours(240)});  // Begins early, because tests set `now` back by an hour.
   const TlsCertificate site_{.chain_pem = made_.chain_pem, .key_pem = made_.key_pem};
 };
 
@@ -97,7 +98,7 @@ TEST_P(TlsTickets, are_read_by_another_server_with_the_same_secret_alone) {
   EXPECT_TRUE(shaken(*user, *two).is_resumed());
   EXPECT_FALSE(shaken(*user, *drawn).is_resumed());
   EXPECT_FALSE(shaken(*user, *two).is_resumed());
-  // The file is read again with the others.
+  // A reload reads the secret file again, too.
   folder.write("secret", std::string(40, 'c'));
   EXPECT_EQ(two->reload(true), true);
   EXPECT_FALSE(shaken(*user, *two).is_resumed());
@@ -146,7 +147,7 @@ TEST_P(TlsTickets, end_with_the_certificate_that_was_verified) {
   now -= hours(5);
 }
 
-// A chain of tickets, each new one within the lifetime of the one before, to servers that share their secret.
+// Each ticket is used before it expires and brings a new one. The servers share their secret.
 TEST_P(TlsTickets, end_with_the_clients_certificate_however_often_they_were_renewed) {
   const test::TemporaryFolder folder;
   const SelfSigned brief = root_.issue({.ends = hours(24)});
@@ -173,7 +174,7 @@ TEST_P(TlsTickets, end_with_the_clients_certificate_however_often_they_were_rene
   }
 }
 
-// The other side would go on.
+// Only one side has the limit of a day. The other side would still resume the session.
 TEST_P(TlsTickets, are_too_old_a_day_after_the_last_full_handshake) {
   for (const bool at_the_server : {true, false}) {
     const auto before = now;
@@ -223,7 +224,8 @@ TEST_P(TlsTickets, end_with_an_issuer_of_the_certificate_that_was_verified) {
   now -= hours(5);
 }
 
-// RFC 6066 3: in TLS 1.2 a server must not; in 1.3 it may, and does not. The client here does what it should not.
+// A server must not resume a session for another name in TLS 1.2 (RFC 6066 3). In TLS 1.3 it may, but ours does not.
+// The client of this test offers the session although it should not.
 TEST_P(TlsTickets, of_one_name_are_none_for_another) {
   const SelfSigned other = root_.issue({.names = {"other.example"}});
   TlsServerOptions strict = options();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whom a client believes, and with whom it goes on.
+// Tests which servers a client accepts, and with which it resumes sessions.
 #include <peal/tls/parts/tls_client_state.h>
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ class TlsReaching : public testing::Test {
     return *made;
   }
   std::shared_ptr<TlsClientState> client() const { return client({.roots = {.pem = root_.pem()}}); }
-  // What verification says: X509_V_OK, or why not; -1: make_ssl() refused.
+  // Returns the result of the verification: X509_V_OK or an X509_V_ERR_ constant. -1 if make_ssl() has failed.
   static long result(TlsClientState& user, TlsServerState& server, const std::string& host,
                      const std::string& peer = "127.0.0.1:443") {
     const Shaken done = shake(user, server, {.host = host, .peer = peer});
@@ -130,7 +130,7 @@ TEST_F(TlsReaching, a_certificate_out_of_its_time_is_refused_by_the_users_clock)
   EXPECT_EQ(result(*user, *server, "example.org"), X509_V_ERR_CERT_HAS_EXPIRED);
   days_later = -2;
   EXPECT_EQ(result(*user, *server, "example.org"), X509_V_ERR_CERT_NOT_YET_VALID);
-  // A server that was set up in time, and is over since.
+  // The certificate of this server has expired since the server was set up.
   const SelfSigned old = issuer_.issue({.begins = -hours(3), .ends = -hours(1)});
   const Shaken late = shake(*client(), *showing(old, {.clock = test::clock_ahead<-2>}));
   EXPECT_EQ(late.client_error, "certificate verify failed");
@@ -174,7 +174,7 @@ TEST_F(TlsReaching, a_pin_is_of_one_key_in_the_verified_chain) {
   EXPECT_EQ(judged({test::pin_of_first(other.chain_pem), test::pin_of_first(issuer_.pem())}), X509_V_OK);
   EXPECT_EQ(judged({test::pin_of_first(root_.pem())}), X509_V_OK);
   EXPECT_EQ(judged({test::pin_of_first(other.chain_pem)}), X509_V_ERR_APPLICATION_VERIFICATION);
-  // Without a chain that is verified, the key that the peer has proved to have is what counts.
+  // If the chain is not verified, only the key of the server's own certificate is compared.
   EXPECT_EQ(judged({test::pin_of_first(leaf.chain_pem)}, true), X509_V_OK);
   EXPECT_EQ(judged({test::pin_of_first(issuer_.pem())}, true), X509_V_ERR_APPLICATION_VERIFICATION);
 }
@@ -232,7 +232,7 @@ TEST_F(TlsReaching, a_connection_cut_off_does_not_spoil_the_session_of_others) {
     Shaken done = shake(*user, *server, only(TLS1_2_VERSION));
     EXPECT_EQ(done.is_resumed(), round > 0);
     SSL_set_shutdown(done.client.get(), 0);
-    SSL_clear(done.client.get());  // as a connection that ends without a close_notify
+    SSL_clear(done.client.get());  // A connection that ends without close_notify does this.
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a server does in a handshake, and which certificate it shows to whom.
+// Tests a server's handshake, and which certificate each client gets.
 #include <peal/tls/parts/tls_server_state.h>
 
 #include <thread>
@@ -35,7 +35,8 @@ class TlsServing : public testing::Test {
         issuer_.issue({.names = std::move(names), .common_name = common_name, .rsa_bits = rsa_bits});
     return {.chain_pem = made.chain_pem, .key_pem = made.key_pem};
   }
-  // The certificate that is shown to who asks for `host`, or what went wrong.
+  // Returns the common name of the certificate that a client gets when it asks for `host`, or the error of the
+  // handshake.
   static std::string shown_for(TlsServerState& server, const std::string& host) {
     const auto anybody = TlsClientState::make({.insecure_accept_any_certificate = true}).value();
     const Shaken done = shake(*anybody, server, {.host = host});
@@ -211,7 +212,7 @@ TEST_F(TlsServing, asks_clients_for_certificates_as_it_is_told) {
       }
     }
   }
-  // By the server's clock the client's certificate is over.
+  // The client's certificate has expired by the server's clock.
   const auto later = serving({.certificates = {issue("a", {"example.org"})},
                               .client_auth = TlsClientAuth::kWanted,
                               .client_roots = {.pem = root_.pem()},
@@ -279,7 +280,7 @@ TEST_F(TlsServing, connections_begun_before_a_reload_end_their_handshakes_with_w
   const auto user = client();
   folder.write("pem", second.chain_pem);
   folder.write("key", second.key_pem);
-  // The reload comes between the making of the server's end and the client's hello.
+  // The reload happens after the server has made its SSL object and before it receives the client's hello.
   const auto reload = [&](SSL*) { EXPECT_EQ(server->reload(true), true); };
   const Shaken old = shake(*user, *server, {.host = "b.example", .server = reload});
   EXPECT_TRUE(old.is_done()) << old.client_error << old.server_error;
