@@ -51,7 +51,10 @@ class Turn {
       if (end == std::string_view::npos) return;
       side.line = input.take(end + 1).to_string();
       if (!is_client) connection.send("go\n" + behind_go);
-      if (is_client && side.line == greeting) return static_cast<void>(connection.send("start\n" + behind_start));
+      if (is_client && side.line == greeting) {
+        connection.send("start\n" + behind_start);
+        return;
+      }
       EXPECT_TRUE(connection.start_layer());
     };
     callbacks.on_secured = [this, &side, is_client](Connection& connection) {
@@ -63,7 +66,10 @@ class Turn {
   }
   void hear(Connection& connection, Side& side, bool is_client, Buffer& input) {
     side.text += input.view();
-    if (!is_client) return static_cast<void>(connection.send(std::move(input)));
+    if (!is_client) {
+      connection.send(std::move(input));
+      return;
+    }
     input.clear();
     if (side.text.size() == text.size()) connection.close();
   }
