@@ -152,7 +152,7 @@ TEST_F(CarriedWebSocketTest, silent_peer_is_pinged_and_then_cut_off_unless_it_an
   EXPECT_EQ(carrier_.end, "");
   run_for(std::chrono::seconds(5));
   EXPECT_EQ(carrier_.end, "abort");
-  EXPECT_TRUE(socket_->lost());
+  EXPECT_TRUE(socket_->cut_off());
   socket_->closed(CloseReason::kAborted);
   EXPECT_THAT(journal_, ElementsAre("close 1006 the peer did not answer a ping in time"));
 }
@@ -181,7 +181,9 @@ TEST_F(CarriedWebSocketTest, paused_socket_leaves_what_came_and_goes_on_with_it)
   WebSocket* paused = nullptr;
   open({.on_message = [&](WebSocket& socket, WebSocketKind, std::string_view message) {
     journal_.emplace_back(message);
-    if (message == "pause") (paused = &socket)->pause();
+    if (message != "pause") return;
+    paused = &socket;
+    socket.pause();
   }});
   arrive(client_frame(WebSocketOpcode::kText, "pause") + client_frame(WebSocketOpcode::kText, "later"));
   EXPECT_TRUE(carrier_.paused);

@@ -45,9 +45,9 @@ std::string_view WebSocketBroadcast::message() const {
 WebSocket::WebSocket(std::shared_ptr<detail::WebSocketCore> core, detail::WebSocketCarrier& carrier, WebSocketRole role,
                      std::string protocol, const std::optional<WebSocketDeflateTerms>& deflate)
     : core_(std::move(core)),
-      tools_(core_->tools(carrier.loop())),
+      loop_state_(core_->loop_state(carrier.loop())),
       carrier_(carrier),
-      reader_(role, core_->options.message_limit_bytes, tools_.workspace, deflate),
+      reader_(role, core_->options.message_limit_bytes, loop_state_.workspace, deflate),
       protocol_(std::move(protocol)),
       deflate_(deflate),
       role_(role) {}
@@ -68,7 +68,7 @@ void WebSocket::opened() {
   last_message_ = now;
   last_seen_bytes_ = peer_progress_bytes();
   ping_due_ = options.ping_interval > Duration::zero() ? later(now, options.ping_interval) : kNever;
-  watch_until(ping_due_);
+  arm_timer(ping_due_);
   if (core_->callbacks.on_open) core_->callbacks.on_open(*this);
 }
 
@@ -77,21 +77,21 @@ void WebSocket::received(Buffer& input) {
   while (!input.empty() && !paused_ && carrier_.is_open()) {
     const size_t used = reader_.step(input.front());
     if (reader_.fault() != WebSocketFault::kNone) {
-      refuse(reader_.fault());
+      close_with_error(reader_.fault());
     } else {
       handle_event();
     }
     input.consume(used);
   }
-  tools_.workspace.trim();
-  if (gather()) return;
+  loop_state_.workspace.trim();
+  if (charge_gathered()) return;
   reader_.stop();
-  gather();
-  refuse(WebSocketCode::kTryAgainLater, "the process holds too much memory");
+  charge_gathered();
+  close_with_error(WebSocketCode::kTryAgainLater, "the process holds too much memory");
 }
 
 // What the reader holds counts. False: the process may not hold so much more.
-bool WebSocket::gather() {
+bool WebSocket::charge_gathered() {
   const size_t before = gathered_.bytes();
   const bool may = gathered_.follow(reader_.held_bytes());
   if (gathered_.bytes() != before) carrier_.count_gathered(gathered_.bytes());
@@ -119,7 +119,7 @@ void WebSocket::handle_event() {
       if (is_open() && pinged_) note_pong();
       if (is_open() && callbacks.on_pong) callbacks.on_pong(*this, payload);
       return;
-    case WebSocketEvent::kClose: return take_close(payload);
+    case WebSocketEvent::kClose: return handle_close_frame(payload);
   }
 }
 
@@ -131,7 +131,7 @@ void WebSocket::answer_ping(std::string_view payload) {
 }
 
 // The peer's, which is right: the reader has looked at it. Ours is its answer, or was its cause (RFC 6455 5.5.1).
-void WebSocket::take_close(std::string_view payload) {
+void WebSocket::handle_close_frame(std::string_view payload) {
   const WebSocketClose close = *read_websocket_close(payload);
   code_ = close.code;
   reason_ = close.reason;
@@ -139,12 +139,12 @@ void WebSocket::take_close(std::string_view payload) {
   state_ = State::kDone;
   // The server ends the connection first, so that the client's port is free at once (RFC 6455 7.1.1).
   if (role_ == WebSocketRole::kServer) return carrier_.close();
-  watch_end();
+  start_close_deadline();
 }
 
-void WebSocket::refuse(WebSocketFault fault) { refuse(close_code_of(fault), to_string(fault)); }
+void WebSocket::close_with_error(WebSocketFault fault) { close_with_error(close_code_of(fault), to_string(fault)); }
 
-void WebSocket::refuse(uint16_t code, std::string_view reason) {
+void WebSocket::close_with_error(uint16_t code, std::string_view reason) {
   code_ = code;
   reason_ = reason;
   if (is_open()) send_control(WebSocketOpcode::kClose, websocket_close_payload(code_, reason_));
@@ -180,7 +180,7 @@ bool WebSocket::send_frame(WebSocketHead head, std::string_view payload) {
   head.masked = role_ == WebSocketRole::kClient;
   bool below = false;
   if (head.masked) {
-    head.key = tools_.keys.next();
+    head.key = loop_state_.keys.next();
     Buffer frame;
     append_websocket_frame(frame, head, payload);
     below = carrier_.send(std::move(frame));
@@ -207,7 +207,7 @@ WebSocketDeflater* WebSocket::deflater_for(size_t message_bytes) {
   const uint8_t bits = std::min(agreed, options.window_bits);
   if (!WebSocketDeflater::can(bits)) return nullptr;
   if (serves ? deflate_->server_no_context_takeover : deflate_->client_no_context_takeover) {
-    auto& deflater = tools_.deflaters[bits];
+    auto& deflater = loop_state_.deflaters[bits];
     if (deflater == nullptr) deflater = std::make_unique<WebSocketDeflater>(bits, false, options);
     return deflater.get();
   }
@@ -266,7 +266,7 @@ void WebSocket::close(uint16_t code, std::string_view reason) {
   state_ = State::kClosing;
   closed_here_ = true;
   resume();  // or the peer's answer would not be read
-  watch_end();
+  start_close_deadline();
 }
 
 void WebSocket::pause() {

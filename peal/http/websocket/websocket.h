@@ -156,27 +156,27 @@ class WebSocket final {
   void drained() { close(WebSocketCode::kGoingAway, "the server goes away"); }
   void closed(CloseReason reason);
 
-  bool gather();
+  bool charge_gathered();
   void handle_event();
   void answer_ping(std::string_view payload);
-  void take_close(std::string_view payload);
-  void refuse(WebSocketFault fault);
-  void refuse(uint16_t code, std::string_view reason);
+  void handle_close_frame(std::string_view payload);
+  void close_with_error(WebSocketFault fault);
+  void close_with_error(uint16_t code, std::string_view reason);
   bool send_frame(WebSocketHead head, std::string_view payload);
   bool send_fragment(std::string_view fragment, bool last);
   WebSocketDeflater* deflater_for(size_t message_bytes);
   void send_control(WebSocketOpcode opcode, std::string_view payload);
   void note_message();
   // Deadlines.
-  void watch();
-  void watch_until(TimePoint due);
-  void watch_end();
-  bool peer_is_silent(TimePoint now);
+  void check_deadlines();
+  void arm_timer(TimePoint due);
+  void start_close_deadline();
+  bool ping_if_silent(TimePoint now);
   void note_pong();
   uint64_t peer_progress_bytes() const;
 
   const std::shared_ptr<detail::WebSocketCore> core_;
-  detail::WebSocketLoopState& tools_;
+  detail::WebSocketLoopState& loop_state_;
   detail::WebSocketCarrier& carrier_;
   std::shared_ptr<detail::WebSocketReach> reach_;  // from the first handle() on
   WebSocketReader reader_;
@@ -200,7 +200,7 @@ class WebSocket final {
   bool blocked_ = false;  // above the high-water mark
   bool pinged_ = false;   // and nothing came since
   bool closed_here_ = false;
-  bool lost_ = false;  // cut off because of its silence
+  bool cut_off_ = false;  // cut off because of its silence
 };
 
 // Shared by all sockets of an endpoint or client; each is called on the socket's loop: with several loops, on several

@@ -24,7 +24,7 @@ namespace {
 constexpr size_t kMostAnswerBytes = 16 * 1024;
 
 // The server, or what it depends on, is away for a while, or a proxy before it says so (RFC 9110 15.6).
-bool may_pass(int status) { return status == 502 || status == 503 || status == 504; }
+bool is_temporary_status(int status) { return status == 502 || status == 503 || status == 504; }
 
 bool is_interim(int status) { return status >= 100 && status < 200 && status != 101; }
 
@@ -68,15 +68,15 @@ class WebSocketClient::State : public std::enable_shared_from_this<State> {
   void stop();
   bool is_wanted() const { return wanted_; }
   const WebSocketRequest& request() const { return order_.request; }
-  void link_made() { ++links_; }
-  void link_gone();
+  void link_opened() { ++links_; }
+  void link_closed();
   void set_current(WebSocketHandle handle) { current_ = std::move(handle); }
   // A handshake that failed: tells of it, and tries again where `again` and the options say so.
   void handshake_failed(WebSocketFailure failure, bool again);
   void connect_failed(const WebSocketFailure& failure);
   // Of a socket that ends. True: it will be connected anew.
-  bool socket_ends(bool lost, Duration open_for);
-  void try_again_later() { try_again(backoff_.next()); }
+  bool socket_ended(bool may_reconnect, Duration open_for);
+  void connect_after_backoff() { connect_after(backoff_.next()); }
 
   const std::shared_ptr<detail::WebSocketCore> core;
   const WebSocketClientOptions options;
@@ -86,13 +86,13 @@ class WebSocketClient::State : public std::enable_shared_from_this<State> {
   void post(Task task) {
     loop_.mailbox()->insist([self = shared_from_this(), task = std::move(task)]() mutable { task(); });
   }
-  void launch();
-  void try_again(Duration delay);
+  void start_connecting();
+  void connect_after(Duration delay);
   void end_run() {
     wanted_ = false;
     claim_.end(order_.run);
   }
-  void tell(const WebSocketFailure& failure) {
+  void call_on_failed(const WebSocketFailure& failure) {
     if (on_failed_) on_failed_(failure);
   }
   // Calls `task` with the run's client, if it still is there.
@@ -106,11 +106,11 @@ class WebSocketClient::State : public std::enable_shared_from_this<State> {
   Failed on_failed_;
   Order order_;
   detail::Backoff backoff_;
-  WebSocketHandle current_;  // the open socket
-  TimerId timer_;            // until the next attempt
-  size_t links_ = 0;         // connections, one that ends included
-  bool wanted_ = false;      // the run has not ended
-  bool awaits_end_ = false;  // of the connection before; then it is connected
+  WebSocketHandle current_;       // the open socket
+  TimerId timer_;                 // until the next attempt
+  size_t links_ = 0;              // connections, one that ends included
+  bool wanted_ = false;           // the run has not ended
+  bool waits_for_links_ = false;  // of the connection before; then it is connected
   detail::RunClaim claim_;
   std::mutex mutex_;
   Client* clients_[2] = {};  // of ws and wss; guarded by the mutex
@@ -124,20 +124,21 @@ void WebSocketClient::State::begin(Order order) {
     wanted_ = true;
     backoff_.reset();
     if (options.client.retry.seed == 0) backoff_.seed(loop_.engine().random_seed());
-    launch();
+    start_connecting();
   });
 }
 
-void WebSocketClient::State::launch() {
-  awaits_end_ = links_ > 0;
-  if (awaits_end_) return;
+void WebSocketClient::State::start_connecting() {
+  waits_for_links_ = links_ > 0;
+  if (waits_for_links_) return;
   Result<void> connecting;
   with_client([&](Client& client) { connecting = client.connect(order_.place); });
   if (!connecting) connect_failed({.error = connecting.error(), .why = connecting.error().message()});
 }
 
 void WebSocketClient::State::stop() {
-  wanted_ = awaits_end_ = false;
+  wanted_ = false;
+  waits_for_links_ = false;
   loop_.cancel(std::exchange(timer_, {}));
   if (current_) {
     current_.close();
@@ -147,42 +148,42 @@ void WebSocketClient::State::stop() {
 }
 
 // The Client takes its connection for ended only behind on_close.
-void WebSocketClient::State::link_gone() {
+void WebSocketClient::State::link_closed() {
   --links_;
   post([this] {
-    if (links_ == 0 && std::exchange(awaits_end_, false)) launch();
+    if (links_ == 0 && std::exchange(waits_for_links_, false)) start_connecting();
   });
 }
 
-void WebSocketClient::State::try_again(Duration delay) {
+void WebSocketClient::State::connect_after(Duration delay) {
   timer_ = loop_.after(delay, [weak = weak_from_this()] {
     const auto state = weak.lock();
     if (state == nullptr) return;
     state->timer_ = {};
-    if (state->wanted_) state->launch();
+    if (state->wanted_) state->start_connecting();
   });
 }
 
 void WebSocketClient::State::handshake_failed(WebSocketFailure failure, bool again) {
-  if (!wanted_ || awaits_end_) return;  // stopped: nobody asks any more
+  if (!wanted_ || waits_for_links_) return;  // stopped: nobody asks any more
   if (again && options.client.retry.reconnect) {
     failure.next_attempt_in = backoff_.next();
-    try_again(failure.next_attempt_in);
+    connect_after(failure.next_attempt_in);
   } else {
     end_run();
   }
-  tell(failure);
+  call_on_failed(failure);
 }
 
 void WebSocketClient::State::connect_failed(const WebSocketFailure& failure) {
   if (failure.next_attempt_in == Client::kNoRetry) end_run();
-  tell(failure);
+  call_on_failed(failure);
 }
 
-bool WebSocketClient::State::socket_ends(bool lost, Duration open_for) {
+bool WebSocketClient::State::socket_ended(bool may_reconnect, Duration open_for) {
   current_ = {};
-  if (!wanted_ || awaits_end_) return false;
-  if (lost && options.client.retry.reconnect) {
+  if (!wanted_ || waits_for_links_) return false;
+  if (may_reconnect && options.client.retry.reconnect) {
     backoff_.lost_after(open_for);
     return true;
   }
@@ -194,18 +195,19 @@ bool WebSocketClient::State::socket_ends(bool lost, Duration open_for) {
 class WebSocketClient::State::Link {
  public:
   Link(State& state, Connection& connection)
-      : state_(state), connection_(connection), request_(state.request()), made_at_(connection.loop().now()) {
-    state_.link_made();
+      : state_(state), connection_(connection), request_(state.request()), connected_at_(connection.loop().now()) {
+    state_.link_opened();
     if (!state_.is_wanted()) {
       connection.close();
       return;
     }
-    request_.key = state.core->tools(connection.loop()).keys.handshake_key();
+    request_.key = state.core->loop_state(connection.loop()).keys.handshake_key();
     // The fields were looked at by connect().
     connection.send(*compose_websocket_request(request_));
     timer_ = connection.loop().after(state.options.handshake_timeout, [this] {
       timer_ = {};
-      refuse(std::make_error_code(std::errc::timed_out), {.status = 0, .why = "the server did not answer in time"});
+      fail_handshake(std::make_error_code(std::errc::timed_out),
+                     {.status = 0, .why = "the server did not answer in time"});
     });
   }
   ~Link() { connection_.loop().cancel(timer_); }
@@ -213,24 +215,24 @@ class WebSocketClient::State::Link {
   Link& operator=(const Link&) = delete;
 
   void received(Buffer& input) {
-    while (!side_) {
-      if (refused_) return input.clear();
-      if (!take_answer(input)) return;
+    while (!driver_) {
+      if (handshake_failed_) return input.clear();
+      if (!read_answer(input)) return;
     }
-    if (!input.empty()) side_->received(input);
+    if (!input.empty()) driver_->received(input);
   }
   void writable() {
-    if (side_) side_->writable();
+    if (driver_) driver_->writable();
   }
   void peer_ended() {
-    if (side_) return side_->peer_ended();
+    if (driver_) return driver_->peer_ended();
     connection_.shutdown_send();
   }
   void closed(CloseReason reason) {
     connection_.loop().cancel(std::exchange(timer_, {}));
     const bool here = reason == CloseReason::kLocal || reason == CloseReason::kLoopStopped;
-    if (side_) return socket_closed(reason, here);
-    if (std::exchange(refused_, true)) return;
+    if (driver_) return end_socket(reason, here);
+    if (std::exchange(handshake_failed_, true)) return;
     std::error_code error = connection_.error();
     if (!error) error = reason == CloseReason::kLoopStopped ? Trouble::kLoopStopped : errno_code(ECONNRESET);
     state_.handshake_failed({.error = error, .why = std::string(to_string(reason))}, !here);
@@ -238,19 +240,19 @@ class WebSocketClient::State::Link {
 
  private:
   // Of a connection that was cut off because of its silence, too.
-  void socket_closed(CloseReason reason, bool here) {
-    const bool lost = (!here && !carrier_.ended_here()) || side_->lost();
+  void end_socket(CloseReason reason, bool here) {
+    const bool may_reconnect = (!here && !carrier_.ended_here()) || driver_->cut_off();
     // Before on_close, which may throw.
-    if (state_.socket_ends(lost, connection_.loop().now() - made_at_)) state_.try_again_later();
-    side_->closed(reason);
+    if (state_.socket_ended(may_reconnect, connection_.loop().now() - connected_at_)) state_.connect_after_backoff();
+    driver_->closed(reason);
   }
   // False: more must come, or it is over.
-  bool take_answer(Buffer& input) {
+  bool read_answer(Buffer& input) {
     const std::string_view bytes = input.view();
     const size_t end = bytes.substr(0, kMostAnswerBytes - answer_bytes_).find("\r\n\r\n");
     if (end == std::string_view::npos) {
       if (bytes.size() > kMostAnswerBytes - answer_bytes_) {
-        refuse(errno_code(EPROTO), {.status = 0, .why = "the answer is too long"});
+        fail_handshake(errno_code(EPROTO), {.status = 0, .why = "the answer is too long"});
       }
       return false;
     }
@@ -259,17 +261,17 @@ class WebSocketClient::State::Link {
     answer_bytes_ += end + 4;
     if (!agreed) {
       if (is_interim(agreed.error().status)) return true;  // RFC 9110 15.2; the deadline stays what it was
-      refuse(errno_code(EPROTO), agreed.error());
+      fail_handshake(errno_code(EPROTO), agreed.error());
       return false;
     }
     connection_.loop().cancel(std::exchange(timer_, {}));
-    side_.emplace(state_.core, carrier_, WebSocketRole::kClient, std::move(agreed->protocol), agreed->deflate);
-    state_.set_current(side_->handle());
-    side_->opened();
+    driver_.emplace(state_.core, carrier_, WebSocketRole::kClient, std::move(agreed->protocol), agreed->deflate);
+    state_.set_current(driver_->handle());
+    driver_->opened();
     return true;
   }
-  void refuse(std::error_code error, const WebSocketRefusal& refusal) {
-    if (std::exchange(refused_, true)) return;
+  void fail_handshake(std::error_code error, const WebSocketRefusal& refusal) {
+    if (std::exchange(handshake_failed_, true)) return;
     const bool is_silent = error == std::errc::timed_out;
     if (is_silent) {
       connection_.abort();  // it would not answer a FIN either
@@ -277,18 +279,18 @@ class WebSocketClient::State::Link {
       connection_.close();
     }
     state_.handshake_failed({.error = error, .status = refusal.status, .why = refusal.why},
-                            is_silent || may_pass(refusal.status));
+                            is_silent || is_temporary_status(refusal.status));
   }
 
   State& state_;
   Connection& connection_;
   detail::WebSocketConnection carrier_{connection_};
   WebSocketRequest request_;
-  std::optional<detail::WebSocketDriver> side_;  // after the handshake
-  const TimePoint made_at_;
+  std::optional<detail::WebSocketDriver> driver_;  // after the handshake
+  const TimePoint connected_at_;
   size_t answer_bytes_ = 0;  // of interim answers
   TimerId timer_;
-  bool refused_ = false;  // and told
+  bool handshake_failed_ = false;  // and told
 };
 
 ConnectionCallbacks WebSocketClient::State::connection_callbacks(const std::shared_ptr<State>& state) {
@@ -303,10 +305,10 @@ ConnectionCallbacks WebSocketClient::State::connection_callbacks(const std::shar
   callbacks.on_peer_end = [link](Connection& connection) { link(connection).peer_ended(); };
   callbacks.on_close = [state, link](Connection& connection, CloseReason reason) {
     // Also where a callback of the user throws.
-    struct Gone {
+    struct LinkCloser {
       State& state;
-      ~Gone() { state.link_gone(); }
-    } const gone{*state};
+      ~LinkCloser() { state.link_closed(); }
+    } const closer{*state};
     link(connection).closed(reason);
   };
   return callbacks;

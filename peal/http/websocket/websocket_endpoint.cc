@@ -20,14 +20,14 @@ class ServedWebSocket final : public UpgradeHandler {
 
   void on_start(Connection& connection) override {
     carrier_.emplace(connection);
-    side_.emplace(std::move(core_), *carrier_, WebSocketRole::kServer, std::move(protocol_), deflate_);
-    side_->opened();
+    driver_.emplace(std::move(core_), *carrier_, WebSocketRole::kServer, std::move(protocol_), deflate_);
+    driver_->opened();
   }
-  void on_data(Connection&, Buffer& input) override { side_->received(input); }
-  void on_writable(Connection&) override { side_->writable(); }
-  void on_peer_end(Connection&) override { side_->peer_ended(); }
-  void on_drain(Connection&) override { side_->drained(); }
-  void on_close(Connection&, CloseReason reason) override { side_->closed(reason); }
+  void on_data(Connection&, Buffer& input) override { driver_->received(input); }
+  void on_writable(Connection&) override { driver_->writable(); }
+  void on_peer_end(Connection&) override { driver_->peer_ended(); }
+  void on_drain(Connection&) override { driver_->drained(); }
+  void on_close(Connection&, CloseReason reason) override { driver_->closed(reason); }
 
  private:
   std::shared_ptr<detail::WebSocketCore> core_;
@@ -35,7 +35,7 @@ class ServedWebSocket final : public UpgradeHandler {
   std::optional<WebSocketDeflateTerms> deflate_;
   // From on_start() on.
   std::optional<detail::WebSocketConnection> carrier_;
-  std::optional<detail::WebSocketDriver> side_;
+  std::optional<detail::WebSocketDriver> driver_;
 };
 
 }  // namespace

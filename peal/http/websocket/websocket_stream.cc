@@ -14,7 +14,7 @@ class WebSocketStream::Holder {
     if (stream->socket_ == nullptr) return;
     stream->socket_ = nullptr;
     // Not from here: whoever waits would run while the connection is taken apart.
-    loop_.post([stream = stream] { stream->gone(WebSocketCode::kAbnormal); });
+    loop_.post([stream = stream] { stream->socket_ended(WebSocketCode::kAbnormal); });
   }
   Holder(const Holder&) = delete;
   Holder& operator=(const Holder&) = delete;
@@ -43,7 +43,7 @@ void WebSocketStream::received(WebSocketKind kind, std::string_view message) {
   socket_->pause();
 }
 
-void WebSocketStream::gone(uint16_t code) {
+void WebSocketStream::socket_ended(uint16_t code) {
   socket_ = nullptr;
   close_code_ = code;
   queue_.close();
@@ -60,7 +60,7 @@ WebSocketCallbacks websocket_streams(SharedCallback<void(std::shared_ptr<WebSock
     stream_of(socket)->received(kind, message);
   };
   callbacks.on_close = [stream_of](WebSocket& socket, uint16_t code, std::string_view) {
-    stream_of(socket)->gone(code);
+    stream_of(socket)->socket_ended(code);
   };
   return callbacks;
 }

@@ -57,7 +57,7 @@ class WebSocketStream {
                                               size_t most_waiting);
   class Holder;
   void received(WebSocketKind kind, std::string_view message);
-  void gone(uint16_t code);
+  void socket_ended(uint16_t code);
 
   const size_t most_waiting_;
   WebSocket* socket_;

@@ -14,44 +14,44 @@ uint64_t WebSocket::peer_progress_bytes() const {
   return carrier_.arrived_bytes() + taken;
 }
 
-void WebSocket::watch_until(TimePoint due) {
+void WebSocket::arm_timer(TimePoint due) {
   const Duration idle = core_->options.idle_timeout;
   if (idle > Duration::zero() && is_open()) due = std::min(due, later(last_message_, idle));
   if (due == kNever) return;
   timer_ = loop().at(due, [this] {
     timer_ = {};
-    watch();
+    check_deadlines();
   });
 }
 
-void WebSocket::watch() {
+void WebSocket::check_deadlines() {
   const WebSocketOptions& options = core_->options;
   if (!carrier_.is_open()) return;
   if (!is_open()) {
     // A peer that reads slowly has not come to the Close frame yet.
-    if (carrier_.undelivered_bytes() < last_seen_bytes_) return watch_end();
+    if (carrier_.undelivered_bytes() < last_seen_bytes_) return start_close_deadline();
     if (closed_here_) {
       if (reason_.empty()) reason_ = "the peer did not answer the close in time";
       return carrier_.close();
     }
     // It said that it closes, and has not. A client may reconnect.
     if (reason_.empty()) reason_ = "the peer closed the WebSocket and not the connection";
-    lost_ = true;
+    cut_off_ = true;
     return carrier_.abort();
   }
   const TimePoint now = loop().now();
   if (options.idle_timeout > Duration::zero() && now >= later(last_message_, options.idle_timeout)) {
     return close(WebSocketCode::kGoingAway, "idle for too long");
   }
-  if (now >= ping_due_ && peer_is_silent(now)) {
+  if (now >= ping_due_ && ping_if_silent(now)) {
     reason_ = "the peer did not answer a ping in time";
-    lost_ = true;
+    cut_off_ = true;
     return carrier_.abort();
   }
-  watch_until(ping_due_);
+  arm_timer(ping_due_);
 }
 
-bool WebSocket::peer_is_silent(TimePoint now) {
+bool WebSocket::ping_if_silent(TimePoint now) {
   const WebSocketOptions& options = core_->options;
   if (paused_ || peer_progress_bytes() != last_seen_bytes_) {
     pinged_ = false;
@@ -72,14 +72,14 @@ void WebSocket::note_pong() {
   last_seen_bytes_ = peer_progress_bytes();
   ping_due_ = later(loop().now(), core_->options.ping_interval);
   loop().cancel(timer_);
-  watch_until(ping_due_);
+  arm_timer(ping_due_);
 }
 
 // From here on only the end is waited for.
-void WebSocket::watch_end() {
+void WebSocket::start_close_deadline() {
   last_seen_bytes_ = carrier_.undelivered_bytes();
   loop().cancel(timer_);
-  watch_until(later(loop().now(), core_->options.close_timeout));
+  arm_timer(later(loop().now(), core_->options.close_timeout));
 }
 
 }  // namespace peal

@@ -37,11 +37,11 @@ WebSocketCore::WebSocketCore(WebSocketCallbacks its_callbacks, const WebSocketOp
   const WebSocketDeflater judge(deflate.window_bits, false, deflate);  // throws
 }
 
-WebSocketLoopState& WebSocketCore::tools(Loop& loop) {
+WebSocketLoopState& WebSocketCore::loop_state(Loop& loop) {
   const std::lock_guard lock(mutex_);
-  const auto found = std::ranges::find(tools_, &loop, [](const auto& entry) { return entry.first; });
-  if (found != tools_.end()) return *found->second;
-  return *tools_.emplace_back(&loop, std::make_unique<WebSocketLoopState>()).second;
+  const auto found = std::ranges::find(loop_states_, &loop, [](const auto& entry) { return entry.first; });
+  if (found != loop_states_.end()) return *found->second;
+  return *loop_states_.emplace_back(&loop, std::make_unique<WebSocketLoopState>()).second;
 }
 
 }  // namespace peal::detail

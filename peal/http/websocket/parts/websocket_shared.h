@@ -39,14 +39,14 @@ class WebSocketCore {
   WebSocketCore(WebSocketCallbacks its_callbacks, const WebSocketOptions& its_options);
 
   // Of that loop, for as long as this; on its thread.
-  WebSocketLoopState& tools(Loop& loop);
+  WebSocketLoopState& loop_state(Loop& loop);
 
   WebSocketCallbacks callbacks;
   const WebSocketOptions options;
 
  private:
   std::mutex mutex_;
-  std::vector<std::pair<Loop*, std::unique_ptr<WebSocketLoopState>>> tools_;  // guarded by the mutex
+  std::vector<std::pair<Loop*, std::unique_ptr<WebSocketLoopState>>> loop_states_;  // guarded by the mutex
 };
 
 // How handles reach a socket, also when it is gone.
@@ -71,7 +71,7 @@ class WebSocketDriver {
   void closed(CloseReason reason) { socket_.closed(reason); }
   WebSocketHandle handle() { return socket_.handle(); }
   // Whether it ended because the peer was silent.
-  bool lost() const { return socket_.lost_; }
+  bool cut_off() const { return socket_.cut_off_; }
 
  private:
   WebSocket socket_;
