@@ -217,7 +217,7 @@ WebSocketDeflater* WebSocket::deflater_for(size_t message_bytes) {
 
 bool WebSocket::send(WebSocketKind kind, std::string_view message) {
   if (!is_open()) return false;
-  PEAL_ASSERT(!in_message_, "a message of {} bytes is sent inside another one", message.size());
+  PEAL_ASSERT(!in_message_, "a message of {} bytes is sent before end_message() of the last message", message.size());
   note_message();
   WebSocketDeflater* const deflater = deflater_for(message.size());
   if (deflater == nullptr) return send_frame({.opcode = opcode_of(kind)}, message);
@@ -232,7 +232,8 @@ bool WebSocket::send(WebSocketKind kind, std::string_view message) {
 bool WebSocket::send(const WebSocketBroadcast& message) {
   if (!is_open()) return false;
   if (role_ == WebSocketRole::kClient) return send(message.kind_, message.message());
-  PEAL_ASSERT(!in_message_, "a message of {} bytes is sent inside another one", message.message().size());
+  PEAL_ASSERT(!in_message_, "a message of {} bytes is sent before end_message() of the last message",
+              message.message().size());
   note_message();
   const bool inflates = message.compressed_ != nullptr && deflate_ && deflate_->server_no_context_takeover &&
                         deflate_->server_max_window_bits >= message.window_bits_;
@@ -242,13 +243,14 @@ bool WebSocket::send(const WebSocketBroadcast& message) {
 }
 
 void WebSocket::begin_message(WebSocketKind kind) {
-  PEAL_ASSERT(!in_message_, "a message begins inside another one, {} bytes being queued", queued_bytes());
+  PEAL_ASSERT(!in_message_, "begin_message() is called before end_message() of the last message; {} bytes are queued",
+              queued_bytes());
   in_message_ = true;
   next_fragment_ = opcode_of(kind);
 }
 
 bool WebSocket::send_fragment(std::string_view fragment, bool last) {
-  PEAL_ASSERT(in_message_, "{} bytes of no message", fragment.size());
+  PEAL_ASSERT(in_message_, "a fragment of {} bytes is sent without begin_message()", fragment.size());
   if (last) in_message_ = false;
   if (!is_open()) return false;
   note_message();
@@ -256,7 +258,8 @@ bool WebSocket::send_fragment(std::string_view fragment, bool last) {
 }
 
 bool WebSocket::ping(std::string_view payload) {
-  if (payload.size() > kWebSocketControlBytes) throw_bad_value("a ping of {} bytes", payload.size());
+  if (payload.size() > kWebSocketControlBytes)
+    throw_bad_value("a ping of {} bytes, which is more than 125", payload.size());
   return is_open() && send_frame({.opcode = WebSocketOpcode::kPing}, payload);
 }
 

@@ -129,7 +129,8 @@ class WebSocket final {
   }
   template <class T>
   T& context() const {
-    PEAL_ASSERT(context_.get_deleter() == &destroy_context<T>, "the context of a socket is asked for as another type");
+    PEAL_ASSERT(context_.get_deleter() == &destroy_context<T>,
+                "context<T>() is called with another type than emplace_context<T>()");
     return *static_cast<T*>(context_.get());
   }
 

@@ -37,7 +37,8 @@ AsyncQueue<WebSocketMessage>::Pop WebSocketStream::receive() {
 void WebSocketStream::received(WebSocketKind kind, std::string_view message) {
   WebSocketMessage item{.kind = kind, .text = std::string(message)};
   const bool taken = queue_.try_push(item);
-  PEAL_ASSERT(taken, "a message of {} bytes came after {} that wait", message.size(), queue_.size());
+  PEAL_ASSERT(taken, "a message of {} bytes arrived while {} are queued, though the socket should be paused",
+              message.size(), queue_.size());
   if (queue_.size() < most_waiting_ || socket_ == nullptr) return;
   paused_ = true;
   socket_->pause();

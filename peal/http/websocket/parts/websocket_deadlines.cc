@@ -35,7 +35,7 @@ void WebSocket::check_deadlines() {
       return carrier_.close();
     }
     // It said that it closes, and has not. A client may reconnect.
-    if (reason_.empty()) reason_ = "the peer closed the WebSocket and not the connection";
+    if (reason_.empty()) reason_ = "the peer sent a Close frame and did not close the connection";
     cut_off_ = true;
     return carrier_.abort();
   }

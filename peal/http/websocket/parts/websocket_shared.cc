@@ -15,7 +15,7 @@ uint32_t WebSocketKeys::next() {
     // Never short nor interrupted for up to 256 bytes (getrandom(2)).
     static_assert(sizeof keys_ <= 256);
     const ssize_t got = ::getrandom(keys_.data(), sizeof keys_, 0);
-    PEAL_ASSERT(got == ssize_t{sizeof keys_}, "{} random bytes", got);
+    PEAL_ASSERT(got == ssize_t{sizeof keys_}, "getrandom() returned {} bytes instead of {}", got, sizeof keys_);
     left_ = keys_.size();
   }
   return keys_[--left_];
@@ -30,11 +30,13 @@ std::string WebSocketKeys::handshake_key() {
 WebSocketCore::WebSocketCore(WebSocketCallbacks its_callbacks, const WebSocketOptions& its_options)
     : callbacks(std::move(its_callbacks)), options(its_options) {
   const WebSocketDeflateOptions& deflate = options.deflate;
-  if (deflate.least_bytes == 0) throw_bad_value("messages of no bytes are compressed");
+  if (deflate.least_bytes == 0)
+    throw_bad_value("deflate.least_bytes is 0, but empty messages cannot be compressed: set it to 1 or more");
   if (options.message_limit_bytes == 0 || options.message_limit_bytes > kMostWebSocketMessageBytes) {
-    throw_bad_value("messages of at most {} bytes", options.message_limit_bytes);
+    throw_bad_value("message_limit_bytes is {}, which is not 1 to {}", options.message_limit_bytes,
+                    kMostWebSocketMessageBytes);
   }
-  const WebSocketDeflater judge(deflate.window_bits, false, deflate);  // throws
+  const WebSocketDeflater checked(deflate.window_bits, false, deflate);  // throws
 }
 
 WebSocketLoopState& WebSocketCore::loop_state(Loop& loop) {
