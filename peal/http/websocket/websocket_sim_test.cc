@@ -113,9 +113,11 @@ TEST_F(WebSocketSim, whatever_breaks_each_socket_hears_of_its_end_once) {
       };
       at_client.on_message = [](WebSocket& socket, WebSocketKind, std::string_view) { socket.close(); };
       at_client.on_close = [&](WebSocket&, uint16_t, std::string_view) { ++ended_there; };
-      clients.push_back(
-          std::make_unique<WebSocketClient>(*pair.there, std::move(at_client), WebSocketClientOptions{},
-                                            [&](const WebSocketFailure&) { ++opened_there, ++ended_there; }));
+      clients.push_back(std::make_unique<WebSocketClient>(*pair.there, std::move(at_client), WebSocketClientOptions{},
+                                                          [&](const WebSocketFailure&) {
+                                                            ++opened_there;
+                                                            ++ended_there;
+                                                          }));
       EXPECT_TRUE(clients.back()->connect(url));
     }
     EXPECT_TRUE(pair.run_until([&] { return ended_there == 5 && closed == opened && server.connections() == 0; }));
