@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A WebSocket that no connection of its own carries: messages, backpressure, deadlines and its end are as ever.
+// A WebSocket over a carrier that is not a connection of its own. Messages, backpressure, deadlines and the end work as
+// they do on a connection.
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,17 +24,17 @@ using testing::ElementsAre;
 
 constexpr size_t kHighWaterBytes = 1000;
 
-// What is sent is kept until the peer takes it.
+// A carrier that keeps sent bytes in memory until the test takes them in the place of the peer.
 class MemorySocketCarrier final : public WebSocketCarrier {
  public:
   explicit MemorySocketCarrier(Loop& loop) : loop_(loop) {}
 
-  std::string queued;  // not taken by the peer
+  std::string queued;  // sent bytes that the peer has not taken
   uint64_t taken_bytes = 0;
   uint64_t arrived = 0;
   size_t gathered_bytes = 0;
   bool paused = false;
-  std::string end;  // "", "close", "abort"
+  std::string end;  // the call that ended the carrier: "close" or "abort"; empty while it is open
   bool sending_ended = false;
 
   bool send(std::string_view bytes) override {
@@ -88,7 +89,7 @@ class CarriedWebSocketTest : public test::SimTest {
     input_.append(bytes);
     socket_->received(input_);
   }
-  // All that is queued, as a client reads it.
+  // Takes all queued bytes as the peer and returns the frames in them as text.
   std::string take() {
     const std::string bytes = std::exchange(carrier_.queued, {});
     carrier_.taken_bytes += bytes.size();
@@ -134,7 +135,7 @@ TEST_F(CarriedWebSocketTest, server_closes_and_the_answer_or_its_deadline_ends_t
             "close \x0f\xa0"
             "enough|");
   EXPECT_EQ(carrier_.end, "");
-  run_for(std::chrono::seconds(6));  // it took the Close frame meanwhile, and is given time again
+  run_for(std::chrono::seconds(6));  // the peer took the Close frame, so close_timeout starts anew
   EXPECT_EQ(carrier_.end, "");
   run_for(std::chrono::seconds(5));
   EXPECT_EQ(carrier_.end, "close");

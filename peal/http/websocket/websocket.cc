@@ -73,7 +73,8 @@ void WebSocket::opened() {
 }
 
 void WebSocket::received(Buffer& input) {
-  // A message that lies whole in one block is shown there; so the blocks are looked at one by one.
+  // The reader is given one block of the buffer at a time. A message that is complete in one block need not be
+  // collected in the reader.
   while (!input.empty() && !paused_ && carrier_.is_open()) {
     const size_t used = reader_.step(input.front());
     if (reader_.fault() != WebSocketFault::kNone) {
@@ -90,7 +91,8 @@ void WebSocket::received(Buffer& input) {
   close_with_error(WebSocketCode::kTryAgainLater, "the process holds too much memory");
 }
 
-// What the reader holds counts. False: the process may not hold so much more.
+// Counts the incomplete message that the reader holds in the memory budget and for the connection. Returns false if the
+// message has grown and the process is above its hard mark; the caller then has to drop the message.
 bool WebSocket::charge_gathered() {
   const size_t before = gathered_.bytes();
   const bool may = gathered_.follow(reader_.held_bytes());
@@ -123,25 +125,27 @@ void WebSocket::handle_event() {
   }
 }
 
-// While output waits for the peer only its last ping is answered, when there is room (RFC 6455 5.5.3): or who sends
-// pings and reads nothing would make the queue grow.
+// Answers a ping. While output is above the high-water mark, remembers the ping instead, and writable() answers the
+// last one (RFC 6455 5.5.3). Otherwise a peer that sends pings and reads nothing could make the output queue grow.
 void WebSocket::answer_ping(std::string_view payload) {
   if (!blocked_) return send_control(WebSocketOpcode::kPong, payload);
   owed_pong_ = std::make_unique<std::string>(payload);
 }
 
-// The peer's, which is right: the reader has looked at it. Ours is its answer, or was its cause (RFC 6455 5.5.1).
+// Handles the peer's Close frame, whose payload the reader has checked. If this side has not sent a Close frame yet,
+// answers with the same code (RFC 6455 5.5.1). Then ends the connection or waits for the server to end it.
 void WebSocket::handle_close_frame(std::string_view payload) {
   const WebSocketClose close = *read_websocket_close(payload);
   code_ = close.code;
   reason_ = close.reason;
   if (is_open()) send_control(WebSocketOpcode::kClose, payload.substr(0, 2));
   state_ = State::kDone;
-  // The server ends the connection first, so that the client's port is free at once (RFC 6455 7.1.1).
+  // The server closes the connection first, so that TIME_WAIT does not occupy the client's port (RFC 6455 7.1.1).
   if (role_ == WebSocketRole::kServer) return carrier_.close();
   start_close_deadline();
 }
 
+// Sends a Close frame, if none was sent yet, and closes the connection without waiting for the peer's Close frame.
 void WebSocket::close_with_error(WebSocketFault fault) { close_with_error(close_code_of(fault), to_string(fault)); }
 
 void WebSocket::close_with_error(uint16_t code, std::string_view reason) {
@@ -159,7 +163,8 @@ void WebSocket::writable() {
   if (is_open() && core_->callbacks.on_writable) core_->callbacks.on_writable(*this);
 }
 
-// Unless it was asked for here it is the peer's end, after which a client may reconnect.
+// Handles the FIN of the peer. If close() was not called here, the peer ended the connection. The connection then ends
+// with CloseReason::kPeerClosed, not kLocal, and a client may reconnect.
 void WebSocket::peer_ended() {
   if (closed_here_) return carrier_.close();
   carrier_.shutdown_send();
@@ -198,7 +203,7 @@ void WebSocket::send_control(WebSocketOpcode opcode, std::string_view payload) {
   send_frame({.opcode = opcode}, payload);
 }
 
-// Nothing where it is better sent as it is.
+// Returns the compressor for a message of this size. Null means that the message is sent uncompressed.
 WebSocketDeflater* WebSocket::deflater_for(size_t message_bytes) {
   const WebSocketDeflateOptions& options = core_->options.deflate;
   if (!deflate_ || message_bytes < options.least_bytes || message_bytes > WebSocketDeflater::kMostBytes) return nullptr;
@@ -222,7 +227,8 @@ bool WebSocket::send(WebSocketKind kind, std::string_view message) {
   WebSocketDeflater* const deflater = deflater_for(message.size());
   if (deflater == nullptr) return send_frame({.opcode = opcode_of(kind)}, message);
   const std::string_view small = deflater->deflate(message);
-  // Where its context is kept the peer's window must hear of it, however large it is.
+  // With context takeover, later messages may refer to this one. So the peer has to receive the compressed form, even
+  // if it is larger.
   const bool compressed = deflater == own_deflater_.get() || small.size() < message.size();
   const bool below = send_frame({.opcode = opcode_of(kind), .compressed = compressed}, compressed ? small : message);
   deflater->trim();
@@ -268,7 +274,7 @@ void WebSocket::close(uint16_t code, std::string_view reason) {
   send_control(WebSocketOpcode::kClose, websocket_close_payload(code, reason));
   state_ = State::kClosing;
   closed_here_ = true;
-  resume();  // or the peer's answer would not be read
+  resume();  // otherwise the peer's Close frame would not be read
   start_close_deadline();
 }
 

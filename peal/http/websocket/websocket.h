@@ -1,15 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// WebSocket: one conversation in WebSocket (RFC 6455), on either side. WebSocketEndpoint (a server's route) and
-// WebSocketClient make them.
+// WebSocket: one side of a WebSocket conversation (RFC 6455), on a server or a client. WebSocketEndpoint, a route of a
+// server, and WebSocketClient create WebSockets and pass them to the application's WebSocketCallbacks.
 //
-// It belongs to its connection's loop. A WebSocket& is good from on_open to the end of on_close; other threads, and
-// whoever does not hear of on_close, keep handle().
+// A WebSocket belongs to its connection's loop and is used on that loop's thread only. A WebSocket& is valid from
+// on_open until on_close returns. Other threads, and code that cannot know whether on_close has been called, use a
+// WebSocketHandle, which handle() returns.
 //
-// How it ends. close() sends a Close frame behind what is queued, waits for the peer's (bounded by close_timeout), and
-// closes the connection; what the peer says meanwhile is dropped. A Close frame of the peer's is answered. A peer that
-// breaks the protocol is told so, with the code of close_code_of() its fault. A peer that stays silent is asked with a
-// ping, and without an answer cut off. on_close comes once for each on_open, last, with the code of the peer's Close
-// frame (kNoCode where that had none), else of what the peer did wrong, else kAbnormal and a phrase why.
+// A WebSocket ends in one of these ways:
+// - The application calls close(), or idle_timeout or a draining server does. The Close frame is sent after all queued
+//   output. Messages that the peer sends after that are dropped. The connection is closed when the peer's Close frame
+//   arrives or close_timeout has passed.
+// - The peer sends a Close frame. The frame is answered with the same code, and the connection is closed.
+// - The peer breaks the protocol. It is sent a Close frame with the code of close_code_of(), and the connection is
+//   closed.
+// - The peer is silent for ping_interval and does not answer the ping that is then sent. The connection is reset.
+// - The connection ends without a Close frame.
+//
+// on_close is the last callback and is called once for each on_open. Its code is the first of these that applies:
+// - the code of the peer's Close frame, or kNoCode if that frame had no code;
+// - the code of the Close frame that was sent because the peer broke the protocol or memory ran short;
+// - kAbnormal, with a phrase that says why the connection ended.
+//
+// on_close is not called if the HttpServer or WebSocketClient itself is destroyed while the WebSocket is open.
 #pragma once
 
 #include <cstddef>
@@ -40,42 +52,63 @@ struct WebSocketLoopState;
 struct WebSocketReach;
 }  // namespace detail
 
+// The type of a message. The text of a kText message is UTF-8.
 enum class WebSocketKind : uint8_t { kText, kBinary };
 
 struct WebSocketOptions {
-  // A longer message, also one that inflates to more, ends with kTooLarge. A megabyte is a long text. What is gathered
-  // of messages that are not whole, from 4 KiB on, the memory budget counts: above its hard mark a longer one ends with
-  // kTryAgainLater.
+  // The largest message that the peer may send, after decompression. A larger one ends the connection with kTooLarge.
+  // The allowed values are 1 to kMostWebSocketMessageBytes.
+  //
+  // The part of an incomplete message that has arrived counts in the memory budget if it is larger than 4 KiB. If the
+  // process is above its hard mark and the part grows, the connection ends with kTryAgainLater.
   size_t message_limit_bytes = 1024 * 1024;
-  // When nothing has come from the peer for this long, at most twice that, it is sent a ping. Shorter than the minute
-  // after which home routers forget a silent connection. 0: never.
+
+  // A peer that has sent nothing for this long is sent a ping, at the latest after twice this time. 0 turns pings off.
+  // Home routers forget a silent connection after about a minute, so the default is shorter.
   Duration ping_interval = std::chrono::seconds(25);
-  // Nothing has come for that long after the ping: the connection is cut off. Time in which nothing is read, by pause()
-  // or because of backpressure, does not count unless the peer's side takes nothing either.
+
+  // The connection is reset if no bytes arrive for this long after a ping. A socket that is paused by pause() is never
+  // reset for this reason. If reading has stopped because output is above the high-water mark, the peer also counts as
+  // alive while it takes output.
   Duration pong_timeout = std::chrono::seconds(15);
-  // No message in either direction for that long: closed with kGoingAway. 0: only the application knows.
+
+  // The socket is closed with kGoingAway if no message was sent or received for this long. Pings and pongs are not
+  // messages. 0 means no limit.
   Duration idle_timeout = {};
-  // How long the peer may take to answer our Close frame, counted from when it last acknowledged something.
+
+  // How long the peer may take to answer the Close frame that close() sent. The time starts anew while the peer
+  // acknowledges output. When it has passed, the connection is closed without the peer's Close frame.
+  //
+  // A client also waits this long after a server's Close frame for the server to close the connection, and then resets
+  // the connection.
   Duration close_timeout = std::chrono::seconds(5);
+
+  // Compression (permessage-deflate, RFC 7692). Off by default.
   WebSocketDeflateOptions deflate = {};
 };
 
-// A message for many: framed, and where wanted compressed, once; each connection sends the same bytes. Cheap to copy;
-// any thread.
+// A message for many sockets of a server. The message is framed once, and compressed at most once; all connections send
+// the same bytes in memory. On a client's socket the message is framed anew, because each frame needs its own mask.
+// Cheap to copy. May be used on any thread.
 class WebSocketBroadcast {
  public:
-  // `deflate`: also compressed, for the connections that agreed on that without context takeover.
+  // Frames a copy of `message`. If `deflate` is enabled, also keeps a compressed form, unless the message is shorter
+  // than least_bytes or does not become smaller. The compressed form is sent on connections that agreed on compression
+  // without context takeover and with a window that is large enough. All others send the plain form.
+  //
+  // Throws std::invalid_argument if `deflate` is enabled and has a window or a level out of range.
   WebSocketBroadcast(WebSocketKind kind, std::string_view message, const WebSocketDeflateOptions& deflate = {});
 
  private:
   friend class WebSocket;
+  // Returns the message without the head of its frame.
   std::string_view message() const;
 
-  SharedBytes plain_;
-  SharedBytes compressed_;  // null: not
+  SharedBytes plain_;       // the frame of the uncompressed message
+  SharedBytes compressed_;  // the frame of the compressed message; null if there is none
   WebSocketKind kind_;
-  uint8_t head_bytes_;
-  uint8_t window_bits_ = 0;  // of what is compressed
+  uint8_t head_bytes_;       // the size of the head in plain_
+  uint8_t window_bits_ = 0;  // the window that compressed_ was made with
 };
 
 class WebSocket final {
@@ -84,49 +117,76 @@ class WebSocket final {
   WebSocket& operator=(const WebSocket&) = delete;
   ~WebSocket();
 
-  // A whole message; text is the caller's word that it is UTF-8, or the peer closes with kBadData. True while below the
-  // connection's high-water mark; after false, on_writable tells when to go on. Once it is closing it is dropped, and
-  // the answer false.
+  // Send a complete message. Return true while the connection's queued output is below its high-water mark. After
+  // false, wait for on_writable before sending more. If is_open() is false, the message is dropped and the result is
+  // false. Assert that no fragmented message is in progress.
+  //
+  // Text must be UTF-8, which is not checked here: the peer closes with kBadData if it is not.
   bool send_text(std::string_view message) { return send(WebSocketKind::kText, message); }
   bool send_binary(std::string_view message) { return send(WebSocketKind::kBinary, message); }
   bool send(WebSocketKind kind, std::string_view message);
   bool send(const WebSocketBroadcast& message);
 
-  // A message of unknown length, in as many fragments (RFC 6455 5.4) as there are calls; never compressed. Until it
-  // ends, no other message may be sent: asserts.
+  // Send a message whose length is not known in advance. Each write() and the end_message() sends one fragment (RFC
+  // 6455 5.4), uncompressed. Their results mean what send()'s result means. Between begin_message() and end_message(),
+  // no other message may be sent or begun; that asserts. ping() and close() are allowed.
   void begin_message(WebSocketKind kind);
   bool write(std::string_view fragment) { return send_fragment(fragment, false); }
   bool end_message(std::string_view last_fragment = {}) { return send_fragment(last_fragment, true); }
 
-  // At most 125 bytes, or std::invalid_argument; pings by themselves go out as the options say.
+  // Sends a ping; the peer's answer is passed to on_pong. The result means what send()'s result means. Throws
+  // std::invalid_argument if the payload has more than 125 bytes. The library sends pings of its own as ping_interval
+  // says.
   bool ping(std::string_view payload = {});
-  // What on_close said may be passed on as it is: a code that must not be sent becomes the nearest one that may, as
-  // websocket_close_payload() has it. Of a reason in UTF-8 123 bytes go out, of another none.
+
+  // Sends a Close frame after all queued output, resumes a paused socket and waits for the peer's Close frame. Does
+  // nothing if is_open() is false. At most 123 bytes of `reason` are sent, and none if it is not UTF-8.
+  //
+  // The code and the reason of another socket's on_close may be passed on unchanged: websocket_close_payload() replaces
+  // codes that a frame must not contain.
   void close(uint16_t code = WebSocketCode::kNormal, std::string_view reason = {});
-  // Ends with a reset; on_close says kAbnormal.
+
+  // Resets the connection without a Close frame and discards queued output. on_close gets kAbnormal, unless a Close
+  // frame or a fault of the peer has already decided the code.
   void abort();
-  // No message comes until resume(); the peer's sending comes to rest.
+
+  // Stops reading: on_message is not called until resume(), and TCP's flow control makes the peer stop sending. Does
+  // nothing if is_open() is false.
   void pause();
   void resume();
 
+  // Returns a handle to this socket, which may be used on any thread and kept for any time.
   WebSocketHandle handle();
-  // Neither closed here nor there.
+
+  // True until a Close frame is sent or received, or the connection ends.
   bool is_open() const { return state_ == State::kOpen; }
+
   WebSocketRole role() const { return role_; }
-  // The subprotocol agreed on; empty: none.
+
+  // Returns the subprotocol that the handshake agreed on. Empty if there is none.
   const std::string& protocol() const { return protocol_; }
+
+  // True if the handshake agreed on compression (permessage-deflate).
   bool is_deflated() const { return deflate_.has_value(); }
+
   Loop& loop() const;
-  // For its addresses, counters and limits; whatever else it is used for breaks the protocol.
+
+  // Returns the connection, for its addresses, counters and limits. Sending, reading or closing through it would break
+  // the protocol.
   Connection& connection() const;
+
+  // Returns how many bytes of output are queued and have not been sent.
   size_t queued_bytes() const;
 
-  // One object of the user's own, made in place and destroyed after on_close. context() asserts that it is a T.
+  // Creates an object of the application that the socket owns, and returns it. The object is destroyed with the socket,
+  // after on_close, or when emplace_context() is called again.
   template <class T, class... Args>
   T& emplace_context(Args&&... args) {
     context_ = {new T(std::forward<Args>(args)...), &destroy_context<T>};
     return *static_cast<T*>(context_.get());
   }
+
+  // Returns the object that emplace_context<T>() created. Asserts that it was created with the same T.
   template <class T>
   T& context() const {
     PEAL_ASSERT(context_.get_deleter() == &destroy_context<T>,
@@ -138,8 +198,8 @@ class WebSocket final {
   friend class detail::WebSocketDriver;
   enum class State : uint8_t {
     kOpen,
-    kClosing,  // our Close frame is sent, the peer's has not come
-    kDone,     // only the connection is still to end
+    kClosing,  // this side has sent its Close frame, and the peer's has not arrived
+    kDone,     // no more frames are sent or expected; only the connection has to end
   };
   template <class T>
   static void destroy_context(void* context) {
@@ -149,7 +209,7 @@ class WebSocket final {
 
   WebSocket(std::shared_ptr<detail::WebSocketCore> core, detail::WebSocketCarrier& carrier, WebSocketRole role,
             std::string protocol, const std::optional<WebSocketDeflateTerms>& deflate);
-  // What the carrier tells.
+  // Handle the events of the carrier, which WebSocketDriver passes on.
   void opened();
   void received(Buffer& input);
   void writable();
@@ -168,7 +228,8 @@ class WebSocket final {
   WebSocketDeflater* deflater_for(size_t message_bytes);
   void send_control(WebSocketOpcode opcode, std::string_view payload);
   void note_message();
-  // Deadlines.
+
+  // Check and start the deadlines of WebSocketOptions (websocket_deadlines.cc).
   void check_deadlines();
   void arm_timer(TimePoint due);
   void start_close_deadline();
@@ -179,60 +240,80 @@ class WebSocket final {
   const std::shared_ptr<detail::WebSocketCore> core_;
   detail::WebSocketLoopState& loop_state_;
   detail::WebSocketCarrier& carrier_;
-  std::shared_ptr<detail::WebSocketReach> reach_;  // from the first handle() on
+  std::shared_ptr<detail::WebSocketReach> reach_;  // created by the first handle()
   WebSocketReader reader_;
-  MemoryCharge gathered_;                            // for what the reader holds
-  std::unique_ptr<WebSocketDeflater> own_deflater_;  // that keeps its context
-  std::unique_ptr<std::string> owed_pong_;           // for a ping that came above the high-water mark
+  MemoryCharge gathered_;                            // for the incomplete message in reader_
+  std::unique_ptr<WebSocketDeflater> own_deflater_;  // created if messages are compressed with context takeover
+  std::unique_ptr<std::string> owed_pong_;  // payload of the last ping that is not answered yet; see answer_ping()
   std::unique_ptr<void, void (*)(void*)> context_{nullptr, &no_context};
   const std::string protocol_;
   std::string reason_;
   const std::optional<WebSocketDeflateTerms> deflate_;
   TimerId timer_;
-  TimePoint ping_due_{};
-  TimePoint last_message_{};
-  uint64_t last_seen_bytes_ = 0;  // peer_progress_bytes() when last looked at; while ending, what was queued
+  TimePoint ping_due_{};      // when to check next whether the peer is silent
+  TimePoint last_message_{};  // when a message was last sent or received; kept only if idle_timeout is set
+  // peer_progress_bytes() at the last check. After the Close frame: undelivered_bytes() at the last check.
+  uint64_t last_seen_bytes_ = 0;
   const WebSocketRole role_;
   uint16_t code_ = WebSocketCode::kAbnormal;
   State state_ = State::kOpen;
   WebSocketOpcode next_fragment_ = WebSocketOpcode::kText;
-  bool in_message_ = false;  // begin_message() was called
+  bool in_message_ = false;  // true between begin_message() and end_message()
   bool paused_ = false;
-  bool blocked_ = false;  // above the high-water mark
-  bool pinged_ = false;   // and nothing came since
-  bool closed_here_ = false;
-  bool cut_off_ = false;  // cut off because of its silence
+  bool blocked_ = false;      // true while output is above the high-water mark
+  bool pinged_ = false;       // true if nothing has arrived since the last automatic ping
+  bool closed_here_ = false;  // true if close() was called while the socket was open
+  bool cut_off_ = false;      // true if the connection was reset because the peer missed a deadline
 };
 
-// Shared by all sockets of an endpoint or client; each is called on the socket's loop: with several loops, on several
-// threads at once, so no `mutable` lambda is taken. An exception that leaves one ends the connection, is logged and
-// counted. None is required.
+// The callbacks that all sockets of an endpoint or a client share. Each may be left unset. Each is called on the
+// socket's loop. With several loops a callback may run on several threads at once, so it must not be a `mutable`
+// lambda. An exception that leaves a callback is logged and counted, and ends the connection.
 struct WebSocketCallbacks {
+  // Called after the handshake. The socket may send from here on.
   SharedCallback<void(WebSocket&)> on_open = nullptr;
-  // A whole message, text in valid UTF-8: a view that is good during the call.
+
+  // Called with each complete message. Text is valid UTF-8. The view is valid during the call only.
   SharedCallback<void(WebSocket&, WebSocketKind, std::string_view message)> on_message = nullptr;
-  // After a send answered false: the queue has drained to half of the high-water mark.
+
+  // Called after a send returned false, when the queued output has drained to half of the high-water mark.
   SharedCallback<void(WebSocket&)> on_writable = nullptr;
-  // The answer to a ping().
+
+  // Called with each pong of the peer: the answers to ping() and to the pings that ping_interval causes.
   SharedCallback<void(WebSocket&, std::string_view payload)> on_pong = nullptr;
+
+  // Called last, with the code that the head of this file describes: that of the peer's Close frame, that of a fault,
+  // or kAbnormal. The socket is destroyed after the call.
   SharedCallback<void(WebSocket&, uint16_t code, std::string_view reason)> on_close = nullptr;
 };
 
-// Small, copyable, comparable; any thread, at any time, however late: then it does nothing and is counted.
+// A safe reference to a WebSocket. Small, copyable and comparable; handles of one socket are equal. All functions may
+// be called on any thread, also after the socket has ended; they then do nothing.
+//
+// On the socket's loop a call acts at once. From any other thread it is posted to the loop; the calls of one thread
+// keep their order. Each function returns true if the call was accepted, and an accepted call may still arrive after
+// the end of the socket. It returns false if the loop has ended or its mailbox is full (LoopOptions::post_limit), or,
+// on the socket's loop, if the connection has ended. Refused calls from other threads are counted in
+// NetStats::lost_calls.
 class WebSocketHandle {
  public:
   WebSocketHandle() = default;
+
+  // True if the handle names a socket, which may have ended since.
   explicit operator bool() const { return reach_ != nullptr; }
   bool operator==(const WebSocketHandle&) const = default;
 
-  // As ConnectionHandle's: at once on the socket's loop, from elsewhere in the order of the calls of one thread; true
-  // when taken. A message or a close that the loop refuses ends the connection.
+  // Do what WebSocket's functions of the same names do. If a send() or close() is refused, the connection is reset with
+  // CloseReason::kSendRefused, so that no message is ever missing in the middle.
   bool send_text(std::string message) const { return send(WebSocketKind::kText, std::move(message)); }
   bool send_binary(std::string message) const { return send(WebSocketKind::kBinary, std::move(message)); }
   bool send(const WebSocketBroadcast& message) const;
   bool close(uint16_t code = WebSocketCode::kNormal, std::string reason = {}) const;
+
+  // Resets the connection as WebSocket::abort() does, even if the loop's mailbox is full.
   bool abort() const;
-  // Calls `task` with the socket on its loop, if it is still there then.
+
+  // Calls `task` with the socket on its loop. If the socket has ended before that, `task` is destroyed uncalled.
   bool run(Callback<void(WebSocket&)> task) const;
 
  private:

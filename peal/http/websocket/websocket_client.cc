@@ -20,29 +20,35 @@
 namespace peal {
 namespace {
 
-// An answer to a handshake is a few lines, with the interim ones before it.
+// Limit of the answer to a handshake, with the interim answers before it. A usual answer is a few lines.
 constexpr size_t kMostAnswerBytes = 16 * 1024;
 
-// The server, or what it depends on, is away for a while, or a proxy before it says so (RFC 9110 15.6).
+// Returns true for a status that says that the server, or a server behind it, is unavailable for a while (RFC 9110
+// 15.6). The client may then connect again.
 bool is_temporary_status(int status) { return status == 502 || status == 503 || status == 504; }
 
+// Returns true for a status that another answer follows (RFC 9110 15.2).
 bool is_interim(int status) { return status >= 100 && status < 200 && status != 101; }
 
 }  // namespace
 
-// One run leads from connect() to the last end. What is called is called on the loop; the client's own threads touch
-// the claim and, under the mutex, `clients_`. The Client does not reconnect by itself: it takes a connection that
-// opened for a success, and here one is a success only once the handshake is done.
+// The state of a WebSocketClient. A run begins with connect() and lasts until its last attempt or socket has ended.
+//
+// Only claim() and set_clients() may be called on any thread; the mutex guards clients_. All other functions are called
+// on the loop.
+//
+// The two Clients only connect; reconnecting is done here. A Client counts every open connection as a success, but here
+// an attempt succeeds only when the handshake is done.
 class WebSocketClient::State : public std::enable_shared_from_this<State> {
  public:
   class Link;
 
-  // What a connect() asks for.
+  // The arguments of one connect() call.
   struct Order {
-    uint64_t run = 0;  // its number, of the claim
+    uint64_t run = 0;  // the number of the run in claim_
     bool is_wss = false;
     HostPort place;
-    WebSocketRequest request;  // but for the key
+    WebSocketRequest request;  // complete except for the key, which each connection draws anew
   };
 
   State(Loop& loop, WebSocketCallbacks callbacks, const WebSocketClientOptions& its_options, Failed on_failed)
@@ -56,7 +62,7 @@ class WebSocketClient::State : public std::enable_shared_from_this<State> {
   static std::unique_ptr<Client> make_client(const std::shared_ptr<State>& state, Loop& loop, const StreamLayer* layer);
   static ConnectionCallbacks connection_callbacks(const std::shared_ptr<State>& state);
 
-  // Any thread.
+  // Both may be called on any thread.
   detail::RunClaim& claim() { return claim_; }
   void set_clients(Client* ws, Client* wss) {
     const std::lock_guard lock(mutex_);
@@ -64,17 +70,26 @@ class WebSocketClient::State : public std::enable_shared_from_this<State> {
     clients_[1] = wss;
   }
 
+  // Begins a run, unless stop() is called before the loop gets to it.
   void begin(Order order);
   void stop();
+  // True if a run has begun and has neither ended nor been stopped.
   bool is_wanted() const { return wanted_; }
   const WebSocketRequest& request() const { return order_.request; }
   void link_opened() { ++links_; }
   void link_closed();
   void set_current(WebSocketHandle handle) { current_ = std::move(handle); }
-  // A handshake that failed: tells of it, and tries again where `again` and the options say so.
+
+  // Calls on_failed for a failed handshake. If `again` is true and the options ask for reconnecting, starts the next
+  // attempt after a delay; otherwise ends the run, after which connect() may be called again.
   void handshake_failed(WebSocketFailure failure, bool again);
+
+  // Calls on_failed for an attempt to connect that Client reports as failed. Ends the run if Client does not try again.
   void connect_failed(const WebSocketFailure& failure);
-  // Of a socket that ends. True: it will be connected anew.
+
+  // Called when an open socket has ended. Returns true if the caller has to reconnect. Otherwise ends the run if it was
+  // not stopped before; connect() may then be called again. `may_reconnect` is false if this side ended the socket.
+  // `open_for` is how long the connection was open.
   bool socket_ended(bool may_reconnect, Duration open_for);
   void connect_after_backoff() { connect_after(backoff_.next()); }
 
@@ -95,7 +110,7 @@ class WebSocketClient::State : public std::enable_shared_from_this<State> {
   void call_on_failed(const WebSocketFailure& failure) {
     if (on_failed_) on_failed_(failure);
   }
-  // Calls `task` with the run's client, if it still is there.
+  // Calls `task` with the Client of this run, unless the WebSocketClient has been destroyed.
   template <class Task>
   void with_client(Task task) {
     const std::lock_guard lock(mutex_);
@@ -106,17 +121,18 @@ class WebSocketClient::State : public std::enable_shared_from_this<State> {
   Failed on_failed_;
   Order order_;
   detail::Backoff backoff_;
-  WebSocketHandle current_;       // the open socket
-  TimerId timer_;                 // until the next attempt
-  size_t links_ = 0;              // connections, one that ends included
-  bool wanted_ = false;           // the run has not ended
-  bool waits_for_links_ = false;  // of the connection before; then it is connected
+  WebSocketHandle current_;       // the current socket; null if there is none
+  TimerId timer_;                 // runs until the next attempt
+  size_t links_ = 0;              // number of connections, including one that is closing
+  bool wanted_ = false;           // see is_wanted()
+  bool waits_for_links_ = false;  // true if connecting starts when links_ has become 0
   detail::RunClaim claim_;
   std::mutex mutex_;
-  Client* clients_[2] = {};  // of ws and wss; guarded by the mutex
+  Client* clients_[2] = {};  // for ws and for wss; null after the WebSocketClient is destroyed; guarded by mutex_
 };
 
-// In a task of its own: a stop() before it has asked the Client for its end, which is a task, too.
+// Begins the run in a further task. An earlier stop() may have made the Client post a task that stops it. That task has
+// to run first, or it would stop this run.
 void WebSocketClient::State::begin(Order order) {
   post([this, order = std::move(order)]() mutable {
     if (!claim_.holds(order.run)) return;  // stopped meanwhile
@@ -147,7 +163,8 @@ void WebSocketClient::State::stop() {
   }
 }
 
-// The Client takes its connection for ended only behind on_close.
+// Called inside on_close. The Client accepts the next connect() only after on_close has returned, so connecting is
+// posted.
 void WebSocketClient::State::link_closed() {
   --links_;
   post([this] {
@@ -165,7 +182,7 @@ void WebSocketClient::State::connect_after(Duration delay) {
 }
 
 void WebSocketClient::State::handshake_failed(WebSocketFailure failure, bool again) {
-  if (!wanted_ || waits_for_links_) return;  // stopped: nobody asks any more
+  if (!wanted_ || waits_for_links_) return;  // this connection belongs to a run that was stopped
   if (again && options.client.retry.reconnect) {
     failure.next_attempt_in = backoff_.next();
     connect_after(failure.next_attempt_in);
@@ -191,7 +208,8 @@ bool WebSocketClient::State::socket_ended(bool may_reconnect, Duration open_for)
   return false;
 }
 
-// One connection: its handshake, then its socket.
+// One connection of the client: performs the handshake and then holds the WebSocket. The connection owns this object as
+// its context.
 class WebSocketClient::State::Link {
  public:
   Link(State& state, Connection& connection)
@@ -202,7 +220,7 @@ class WebSocketClient::State::Link {
       return;
     }
     request_.key = state.core->loop_state(connection.loop()).keys.handshake_key();
-    // The fields were looked at by connect().
+    // Composing cannot fail here, because connect() has composed the request before, without the key.
     connection.send(*compose_websocket_request(request_));
     timer_ = connection.loop().after(state.options.handshake_timeout, [this] {
       timer_ = {};
@@ -239,14 +257,17 @@ class WebSocketClient::State::Link {
   }
 
  private:
-  // Of a connection that was cut off because of its silence, too.
+  // Decides whether to reconnect and calls on_close. The client may reconnect unless this side ended the socket. A
+  // reset because the peer missed a deadline counts as the peer's doing. `here` is true if this side closed the
+  // connection or the loop has stopped.
   void end_socket(CloseReason reason, bool here) {
     const bool may_reconnect = (!here && !carrier_.ended_here()) || driver_->cut_off();
-    // Before on_close, which may throw.
+    // This is decided before on_close is called, because on_close may throw.
     if (state_.socket_ended(may_reconnect, connection_.loop().now() - connected_at_)) state_.connect_after_backoff();
     driver_->closed(reason);
   }
-  // False: more must come, or it is over.
+  // Reads one answer to the handshake. Returns true if it was interim or accepted the handshake. Returns false if the
+  // answer is incomplete or the handshake has failed.
   bool read_answer(Buffer& input) {
     const std::string_view bytes = input.view();
     const size_t end = bytes.substr(0, kMostAnswerBytes - answer_bytes_).find("\r\n\r\n");
@@ -260,7 +281,7 @@ class WebSocketClient::State::Link {
     input.consume(end + 4);
     answer_bytes_ += end + 4;
     if (!agreed) {
-      if (is_interim(agreed.error().status)) return true;  // RFC 9110 15.2; the deadline stays what it was
+      if (is_interim(agreed.error().status)) return true;  // the deadline is not extended
       fail_handshake(errno_code(EPROTO), agreed.error());
       return false;
     }
@@ -270,11 +291,12 @@ class WebSocketClient::State::Link {
     driver_->opened();
     return true;
   }
+  // Ends the connection and reports the failure to the State, at most once.
   void fail_handshake(std::error_code error, const WebSocketRefusal& refusal) {
     if (std::exchange(handshake_failed_, true)) return;
     const bool is_silent = error == std::errc::timed_out;
     if (is_silent) {
-      connection_.abort();  // it would not answer a FIN either
+      connection_.abort();  // a silent server would not answer a FIN either
     } else {
       connection_.close();
     }
@@ -286,11 +308,11 @@ class WebSocketClient::State::Link {
   Connection& connection_;
   detail::WebSocketConnection carrier_{connection_};
   WebSocketRequest request_;
-  std::optional<detail::WebSocketDriver> driver_;  // after the handshake
+  std::optional<detail::WebSocketDriver> driver_;  // set when the handshake is done
   const TimePoint connected_at_;
-  size_t answer_bytes_ = 0;  // of interim answers
+  size_t answer_bytes_ = 0;  // total size of the interim answers
   TimerId timer_;
-  bool handshake_failed_ = false;  // and told
+  bool handshake_failed_ = false;  // true if the failure was reported to state_
 };
 
 ConnectionCallbacks WebSocketClient::State::connection_callbacks(const std::shared_ptr<State>& state) {
@@ -304,7 +326,7 @@ ConnectionCallbacks WebSocketClient::State::connection_callbacks(const std::shar
   callbacks.on_writable = [link](Connection& connection) { link(connection).writable(); };
   callbacks.on_peer_end = [link](Connection& connection) { link(connection).peer_ended(); };
   callbacks.on_close = [state, link](Connection& connection, CloseReason reason) {
-    // Also where a callback of the user throws.
+    // A destructor calls link_closed(), so that it is called even if the application's on_close throws.
     struct LinkCloser {
       State& state;
       ~LinkCloser() { state.link_closed(); }

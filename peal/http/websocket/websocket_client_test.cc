@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// WebSocketClient against peal's own server, and against servers that answer otherwise.
+// WebSocketClient against peal's own server, and against servers that give other answers.
 #include <peal/http/websocket/websocket_client.h>
 
 #include <atomic>
@@ -21,7 +21,7 @@ using testing::ElementsAre;
 
 class WebSocketClientSuite : public test::WebSocketTest {
  protected:
-  // A client at the server's /ws, connecting.
+  // Returns a client that has begun to connect to the server's /ws.
   std::unique_ptr<WebSocketClient> connect_client(WebSocketCallbacks callbacks,
                                                   const WebSocketClientOptions& options = {}) {
     auto client =
@@ -30,7 +30,7 @@ class WebSocketClientSuite : public test::WebSocketTest {
     EXPECT_TRUE(client->connect(url()));
     return client;
   }
-  // A server whose every answer is this; it hears no more.
+  // Returns a server that answers `text` to all input.
   std::unique_ptr<Server> serve_text(std::string text) {
     auto server = std::make_unique<Server>(
         loop(), ConnectionCallbacks{.on_message = [text = std::move(text)](Connection& connection, Buffer& input) {
@@ -40,7 +40,7 @@ class WebSocketClientSuite : public test::WebSocketTest {
     address = server->listen("127.0.0.1:0").value();
     return server;
   }
-  // A server that does the handshake, sends `frames`, and then hears and says no more.
+  // Returns a server that accepts the handshake and sends `frames`. All later input is passed to `hear`.
   std::unique_ptr<Server> serve_handshakes(std::string frames, std::function<void(std::string_view)> hear) {
     auto on_message = [frames = std::move(frames), hear = std::move(hear)](Connection& connection, Buffer& input) {
       const std::string_view bytes = input.view();
@@ -195,7 +195,8 @@ TEST_P(WebSocketClientSuite, stop_closes_in_order) {
   EXPECT_EQ(count("client close 1000 "), 1u);
 }
 
-// The messages came in one piece with the handshake's answer, and were shown though stop() had returned.
+// The messages arrive in one piece with the answer to the handshake. After stop() they must not be passed to
+// on_message.
 TEST_P(WebSocketClientSuite, stop_in_a_callback_is_at_once) {
   using namespace std::string_literals;
   std::string heard;
@@ -256,7 +257,7 @@ TEST_P(WebSocketClientSuite, dies_at_any_moment) {
 
 PEAL_TEST_ON_EVERY_PORT_AND_SIM(WebSocketClientSuite);
 
-// Handles carry messages of other threads to loops of their own.
+// Handles pass messages from other threads to the loops of the sockets.
 TEST(WebSocketThreads, handles_are_used_from_other_threads) {
   auto group = LoopGroup::start(2).value();
   std::mutex mutex;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// wss: a WebSocketClient over WebSocketClientOptions::layer, here tests/support/sealed, against peal's own endpoint.
+// wss:// URLs: a WebSocketClient with WebSocketClientOptions::layer against peal's own endpoint. The layer here is that
+// of tests/support/sealed.
 #include <gmock/gmock.h>
 
 #include <peal/http/websocket/websocket_client.h>
@@ -62,14 +63,14 @@ TEST_P(WebSocketClientWss, silence_is_met_with_pings) {
 }
 
 TEST_P(WebSocketClientWss, the_scheme_decides_what_goes_over_the_layer) {
-  // A plain client of a plain server, though it has a layer for others.
+  // A client with a layer connects to a plain server by a ws:// URL.
   serve(echoing());
   WebSocketCallbacks callbacks = noting();
   callbacks.on_open = [](WebSocket& socket) { socket.send_text("in the clear"); };
   const auto plain = make_client(std::move(callbacks));
   ASSERT_TRUE(plain->connect(url()));
   ASSERT_TRUE(run_until([&] { return count("text in the clear") == 1; }));
-  // And one that expects the layer where there is none.
+  // A client connects by a wss:// URL to a server without the layer.
   Server rude(loop(), ConnectionCallbacks{.on_message = [](Connection& connection, Buffer&) { connection.abort(); }});
   const auto mistaken = make_client(noting());
   ASSERT_TRUE(mistaken->connect("wss://" + rude.listen("127.0.0.1:0").value().to_string() + "/"));

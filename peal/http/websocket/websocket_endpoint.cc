@@ -11,7 +11,7 @@
 namespace peal {
 namespace {
 
-// A connection of the server's that has become a WebSocket.
+// A WebSocket on a connection that an HttpServer has upgraded. Passes the connection's events to the WebSocket.
 class ServedWebSocket final : public UpgradeHandler {
  public:
   ServedWebSocket(std::shared_ptr<detail::WebSocketCore> core, std::string protocol,
@@ -33,7 +33,7 @@ class ServedWebSocket final : public UpgradeHandler {
   std::shared_ptr<detail::WebSocketCore> core_;
   std::string protocol_;
   std::optional<WebSocketDeflateTerms> deflate_;
-  // From on_start() on.
+  // Both are set from on_start() on.
   std::optional<detail::WebSocketConnection> carrier_;
   std::optional<detail::WebSocketDriver> driver_;
 };

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// WebSocketEndpoint: a route of an HttpServer that turns connections into WebSockets (RFC 6455 4.2).
+// WebSocketEndpoint: a handler of an HttpServer that answers the handshake (RFC 6455 4.2) and turns the connection into
+// a WebSocket.
 //
 //   router.get("/echo", peal::WebSocketEndpoint({.on_message = [](peal::WebSocket& socket, peal::WebSocketKind kind,
 //                                                                 std::string_view message) {
 //     socket.send(kind, message);
 //   }}));
 //
-// Copies share the callbacks, which live until the last socket has ended. With several loops they are called on several
-// threads at once. A server that drains closes its sockets with kGoingAway.
+// Copies of an endpoint share the callbacks, which live until the endpoint and its last socket are destroyed. With
+// several loops the callbacks run on several threads at once. When the server drains, each socket is closed with
+// kGoingAway.
 #pragma once
 
 #include <functional>
@@ -22,21 +24,29 @@ namespace peal {
 
 struct WebSocketEndpointOptions {
   WebSocketOptions socket = {};
-  // Subprotocols, the most wanted first; the first that the client offers too is chosen. None in common: the socket has
-  // none, and the client decides whether it goes on (RFC 6455 4.2.2).
+
+  // The subprotocols that the endpoint supports, in order of preference. The first one that the client offers is
+  // chosen. If the client offers none of them, the socket has no subprotocol, and the client may close it (RFC 6455
+  // 4.2.2).
   std::vector<std::string> protocols = {};
-  // Whose pages may connect, as browsers write it in Origin: "https://example.com". Others are answered 403. Who sends
-  // no Origin is no browser and may. Empty, the default: anybody. An endpoint that trusts cookies must say who, because
-  // every page of the web may open a WebSocket to it (RFC 6455 10.2).
+
+  // The web sites whose pages may connect, as browsers write them in the Origin field: "https://example.com". A request
+  // with any other Origin is answered 403. A request without Origin does not come from a browser and is accepted. If
+  // the list is empty, which is the default, every Origin is accepted.
+  //
+  // Every page of the web may open a WebSocket to this server (RFC 6455 10.2), and the browser sends the cookies along.
+  // So an endpoint that relies on cookies must list its origins.
   std::vector<std::string> origins = {};
 };
 
 class WebSocketEndpoint {
  public:
+  // Throws std::invalid_argument if options.socket has a message limit or compression options out of range.
   explicit WebSocketEndpoint(WebSocketCallbacks callbacks, const WebSocketEndpointOptions& options = {});
 
-  // Answers the handshake: 101, and the connection is a WebSocket; or 400, 403 or 426. Also for handlers of one's own
-  // that look at the request first.
+  // Answers the handshake. If the request is valid, answers 101, and the connection becomes a WebSocket. Otherwise
+  // answers 400, 403 (the origin is not listed) or 426 (no upgrade to WebSocket version 13). A handler of the
+  // application may check the request first and then call this.
   void operator()(HttpExchange& exchange) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server's side of the handshake: what is agreed on, and who is refused.
+// The server's side of the handshake: the terms that are agreed on, and the requests that are refused.
 #include <peal/http/websocket/websocket_endpoint.h>
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using testing::StartsWith;
 
 class WebSocketEndpointSuite : public test::WebSocketTest {
  protected:
-  // The head of the server's answer, and its body.
+  // Returns the head and the body of the server's answer.
   std::string answer_to(std::string_view request) {
     BytePeer& peer = connect_peer();
     peer.send(request);

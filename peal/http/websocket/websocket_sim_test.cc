@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// WebSockets over networks that delay, cut and interrupt: whatever the seed, every message comes whole and in order,
-// and both sides agree on the end.
+// WebSockets over simulated networks, with many seeds. If the network only delays, splits and interrupts transfers,
+// every message arrives complete and in order. If the network also breaks connections, on_close is called once for each
+// socket.
 #include <algorithm>
 #include <deque>
 #include <memory>
@@ -19,7 +20,7 @@ namespace {
 
 class WebSocketSim : public test::SimTest {};
 
-// One client that has sent what it will, and what it still expects back.
+// A client that has sent all its messages, and the messages that it still expects back.
 struct Conversation {
   std::deque<std::pair<WebSocketKind, std::string>> expected;
   std::unique_ptr<WebSocketClient> client;

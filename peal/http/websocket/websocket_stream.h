@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// WebSocketStream: a WebSocket as a coroutine reads it.
+// WebSocketStream: lets a coroutine receive the messages of a WebSocket one after the other.
 //
 //   peal::Task<> echo(std::shared_ptr<peal::WebSocketStream> stream) {
 //     for (;;) {
@@ -11,8 +11,9 @@
 //   router.get("/echo", peal::WebSocketEndpoint(peal::websocket_streams(
 //       [&](std::shared_ptr<peal::WebSocketStream> stream) { scope.spawn(echo(std::move(stream))); })));
 //
-// It belongs to the socket's loop, and may outlive the socket: then messages that had come are still received, and
-// sending does nothing. Nobody reads: after `most_waiting` messages the socket is paused and TCP slows the peer down.
+// A stream belongs to the loop of its socket and is used on that loop's thread only. The stream may outlive the socket:
+// messages that had arrived can still be received, and sending does nothing. If the coroutine does not read, the socket
+// is paused after `most_waiting` messages, and TCP slows the peer down.
 #pragma once
 
 #include <cstddef>
@@ -34,22 +35,30 @@ struct WebSocketMessage {
 
 class WebSocketStream {
  public:
+  // Called by websocket_streams().
   WebSocketStream(WebSocket& socket, size_t most_waiting)
       : most_waiting_(most_waiting), socket_(&socket), queue_(most_waiting) {}
   WebSocketStream(const WebSocketStream&) = delete;
   WebSocketStream& operator=(const WebSocketStream&) = delete;
 
-  // Result<WebSocketMessage>: EPIPE once the socket is closed and all is read. With .within(timeout), ETIMEDOUT.
+  // Waits for the next message: `co_await stream->receive()` gives a Result<WebSocketMessage>. The error is EPIPE after
+  // the socket has closed and all its messages have been received. `receive().within(timeout)` fails with ETIMEDOUT
+  // when the time has passed.
   AsyncQueue<WebSocketMessage>::Pop receive();
-  // As WebSocket's.
+
+  // Do what WebSocket's functions of the same names do. After the socket has closed, send() and send_text() return
+  // false and close() does nothing.
   bool send(WebSocketKind kind, std::string_view message) { return socket_ != nullptr && socket_->send(kind, message); }
   bool send_text(std::string_view message) { return send(WebSocketKind::kText, message); }
   void close(uint16_t code = WebSocketCode::kNormal, std::string_view reason = {}) {
     if (socket_ != nullptr) socket_->close(code, reason);
   }
-  // Null once it is gone.
+
+  // Returns the socket, or null after it has closed.
   WebSocket* socket() const { return socket_; }
-  // Of the end, when it is gone: on_close's.
+
+  // Returns the code that on_close was called with. kAbnormal while the socket is open, and if the server or client was
+  // destroyed before the socket closed.
   uint16_t close_code() const { return close_code_; }
 
  private:
@@ -66,7 +75,10 @@ class WebSocketStream {
   bool paused_ = false;
 };
 
-// The callbacks of sockets that are read so; they use the sockets' contexts. `most_waiting` > 0.
+// Returns callbacks that create a WebSocketStream for each socket and pass it to `on_open`, which must be set. Each
+// stream holds at most `most_waiting` messages that have not been received; most_waiting must be above 0.
+//
+// The callbacks use the socket's context, so the application must not call emplace_context() on these sockets.
 WebSocketCallbacks websocket_streams(SharedCallback<void(std::shared_ptr<WebSocketStream>)> on_open,
                                      size_t most_waiting = 16);
 

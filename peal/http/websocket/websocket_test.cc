@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// WebSockets of a server, spoken to byte by byte: messages, the end of a connection and who caused it, deadlines.
+// A server's WebSockets, tested by a peer that sends and reads raw bytes: messages, deadlines, the end of a connection
+// and its cause.
 #include <peal/http/websocket/websocket.h>
 
 #include <gmock/gmock.h>
@@ -17,10 +18,11 @@ using test::server_frame;
 using testing::ElementsAre;
 using enum WebSocketOpcode;
 
-// The simulator's clock jumps to whatever comes next, so there a deadline costs nothing.
+// The simulator's clock jumps to the next event, so a deadline takes no real time there.
 class WebSocketSuite : public test::WebSocketTest {
  protected:
-  // What the server says to the peer, its only one, once both have ended the connection.
+  // Waits until the peer's connection and the socket have ended. Returns the frames that the server sent to the peer,
+  // which must be its only one.
   std::string last_words(BytePeer& peer) {
     EXPECT_TRUE(run_until([&] { return peer.ended && server().connections() == 0; }));
     return read_websocket(WebSocketRole::kClient, peer.frames(), {.limit_bytes = 1 << 24});
@@ -96,7 +98,7 @@ TEST_P(WebSocketSuite, violations_are_told_with_their_code) {
   for (const auto& violation : cases) {
     journal.clear();
     BytePeer& peer = open_peer();
-    // What follows a fault is not looked at.
+    // Frames after a fault are ignored.
     peer.send(client_frame(kText, "good") + violation.bytes + client_frame(kText, "behind"));
     EXPECT_EQ(last_words(peer), close_words(violation.code, violation.why));
     EXPECT_THAT(journal, ElementsAre("open", "text good",
@@ -182,10 +184,11 @@ TEST_P(WebSocketSuite, a_paused_socket_hears_nothing_until_it_is_resumed) {
     if (message == "one") socket.pause();
     handle = socket.handle();
   };
-  // Its pause does not count as the peer's silence.
+  // While the socket is paused, the peer does not count as silent.
   serve(std::move(callbacks), {.socket = {.ping_interval = milliseconds(1), .pong_timeout = milliseconds(1)}});
   BytePeer& peer = connect_peer();
-  // In one piece: the first ping finds it paused, however slow the machine is.
+  // Both messages arrive with the handshake, so the socket is paused before the first ping, however slow the machine
+  // is.
   peer.send(handshake() + client_frame(kText, "one") + client_frame(kText, "two"));
   ASSERT_TRUE(run_until([&] { return count("text one") == 1; }));
   peer.send(client_frame(kText, "three"));
@@ -217,7 +220,8 @@ TEST_P(WebSocketSuite, send_answers_false_above_the_mark_and_writable_comes_belo
   EXPECT_THAT(journal, ElementsAre("writable"));
 }
 
-// After the Close frame it is the connection's write window that bounds a peer.
+// After the Close frame, the connection's write window (HttpServerOptions::send_window) limits a peer that does not
+// read.
 TEST_P(WebSocketSuite, a_peer_that_reads_nothing_is_cut_off) {
   for (const bool closes : {false, true}) {
     WebSocketCallbacks callbacks = noting();
@@ -237,7 +241,7 @@ TEST_P(WebSocketSuite, a_peer_that_reads_nothing_is_cut_off) {
     peer.send(handshake());
     ASSERT_TRUE(run_until([&] { return journal.size() == 1; }));
     if (closes) {
-      EXPECT_THAT(journal.front(), testing::StartsWith("close 1006 the peer "));  // either bound may come first
+      EXPECT_THAT(journal.front(), testing::StartsWith("close 1006 the peer "));  // either limit may be reached first
     } else {
       EXPECT_EQ(journal.front(), "close 1006 the peer did not answer a ping in time");
     }
@@ -270,7 +274,7 @@ TEST_P(WebSocketSuite, a_broadcast_reaches_each_in_the_form_it_agreed_on) {
   EXPECT_TRUE(run_until([&] { return said(small, inflating) == both; }));
   EXPECT_GT(plain.frames().size(), 2000u);
   EXPECT_LT(deflated.frames().size(), 100u);
-  // One of the two was compressed for a larger window than it has.
+  // The broadcast was compressed for a larger window than this peer has, so it was sent uncompressed.
   EXPECT_TRUE(small.frames().size() > 1000 && small.frames().size() < 1100);
 }
 
@@ -299,7 +303,7 @@ TEST_P(WebSocketSuite, a_callback_that_throws_ends_its_connection_alone) {
   BytePeer& bad = open_peer();
   BytePeer& good = open_peer();
   bad.send(client_frame(kText, "throw"));
-  // Over a layer the peer may hear of the end a turn before on_close.
+  // Over a layer, the peer may see the end one turn before on_close is called.
   ASSERT_TRUE(run_until([&] { return bad.ended && count("close 1006 a callback threw") == 1; }));
   good.send(client_frame(kText, "still here"));
   EXPECT_TRUE(run_until([&] { return good.frames() == server_frame(kText, "still here"); }));

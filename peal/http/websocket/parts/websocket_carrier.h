@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// WebSocketCarrier: what carries the frames of one WebSocket, both ways: a connection that was upgraded (RFC 6455), or
-// a stream of HTTP/2 (RFC 8441). What arrives, and its end, it tells by a WebSocketDriver. On its loop; it outlives the
-// socket.
+// WebSocketCarrier: the transport below one WebSocket, which sends and receives the bytes of its frames. The transport
+// is a connection that was upgraded (RFC 6455), or can be a stream of HTTP/2 (RFC 8441). The carrier's owner passes
+// bytes that arrive, and the end, to the socket's WebSocketDriver. The carrier is used on its loop's thread only and
+// must outlive the socket.
 #pragma once
 
 #include <cstddef>
@@ -20,35 +21,55 @@ class WebSocketCarrier {
   WebSocketCarrier& operator=(const WebSocketCarrier&) = delete;
   virtual ~WebSocketCarrier() = default;
 
-  // As Connection's: true while below the high-water mark, after false WebSocketDriver::writable() follows.
+  // Queue bytes for the peer. Return true while the queue is below the high-water mark. After false, the carrier's
+  // owner calls WebSocketDriver::writable() when the queue has drained.
   virtual bool send(std::string_view bytes) = 0;
   virtual bool send(Buffer&& bytes) = 0;
   virtual bool send(const SharedBytes& bytes) = 0;
+
+  // Sends the end of this direction (FIN) after all queued bytes. Receiving goes on.
   virtual void shutdown_send() = 0;
-  // Ends when what is queued is sent, or at once; WebSocketDriver::closed() follows.
+
+  // Ends the carrier after all queued bytes are sent. The carrier's owner then calls WebSocketDriver::closed().
   virtual void close() = 0;
+  // Ends the carrier at once with a reset. The carrier's owner then calls WebSocketDriver::closed().
   virtual void abort() = 0;
-  // Whether what arrives is to be told; what a paused socket has not taken is shown again.
+
+  // Stop and resume passing input to WebSocketDriver::received(). After resume(), input that received() had left in the
+  // buffer is passed again.
   virtual void pause() = 0;
   virtual void resume() = 0;
 
-  // So much of a message is gathered: Connection::count_gathered(), of all that go by the connection.
+  // Sets how many bytes of an incomplete message this socket holds. If several sockets share the connection, the
+  // carrier passes the sum of all to Connection::count_gathered().
   virtual void count_gathered(size_t held_bytes) = 0;
 
+  // True until close() or abort() is called or the peer has ended the carrier.
   virtual bool is_open() const = 0;
+
+  // Returns how many bytes wait to be sent.
   virtual size_t queued_bytes() const = 0;
-  // Those, and what the peer's side has not acknowledged.
+
+  // Returns queued_bytes() plus the bytes that were sent and that the peer's side has not acknowledged.
   virtual uint64_t undelivered_bytes() const = 0;
+
+  // Returns how many bytes send() has accepted, whether or not they have left.
   virtual uint64_t sent_bytes() const = 0;
-  // As Connection's: it grows with each sign of life, half a record too.
+
+  // Returns how many bytes have arrived from the peer. An incomplete TLS record counts too, because it shows that the
+  // peer is alive.
   virtual uint64_t arrived_bytes() const = 0;
+
   virtual Loop& loop() const = 0;
-  // That it goes by, which may carry others too, unless it is this one's alone.
+
+  // Returns the connection below the carrier. Other carriers may use the same connection, unless owns_connection().
   virtual Connection& connection() const = 0;
+
+  // True if no other carrier uses the connection.
   virtual bool owns_connection() const { return false; }
 };
 
-// All of a connection.
+// The carrier of a WebSocket that has a connection of its own.
 class WebSocketConnection final : public WebSocketCarrier {
  public:
   explicit WebSocketConnection(Connection& connection) : connection_(connection) {}
@@ -65,7 +86,7 @@ class WebSocketConnection final : public WebSocketCarrier {
     ended_here_ = true;
     connection_.abort();
   }
-  // The socket asked for the end.
+  // True if the WebSocket has called close() or abort().
   bool ended_here() const { return ended_here_; }
   void pause() override { connection_.pause(); }
   void resume() override { connection_.resume(); }

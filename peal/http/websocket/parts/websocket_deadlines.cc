@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The deadlines of a WebSocket: one timer, armed for whichever comes next.
+// The deadlines of a WebSocket: silence of the peer, idle time and the closing handshake. One timer runs until the next
+// of them.
 #include <algorithm>
 
 #include <peal/http/websocket/parts/websocket_shared.h>
@@ -8,12 +9,14 @@
 
 namespace peal {
 
-// It grows only while the peer is alive. Where we do not read, the peer may show that by taking what is queued.
+// Returns a number that grows only while the peer is alive: the bytes that have arrived. While output is above the
+// high-water mark this side may not read, so the output that the peer has taken is added.
 uint64_t WebSocket::peer_progress_bytes() const {
   const uint64_t taken = blocked_ ? carrier_.sent_bytes() - carrier_.queued_bytes() : 0;
   return carrier_.arrived_bytes() + taken;
 }
 
+// Starts the timer for `due`, or for the end of idle_timeout if that comes first.
 void WebSocket::arm_timer(TimePoint due) {
   const Duration idle = core_->options.idle_timeout;
   if (idle > Duration::zero() && is_open()) due = std::min(due, later(last_message_, idle));
@@ -24,17 +27,19 @@ void WebSocket::arm_timer(TimePoint due) {
   });
 }
 
+// Called by the timer. Ends the socket if a deadline has passed, otherwise starts the timer again.
 void WebSocket::check_deadlines() {
   const WebSocketOptions& options = core_->options;
   if (!carrier_.is_open()) return;
   if (!is_open()) {
-    // A peer that reads slowly has not come to the Close frame yet.
+    // The peer has acknowledged output since the last check. It reads slowly and may not have reached the Close frame,
+    // so it gets close_timeout again.
     if (carrier_.undelivered_bytes() < last_seen_bytes_) return start_close_deadline();
     if (closed_here_) {
       if (reason_.empty()) reason_ = "the peer did not answer the close in time";
       return carrier_.close();
     }
-    // It said that it closes, and has not. A client may reconnect.
+    // The server sent a Close frame and did not close the connection. Setting cut_off_ lets the client reconnect.
     if (reason_.empty()) reason_ = "the peer sent a Close frame and did not close the connection";
     cut_off_ = true;
     return carrier_.abort();
@@ -51,6 +56,8 @@ void WebSocket::check_deadlines() {
   arm_timer(ping_due_);
 }
 
+// Sends a ping if the peer has shown no progress since the last check. Returns true if a ping was already sent at the
+// last check, which means that the peer did not answer within pong_timeout.
 bool WebSocket::ping_if_silent(TimePoint now) {
   const WebSocketOptions& options = core_->options;
   if (paused_ || peer_progress_bytes() != last_seen_bytes_) {
@@ -67,6 +74,7 @@ bool WebSocket::ping_if_silent(TimePoint now) {
   return false;
 }
 
+// Called for the pong after an automatic ping: starts ping_interval anew.
 void WebSocket::note_pong() {
   pinged_ = false;
   last_seen_bytes_ = peer_progress_bytes();
@@ -75,7 +83,7 @@ void WebSocket::note_pong() {
   arm_timer(ping_due_);
 }
 
-// From here on only the end is waited for.
+// Starts close_timeout, within which the peer has to answer the Close frame or close the connection. Pings end here.
 void WebSocket::start_close_deadline() {
   last_seen_bytes_ = carrier_.undelivered_bytes();
   loop().cancel(timer_);

@@ -12,7 +12,7 @@ namespace peal::detail {
 
 uint32_t WebSocketKeys::next() {
   if (left_ == 0) {
-    // Never short nor interrupted for up to 256 bytes (getrandom(2)).
+    // getrandom(2) always fills a request of up to 256 bytes; signals do not interrupt it.
     static_assert(sizeof keys_ <= 256);
     const ssize_t got = ::getrandom(keys_.data(), sizeof keys_, 0);
     PEAL_ASSERT(got == ssize_t{sizeof keys_}, "getrandom() returned {} bytes instead of {}", got, sizeof keys_);
@@ -36,7 +36,8 @@ WebSocketCore::WebSocketCore(WebSocketCallbacks its_callbacks, const WebSocketOp
     throw_bad_value("message_limit_bytes is {}, which is not 1 to {}", options.message_limit_bytes,
                     kMostWebSocketMessageBytes);
   }
-  const WebSocketDeflater checked(deflate.window_bits, false, deflate);  // throws
+  // The constructor throws if the window or the level is out of range.
+  const WebSocketDeflater checked(deflate.window_bits, false, deflate);
 }
 
 WebSocketLoopState& WebSocketCore::loop_state(Loop& loop) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the WebSockets of one endpoint or client share, on all loops (WebSocketCore) and on one (WebSocketLoopState).
+// The objects that WebSockets share. WebSocketCore belongs to all sockets of one endpoint or client, on all loops.
+// WebSocketLoopState belongs to those sockets of one core that run on one loop.
 #pragma once
 
 #include <array>
@@ -15,30 +16,39 @@
 
 namespace peal::detail {
 
-// Keys of masks, drawn from the kernel's generator (RFC 6455 5.3 and 10.3: not to be foreseen), many at a time.
+// Draws random keys for the masks of a client's frames. The keys must be unpredictable (RFC 6455 5.3, 10.3), so they
+// come from the kernel. 64 keys are fetched at a time to save system calls.
 class WebSocketKeys {
  public:
+  // Returns a mask key.
   uint32_t next();
-  // For Sec-WebSocket-Key: base64 of 16 random bytes (RFC 6455 4.1).
+
+  // Returns a value for the Sec-WebSocket-Key field: base64 of 16 random bytes (RFC 6455 4.1).
   std::string handshake_key();
 
  private:
   std::array<uint32_t, 64> keys_;
-  size_t left_ = 0;
+  size_t left_ = 0;  // how many of keys_ have not been used
 };
 
+// Memory that the sockets of one endpoint or client use in turn, as far as they run on one loop. Used on the loop's
+// thread only.
 struct WebSocketLoopState {
   WebSocketWorkspace workspace;
   WebSocketKeys keys;
-  // For messages that refer to none before, by the bits of their window; made when first wanted.
+  // Compressors without context takeover. The index is the size of their window in bits. Each is created for the first
+  // message that needs it.
   std::array<std::unique_ptr<WebSocketDeflater>, 16> deflaters;
 };
 
+// The callbacks and options of one endpoint or client, and the memory that its sockets share.
 class WebSocketCore {
  public:
+  // Throws std::invalid_argument if message_limit_bytes or the options of deflate are out of range.
   WebSocketCore(WebSocketCallbacks its_callbacks, const WebSocketOptions& its_options);
 
-  // Of that loop, for as long as this; on its thread.
+  // Returns the state for `loop` and creates it at the first call. The state is destroyed with this object. Must be
+  // called on the thread of `loop`.
   WebSocketLoopState& loop_state(Loop& loop);
 
   WebSocketCallbacks callbacks;
@@ -46,17 +56,18 @@ class WebSocketCore {
 
  private:
   std::mutex mutex_;
-  std::vector<std::pair<Loop*, std::unique_ptr<WebSocketLoopState>>> loop_states_;  // guarded by the mutex
+  std::vector<std::pair<Loop*, std::unique_ptr<WebSocketLoopState>>> loop_states_;  // guarded by mutex_
 };
 
-// How handles reach a socket, also when it is gone.
+// The object that all handles of one socket share. It outlives the socket as long as there is a handle.
 struct WebSocketReach {
   const ConnectionHandle connection;
   const bool owns_connection;  // WebSocketCarrier::owns_connection()
-  WebSocket* socket;           // on its loop; null: gone
+  WebSocket* socket;           // read and written on the loop's thread only; null after the socket is destroyed
 };
 
-// A WebSocket for its maker, which passes its carrier's events on to it.
+// Holds a WebSocket for the code that owns its carrier. That code calls opened() once, passes the carrier's events on
+// by the other functions, and calls closed() last.
 class WebSocketDriver {
  public:
   WebSocketDriver(std::shared_ptr<WebSocketCore> core, WebSocketCarrier& carrier, WebSocketRole role,
@@ -70,7 +81,9 @@ class WebSocketDriver {
   void drained() { socket_.drained(); }
   void closed(CloseReason reason) { socket_.closed(reason); }
   WebSocketHandle handle() { return socket_.handle(); }
-  // Whether it ended because the peer was silent.
+
+  // True if this side reset the connection because the peer missed a deadline: it did not answer a ping, or did not
+  // close the connection after its Close frame.
   bool cut_off() const { return socket_.cut_off_; }
 
  private:
