@@ -66,10 +66,10 @@ std::vector<SocketAddress> Master::addresses() const {
 Result<SocketAddress> Master::open(std::string_view address, const ListenOptions& options, std::string_view name) {
   const Result<SocketAddress> parsed = SocketAddress::parse(address);
   if (!parsed) return parsed;
-  const bool there = std::ranges::any_of(groups_, [&](const detail::SocketGroup& group) {
+  const bool already_open = std::ranges::any_of(groups_, [&](const detail::SocketGroup& group) {
     return group.inherited() && group.name() == name && group.address() == *parsed;
   });
-  if (there) return parsed;
+  if (already_open) return parsed;
   Result<detail::SocketGroup> group = detail::SocketGroup::open(std::string(name), *parsed, options);
   if (!group) return std::unexpected(group.error());
   groups_.push_back(std::move(*group));

@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kPieceBytes = 64 * 1024;
 
 // How giving input fails when the program does not read on; ESHUTDOWN where both sides had ended already.
-bool has_enough(std::error_code error) {
+bool is_end_of_reader(std::error_code error) {
   return std::ranges::any_of(std::initializer_list<int>{EPIPE, ECONNRESET, ESHUTDOWN},
                              [&](int known) { return error == errno_code(known); });
 }
@@ -27,9 +27,9 @@ class ProcessRun {
  public:
   ProcessRun(Subprocess& process, const RunOptions& options) : process_(process), options_(options) {}
 
-  Task<Result<ProcessAnswer>> all() {
-    co_await when_all(give_input(), take(process_.output(), answer_.output), take(process_.errors(), answer_.errors),
-                      take_status());
+  Task<Result<ProcessAnswer>> run() {
+    co_await when_all(write_input(), read_all(process_.output(), answer_.output),
+                      read_all(process_.errors(), answer_.errors), wait_for_end());
     if (error_) co_return std::unexpected(error_);
     co_return std::move(answer_);
   }
@@ -37,13 +37,13 @@ class ProcessRun {
  private:
   // A program that has enough of its input has not failed. One that was cut off from it, by a limit of the
   // connection's, must not take what it got for all of it.
-  Task<> give_input() {
+  Task<> write_input() {
     if (options_.input.empty()) co_return;
-    const Result<void> given = co_await give_all(process_.input());
-    if (!given && !has_enough(given.error())) give_up(given.error());
+    const Result<void> given = co_await write_all(process_.input());
+    if (!given && !is_end_of_reader(given.error())) fail_with(given.error());
   }
   // By the piece, or the connection would hold all of it.
-  Task<Result<void>> give_all(Stream& stream) {
+  Task<Result<void>> write_all(Stream& stream) {
     for (std::string_view left = options_.input; !left.empty();) {
       const std::string_view piece = left.substr(0, kPieceBytes);
       if (const Result<void> written = co_await stream.write(piece); !written) co_return written;
@@ -52,22 +52,22 @@ class ProcessRun {
     stream.shutdown_send();
     co_return co_await stream.flush();
   }
-  Task<> take(Stream& stream, std::string& all) {
+  Task<> read_all(Stream& stream, std::string& all) {
     for (;;) {
       Result<Buffer> more = co_await stream.read();
-      if (!more) co_return give_up(more.error());
+      if (!more) co_return fail_with(more.error());
       if (more->empty()) co_return;
-      if (more->size() > options_.output_limit_bytes - all.size()) co_return give_up(errno_code(EMSGSIZE));
+      if (more->size() > options_.output_limit_bytes - all.size()) co_return fail_with(errno_code(EMSGSIZE));
       all += more->view();
     }
   }
-  Task<> take_status() {
+  Task<> wait_for_end() {
     const Result<ExitStatus> status = co_await process_.wait();
-    if (!status) co_return give_up(status.error());
+    if (!status) co_return fail_with(status.error());
     answer_.status = *status;
   }
   // The first error is the reason for the others.
-  void give_up(std::error_code error) {
+  void fail_with(std::error_code error) {
     if (error_) return;
     error_ = error;
     std::ignore = process_.signal(SIGKILL);
@@ -87,12 +87,13 @@ class ProcessRun {
 Task<Result<ProcessAnswer>> run_process(Command command, RunOptions options) {
   SubprocessOptions process_options = options.process;
   process_options.input = options.input.empty() ? Stdio::null() : Stdio::stream();
-  process_options.output = process_options.errors = Stdio::stream();
+  process_options.output = Stdio::stream();
+  process_options.errors = Stdio::stream();
   Loop& loop = co_await this_loop();
   Result<Subprocess> process = Subprocess::start(loop, command, process_options);
   if (!process) co_return std::unexpected(process.error());
   ProcessRun run(*process, options);
-  co_return co_await run.all().within(options.timeout);
+  co_return co_await run.run().within(options.timeout);
 }
 
 }  // namespace peal

@@ -112,7 +112,7 @@ Result<void> ServiceManager::notify(std::string_view lines) const {
   return {};
 }
 
-void ServiceManager::tell(std::string_view lines) const {
+void ServiceManager::notify_or_log(std::string_view lines) const {
   if (const Result<void> told = notify(lines); !told) {
     PEAL_LOG_WARN("the service manager at {} was not told {}: {}", notify_socket_, lines.substr(0, lines.find('\n')),
                   told.error().message());
@@ -122,27 +122,27 @@ void ServiceManager::tell(std::string_view lines) const {
 void ServiceManager::ready(std::string_view status) const {
   std::string line(status);
   std::ranges::replace(line, '\n', ' ');
-  tell(line.empty() ? "READY=1" : fmt::format("READY=1\nSTATUS={}", line));
+  notify_or_log(line.empty() ? "READY=1" : fmt::format("READY=1\nSTATUS={}", line));
 }
 
 void ServiceManager::reloading() const {
   // CLOCK_MONOTONIC, which is what the library's clock reads.
   const auto now = std::chrono::duration_cast<std::chrono::microseconds>(monotonic_now().time_since_epoch());
-  tell(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", now.count()));
+  notify_or_log(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", now.count()));
 }
 
-void ServiceManager::stopping() const { tell("STOPPING=1"); }
+void ServiceManager::stopping() const { notify_or_log("STOPPING=1"); }
 
 void ServiceManager::status(std::string_view text) const {
   std::string line(text);
   std::ranges::replace(line, '\n', ' ');
-  tell("STATUS=" + line);
+  notify_or_log("STATUS=" + line);
 }
 
-void ServiceManager::watchdog() const { tell("WATCHDOG=1"); }
+void ServiceManager::watchdog() const { notify_or_log("WATCHDOG=1"); }
 
 void ServiceManager::succeeded_by(pid_t pid) const {
-  tell(fmt::format("MAINPID={0}\nREADY=1\nSTATUS=process {0} serves", pid));
+  notify_or_log(fmt::format("MAINPID={0}\nREADY=1\nSTATUS=process {0} serves", pid));
 }
 
 void ServiceManager::watch(Loop& loop) const {

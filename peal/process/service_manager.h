@@ -64,7 +64,7 @@ class ServiceManager {
   void watch(Loop& loop) const;
 
  private:
-  void tell(std::string_view lines) const;
+  void notify_or_log(std::string_view lines) const;
 
   std::string notify_socket_;
   std::optional<Duration> watchdog_interval_;

@@ -103,8 +103,8 @@ Result<Subprocess> Subprocess::start(Loop& loop, const Command& command, const S
 
 Subprocess::Subprocess(std::unique_ptr<detail::ChildProcess> child) : child_(child.release()) {}
 
-void Subprocess::Leave::operator()(detail::ChildProcess* child) const {
-  detail::ChildProcess::leave(std::unique_ptr<detail::ChildProcess>(child));
+void Subprocess::Abandon::operator()(detail::ChildProcess* child) const {
+  detail::ChildProcess::abandon(std::unique_ptr<detail::ChildProcess>(child));
 }
 
 Stream& Subprocess::stream(size_t number) {

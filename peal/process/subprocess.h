@@ -159,14 +159,14 @@ class Subprocess {
   pid_t pid() const;
 
  private:
-  struct Leave {
+  struct Abandon {
     void operator()(detail::ChildProcess* child) const;
   };
 
   explicit Subprocess(std::unique_ptr<detail::ChildProcess> child);
   Stream& stream(size_t number);
 
-  std::unique_ptr<detail::ChildProcess, Leave> child_;
+  std::unique_ptr<detail::ChildProcess, Abandon> child_;
 };
 
 class [[nodiscard]] ProcessEnd final : public detail::QueuedWait<ProcessEnd> {

@@ -64,7 +64,7 @@ void Worker::ready() {
 }
 
 void Worker::leaving() {
-  if (!std::exchange(told_of_leaving_, true)) detail::send_report(report_to_.get(), detail::ReportKind::kLeaves);
+  if (!std::exchange(reported_leaving_, true)) detail::send_report(report_to_.get(), detail::ReportKind::kLeaves);
 }
 
 }  // namespace peal

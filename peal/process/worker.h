@@ -91,7 +91,7 @@ class Worker {
   std::vector<ListeningSocket> listening_;
   const Fd report_to_;
   bool draining_ = false;
-  bool told_of_leaving_ = false;
+  bool reported_leaving_ = false;
 };
 
 template <class AnyServer>

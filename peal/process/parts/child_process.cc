@@ -53,8 +53,9 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::own(Loop& loop, pid_t pid, b
 
 ChildProcess::ChildProcess(Loop& loop, pid_t pid, Fd pidfd, bool leads_group)
     : loop_(loop), mailbox_(loop.mailbox()), pid_(pid), leads_group_(leads_group), pidfd_(std::move(pidfd)) {
-  auto on_error = [this](std::error_code error) { ended(std::unexpected(error)); };
-  watch_.emplace(loop_, pidfd_.get(), Readiness{.readable = true}, [this](Readiness) { look(); }, std::move(on_error));
+  auto on_error = [this](std::error_code error) { publish_end(std::unexpected(error)); };
+  watch_.emplace(
+      loop_, pidfd_.get(), Readiness{.readable = true}, [this](Readiness) { reap_if_ended(); }, std::move(on_error));
 }
 
 ChildProcess::~ChildProcess() {
@@ -63,15 +64,15 @@ ChildProcess::~ChildProcess() {
     if (!killed) PEAL_LOG_WARN("process {} cannot be killed, and is left: {}", pid_, killed.error().message());
     std::ignore = wait_for(pidfd_.get(), killed ? 0 : WNOHANG);
   }
-  let_go();
+  release_pidfd();
 }
 
 // The engine may refer to it for a moment.
-void ChildProcess::let_go() {
+void ChildProcess::release_pidfd() {
   if (pidfd_) watch_->stop([pidfd = std::move(pidfd_)] {});
 }
 
-void ChildProcess::leave(std::unique_ptr<ChildProcess> child) {
+void ChildProcess::abandon(std::unique_ptr<ChildProcess> child) {
   for (std::optional<Stream>& stream : child->streams) {
     if (stream && *stream) stream->abort();  // or it was moved out
     stream.reset();
@@ -80,38 +81,43 @@ void ChildProcess::leave(std::unique_ptr<ChildProcess> child) {
   PEAL_ASSERT(self.waiting_.empty(), "a Subprocess is destroyed while tasks wait for the end of process {}", self.pid_);
   if (self.end_ || !self.mailbox_->open()) return;
   std::ignore = self.signal(SIGKILL);
-  self.left_ = true;
+  self.abandoned_ = true;
   self.loop_.keep(std::shared_ptr<ChildProcess>(std::move(child)));
 }
 
 // Nobody else can have its number, nor its group's, until it is reaped.
-bool ChildProcess::is_there() const { return !reaped_ && wait_for(pidfd_.get(), WNOHANG | WNOWAIT).has_value(); }
+bool ChildProcess::is_unreaped() const { return !reaped_ && wait_for(pidfd_.get(), WNOHANG | WNOWAIT).has_value(); }
 
 // kill(2) of a group answers 0 if anyone in it was reached. A child that has left it, or has changed its user, was not.
-bool ChildProcess::is_in_reach() const { return ::getpgid(pid_) == pid_ && pidfd_send_signal(pidfd_.get(), 0) == 0; }
+bool ChildProcess::is_reached_by_group_signal() const {
+  return ::getpgid(pid_) == pid_ && pidfd_send_signal(pidfd_.get(), 0) == 0;
+}
 
 Result<void> ChildProcess::signal(int number) {
-  if (!is_there()) return {};
+  if (!is_unreaped()) return {};
   const bool told = leads_group_ && ::kill(-pid_, number) == 0;
-  if (told && is_in_reach()) return {};
+  if (told && is_reached_by_group_signal()) return {};
   if (pidfd_send_signal(pidfd_.get(), number) == 0 || errno == ESRCH) return {};
   return fail(errno);
 }
 
-void ChildProcess::look() {
+void ChildProcess::reap_if_ended() {
   const Result<siginfo_t> seen = wait_for(pidfd_.get(), WNOHANG | WNOWAIT);
   if (seen && seen->si_pid == 0) return;
   if (seen && leads_group_) ::kill(-pid_, SIGKILL);  // who is left in its group, while that is its own
   const Result<siginfo_t> info = wait_for(pidfd_.get(), WNOHANG);
   reaped_ = true;
-  let_go();
-  ended(info ? Result<ExitStatus>(status_of(*info)) : std::unexpected(info.error()));
+  release_pidfd();
+  publish_end(info ? Result<ExitStatus>(status_of(*info)) : std::unexpected(info.error()));
 }
 
 // May destroy this.
-void ChildProcess::ended(Result<ExitStatus> end) {
+void ChildProcess::publish_end(Result<ExitStatus> end) {
   end_ = std::move(end);
-  if (left_) return void(loop_.let_go(this));
+  if (abandoned_) {
+    std::ignore = loop_.let_go(this);
+    return;
+  }
   const ReadyQueue::Hold hold;
   while (ProcessEnd* wait = waiting_.pop_front()) {
     wait->end_ = end_;

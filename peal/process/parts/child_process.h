@@ -28,7 +28,7 @@ class ChildProcess {
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
   // Ends the streams, kills it, and has the loop reap it.
-  static void leave(std::unique_ptr<ChildProcess> child);
+  static void abandon(std::unique_ptr<ChildProcess> child);
 
   Result<void> signal(int number);
   pid_t pid() const { return pid_; }
@@ -40,11 +40,11 @@ class ChildProcess {
 
  private:
   ChildProcess(Loop& loop, pid_t pid, Fd pidfd, bool leads_group);
-  bool is_there() const;
-  bool is_in_reach() const;
-  void look();
-  void let_go();
-  void ended(Result<ExitStatus> end);
+  bool is_unreaped() const;
+  bool is_reached_by_group_signal() const;
+  void reap_if_ended();
+  void release_pidfd();
+  void publish_end(Result<ExitStatus> end);
 
   Loop& loop_;  // gone once the mailbox is closed
   const std::shared_ptr<Mailbox> mailbox_;
@@ -54,7 +54,7 @@ class ChildProcess {
   bool reaped_ = false;
   std::optional<Result<ExitStatus>> end_;
   WaitList<ProcessEnd> waiting_;
-  bool left_ = false;  // to the loop
+  bool abandoned_ = false;  // to the loop
   std::optional<Watch> watch_;
 };
 

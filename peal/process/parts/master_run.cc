@@ -37,7 +37,7 @@ MasterRun::MasterRun(MasterOptions& options, std::vector<SocketGroup>& groups, c
   }
   inbox_.emplace(std::move(*inbox));
   workers_.emplace(groups, work, [this] {
-    inbox_->close();
+    inbox_->close_in_child();
     predecessor_.reset();
   });
 }
@@ -45,13 +45,13 @@ MasterRun::MasterRun(MasterOptions& options, std::vector<SocketGroup>& groups, c
 int MasterRun::run() {
   if (!inbox_) return 1;
   if (manager_.watchdog_interval() && manager_.present()) watchdog_at_ = monotonic_now();
-  if (!provide() || !start_generation(options_.workers)) end_with(1);
+  if (!open_worker_sockets() || !start_generation(options_.workers)) end_with(1);
   while (!ending_ || !workers_->empty() || (successor_ != 0 && succeed_by_ != kNever)) {
     inbox_->wait(run_due());
     turn();
   }
   stop_listening();
-  inbox_->restore();
+  inbox_->restore_mask();
   return exit_code_;
 }
 
@@ -67,29 +67,38 @@ void MasterRun::turn() {
   for (const Report& report : inbox_->reports()) {
     if (report.kind == ReportKind::kServes) {
       handle_serves(report.pid);
-    } else if (const WorkerProcess* leaver = expect_leaver(report.pid); leaver != nullptr) {
+    } else if (const WorkerProcess* leaver = mark_leaving(report.pid); leaver != nullptr) {
       leavers.push_back(*leaver);
     }
   }
   for (const ChildEnd& end : ends) handle_end(end);
   for (const int signal : signals) handle_signal(signal);
-  for (const WorkerProcess& leaver : leavers) replace_leaver(leaver);
+  for (const WorkerProcess& leaver : leavers) schedule_replacement(leaver);
 }
 
 void MasterRun::handle_signal(int signal) {
   switch (signal) {
-    case SIGTERM: return draining_ ? end_at_once() : drain();
+    case SIGTERM:
+      if (draining_) {
+        end_at_once();
+      } else {
+        drain();
+      }
+      break;
     case SIGINT:
-    case SIGQUIT: return end_at_once();
-    case SIGHUP: workers_->signal(SIGUSR1); return reload();
-    case SIGUSR1: return workers_->signal(SIGUSR1);
-    case SIGUSR2: return replace();
-    default: return;
+    case SIGQUIT: end_at_once(); break;
+    case SIGHUP:
+      workers_->signal(SIGUSR1);
+      reload();
+      break;
+    case SIGUSR1: workers_->signal(SIGUSR1); break;
+    case SIGUSR2: start_replacement(); break;
+    default: break;
   }
 }
 
 void MasterRun::handle_serves(pid_t pid) {
-  if (pid == successor_) return successor_serves();
+  if (pid == successor_) return hand_over_to_successor();
   WorkerProcess* member = workers_->find(pid);
   if (member == nullptr) return;
   member->ready = true;
@@ -107,7 +116,7 @@ std::vector<MasterRun::ChildEnd> MasterRun::reap() {
 }
 
 // The worker that said it leaves; null: that is known already, or it makes no difference.
-const WorkerProcess* MasterRun::expect_leaver(pid_t pid) {
+const WorkerProcess* MasterRun::mark_leaving(pid_t pid) {
   WorkerProcess* member = workers_->find(pid);
   if (member == nullptr || member->leaving || ending_) return nullptr;
   WorkerGroup::expect_end(*member, sum_of(options_.drain_time, options_.grace));
@@ -115,7 +124,7 @@ const WorkerProcess* MasterRun::expect_leaver(pid_t pid) {
 }
 
 // Nobody accepts from its queue now, so the next starts before the leaver has ended.
-void MasterRun::replace_leaver(const WorkerProcess& leaver) {
+void MasterRun::schedule_replacement(const WorkerProcess& leaver) {
   if (ending_) return;
   const std::string what = fmt::format("worker {} (process {}) was asked to leave", leaver.place, leaver.pid);
   if (starting_ > 0 && leaver.generation == generation_) return abandon_generation(what);
@@ -192,9 +201,9 @@ bool MasterRun::start_worker(size_t place, size_t workers, uint64_t generation) 
   return started.has_value();
 }
 
-bool MasterRun::provide() {
+bool MasterRun::open_worker_sockets() {
   for (SocketGroup& group : groups_) {
-    if (const Result<void> provided = group.provide(options_.workers); !provided) {
+    if (const Result<void> provided = group.open_for_workers(options_.workers); !provided) {
       PEAL_LOG_ERROR("{} cannot be listened on {} times: {}", group.address().to_string(), options_.workers,
                      provided.error().message());
       return false;
@@ -281,7 +290,7 @@ void MasterRun::reload() {
   if (!start_generation(workers)) manager_.ready("not reloaded");
 }
 
-void MasterRun::replace() {
+void MasterRun::start_replacement() {
   if (ending_) return PEAL_LOG_WARN("not replaced: this one ends");
   if (starting_ > 0) {
     replace_deferred_ = true;
@@ -299,14 +308,15 @@ void MasterRun::replace() {
 void MasterRun::run_deferred() {
   if (ending_ || starting_ > 0) return;
   if (std::exchange(reload_deferred_, false)) reload();
-  if (starting_ == 0 && std::exchange(replace_deferred_, false)) replace();
+  if (starting_ == 0 && std::exchange(replace_deferred_, false)) start_replacement();
 }
 
-void MasterRun::successor_serves() {
+void MasterRun::hand_over_to_successor() {
   PEAL_LOG_INFO("replaced by process {}: making room", successor_);
   manager_.succeeded_by(successor_);
   succeed_by_ = kNever;
-  ending_ = replaced_ = true;
+  ending_ = true;
+  replaced_ = true;
   for (Place& place : places_) place.respawn_at = kNever;
   watchdog_at_ = kNever;
   groups_.clear();  // a socket file is the successor's now

@@ -46,22 +46,22 @@ class MasterRun {
   void handle_signal(int signal);
   void handle_serves(pid_t pid);
   void handle_end(const ChildEnd& end);
-  const WorkerProcess* expect_leaver(pid_t pid);
-  void replace_leaver(const WorkerProcess& leaver);
+  const WorkerProcess* mark_leaving(pid_t pid);
+  void schedule_replacement(const WorkerProcess& leaver);
   void note_death(const WorkerProcess& member, int status);
   void note_successors_end(int status);
   TimePoint run_due();
 
-  bool provide();
+  bool open_worker_sockets();
   bool start_generation(size_t workers);
   bool start_worker(size_t place, size_t workers, uint64_t generation);
   void take_over();
   void abandon_generation(const std::string& why);
   void respawn(TimePoint now);
   void reload();
-  void replace();
+  void start_replacement();
   void run_deferred();
-  void successor_serves();
+  void hand_over_to_successor();
   void drain();
   void stop_listening();
   void end_at_once();

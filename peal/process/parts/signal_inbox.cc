@@ -15,7 +15,7 @@
 namespace peal::detail {
 namespace {
 
-constexpr int kHeard[] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD};
+constexpr int kSignals[] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD};
 
 }  // namespace
 
@@ -23,7 +23,7 @@ Result<SignalInbox> SignalInbox::make() {
   SignalInbox inbox;
   sigset_t heard;
   ::sigemptyset(&heard);
-  for (const int number : kHeard) ::sigaddset(&heard, number);
+  for (const int number : kSignals) ::sigaddset(&heard, number);
   std::array<int, 2> ends{};
   // Datagrams without loss: each report stays one.
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return fail(errno);
@@ -66,7 +66,7 @@ std::vector<Report> SignalInbox::reports() const {
   return heard;
 }
 
-void SignalInbox::close() {
+void SignalInbox::close_in_child() {
   signals_.reset();
   reports_.reset();
   report_to_.reset();
@@ -78,6 +78,6 @@ void SignalInbox::close() {
   ::pthread_sigmask(SIG_UNBLOCK, &child, nullptr);
 }
 
-void SignalInbox::restore() const { ::pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr); }
+void SignalInbox::restore_mask() const { ::pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr); }
 
 }  // namespace peal::detail

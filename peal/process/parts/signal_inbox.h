@@ -36,9 +36,9 @@ class SignalInbox {
   // The signal mask from before.
   const sigset_t& mask_before() const { return mask_before_; }
   // In a child: closes all of it.
-  void close();
+  void close_in_child();
   // In a master that ends: the mask is as before.
-  void restore() const;
+  void restore_mask() const;
 
  private:
   SignalInbox() = default;

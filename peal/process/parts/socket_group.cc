@@ -48,7 +48,7 @@ Result<std::vector<SocketGroup>> SocketGroup::inherit(const std::string& name, s
   return groups;
 }
 
-Result<void> SocketGroup::provide(size_t workers) {
+Result<void> SocketGroup::open_for_workers(size_t workers) {
   if (!address_.is_ip() || inherited_) return {};
   while (sockets_.size() < workers) {
     Result<Fd> next = open_listening_socket(address_, options_);
@@ -58,7 +58,7 @@ Result<void> SocketGroup::provide(size_t workers) {
   return {};
 }
 
-std::vector<ListeningSocket> SocketGroup::deal(size_t place, size_t workers) && {
+std::vector<ListeningSocket> SocketGroup::take_share(size_t place, size_t workers) && {
   const size_t count = sockets_.size();
   std::vector<ListeningSocket> own;
   if (count < workers) {

@@ -39,9 +39,9 @@ class SocketGroup {
   bool owns_file() const { return file_.is_there(); }
   // Opens one for each worker, where the address can be shared. Before anybody accepts, and not beside inherited ones:
   // a socket that nobody accepts from would have to be closed again, and its clients with it.
-  Result<void> provide(size_t workers);
+  Result<void> open_for_workers(size_t workers);
   // In the worker at `place` of `workers`: the sockets that are its own to accept from. The others close.
-  std::vector<ListeningSocket> deal(size_t place, size_t workers) &&;
+  std::vector<ListeningSocket> take_share(size_t place, size_t workers) &&;
   // Stops listening; removes the socket file if it is ours: not a service manager's.
   void close();
 

@@ -15,7 +15,7 @@ TEST(SocketGroup, inherited_sockets_are_grouped_by_their_address) {
   const SocketAddress any_port = SocketAddress::parse("127.0.0.1:0").value();
   SocketGroup one = SocketGroup::open("one", any_port, {}).value();
   SocketGroup two = SocketGroup::open("two", any_port, {}).value();
-  ASSERT_TRUE(one.provide(2));
+  ASSERT_TRUE(one.open_for_workers(2));
   std::vector<InheritedListener> sockets;
   for (const Fd* socket : {&one.sockets()[0], &two.sockets()[0], &one.sockets()[1]}) {
     sockets.push_back({Fd(::dup(socket->get()))});

@@ -23,7 +23,7 @@ class FileActions {
   FileActions(const FileActions&) = delete;
   FileActions& operator=(const FileActions&) = delete;
   // Those of other libraries, too, that are not close-on-exec.
-  int set(std::span<const Fd> fds, const std::string& directory) {
+  int add_all(std::span<const Fd> fds, const std::string& directory) {
     const int count = static_cast<int>(fds.size());
     int error = 0;
     for (int number = 0; number < count && error == 0; ++number) {
@@ -101,7 +101,7 @@ bool is_valid(const Command& command, const SubprocessOptions& options) {
 Result<pid_t> spawn(const Command& command, std::span<const Fd> fds, const SubprocessOptions& options) {
   if (!is_valid(command, options)) return fail(EINVAL);
   FileActions actions;
-  int error = actions.set(fds, std::string(options.directory));
+  int error = actions.add_all(fds, std::string(options.directory));
   const std::vector<std::string> environment = changed_environment(options.environment, options.clean_environment);
   const Attributes attributes(options.own_group);
   const std::vector<std::string>& arguments = command.arguments();

@@ -60,7 +60,7 @@ void WorkerGroup::become_worker(const Worker::Facts& facts, bool pin, Fd report_
   }
   std::vector<ListeningSocket> listening;
   for (SocketGroup& group : groups_) {
-    for (ListeningSocket& socket : std::move(group).deal(facts.place, facts.count)) {
+    for (ListeningSocket& socket : std::move(group).take_share(facts.place, facts.count)) {
       listening.push_back(std::move(socket));
     }
   }
@@ -81,7 +81,7 @@ void WorkerGroup::signal(int number) const {
   for (const WorkerProcess& member : members_) ::kill(member.pid, number);
 }
 
-void WorkerGroup::tell(WorkerProcess& member, int signal, Duration timeout) {
+void WorkerGroup::request_exit_of(WorkerProcess& member, int signal, Duration timeout) {
   ::kill(member.pid, signal);
   expect_end(member, timeout);
 }

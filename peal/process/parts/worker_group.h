@@ -50,7 +50,7 @@ class WorkerGroup {
   template <class Which>
   void request_exit(int signal, Duration timeout, Which which) {
     for (WorkerProcess& member : members_) {
-      if (which(member)) tell(member, signal, timeout);
+      if (which(member)) request_exit_of(member, signal, timeout);
     }
   }
   // Tells all of them.
@@ -62,7 +62,7 @@ class WorkerGroup {
 
  private:
   [[noreturn]] void become_worker(const Worker::Facts& facts, bool pin, Fd report_to, pid_t master) noexcept;
-  static void tell(WorkerProcess& member, int signal, Duration timeout);
+  static void request_exit_of(WorkerProcess& member, int signal, Duration timeout);
 
   std::vector<SocketGroup>& groups_;
   const Master::Work& work_;
