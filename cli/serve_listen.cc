@@ -32,7 +32,9 @@ void add_once(std::vector<SocketAddress>& addresses, const SocketAddress& addres
 Listening listen_alone(Server& server, std::vector<InheritedSocket> inherited, const SocketAddress& address,
                        const std::string& text) {
   std::vector<InheritedSocket> sockets = take_named(inherited, "peal", true);
-  for (const InheritedSocket& socket : inherited) PEAL_LOG_WARN("nobody wants {}", describe(socket));
+  for (const InheritedSocket& socket : inherited) {
+    PEAL_LOG_WARN("no listener uses the inherited {}: closed", describe(socket));
+  }
   if (std::string trouble = inherited_trouble(sockets); !trouble.empty()) return std::unexpected(std::move(trouble));
   std::vector<SocketAddress> addresses;
   if (sockets.empty()) {

@@ -19,7 +19,7 @@ Master::Master(MasterOptions options) : options_(std::move(options)), inherited_
   detail::Predecessor predecessor = detail::take_predecessor();
   predecessor_ = std::move(predecessor.report_to);
   inherited_with_files_ = std::move(predecessor.fds_with_files);
-  if (options_.workers == 0) throw_bad_value("a master needs workers");
+  if (options_.workers == 0) throw_bad_value("MasterOptions::workers is 0: a master needs at least one worker");
 }
 
 Master::~Master() = default;
@@ -32,7 +32,8 @@ Result<SocketAddress> Master::listen(std::string_view address, const ListenOptio
   auto groups = detail::SocketGroup::inherit(std::string(name), std::move(*sockets));
   if (!groups) return std::unexpected(groups.error());
   for (size_t i = 1; i < groups->size(); ++i) {
-    PEAL_LOG_INFO("{} is inherited with {}", (*groups)[i].address().to_string(), groups->front().address().to_string());
+    PEAL_LOG_INFO("listening at the inherited {}, too, besides {}", (*groups)[i].address().to_string(),
+                  groups->front().address().to_string());
   }
   const SocketAddress first = groups->front().address();
   std::ranges::move(*groups, std::back_inserter(groups_));
@@ -77,7 +78,8 @@ Result<SocketAddress> Master::open(std::string_view address, const ListenOptions
 }
 
 int Master::run(const Work& work) {
-  for (const InheritedSocket& socket : inherited_) PEAL_LOG_WARN("nobody wants {}", describe(socket));
+  for (const InheritedSocket& socket : inherited_)
+    PEAL_LOG_WARN("no listener uses the inherited {}: closed", describe(socket));
   inherited_.clear();
   return detail::MasterRun(options_, groups_, work, std::move(predecessor_)).run();
 }

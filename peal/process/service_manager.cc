@@ -113,9 +113,9 @@ Result<void> ServiceManager::notify(std::string_view lines) const {
 }
 
 void ServiceManager::notify_or_log(std::string_view lines) const {
-  if (const Result<void> told = notify(lines); !told) {
-    PEAL_LOG_WARN("the service manager at {} was not told {}: {}", notify_socket_, lines.substr(0, lines.find('\n')),
-                  told.error().message());
+  if (const Result<void> sent = notify(lines); !sent) {
+    PEAL_LOG_WARN("{} cannot be sent to the service manager at {}: {}", lines.substr(0, lines.find('\n')),
+                  notify_socket_, sent.error().message());
   }
 }
 

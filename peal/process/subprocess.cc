@@ -90,7 +90,8 @@ Task<Result<ExitStatus>> stop_process(detail::ChildProcess& child, Duration grac
 
 Result<Subprocess> Subprocess::start(Loop& loop, const Command& command, const SubprocessOptions& options) {
   if (!loop.mailbox()->open()) return fail(Trouble::kLoopStopped);
-  PEAL_ASSERT(loop.in_loop(), "a process of {} arguments is started outside its loop", command.arguments().size());
+  PEAL_ASSERT(loop.in_loop(), "Subprocess::start() of a command of {} words is called outside its loop",
+              command.arguments().size());
   ChildFds fds(loop, options);
   Result<void> ready = fds.open();
   Result<pid_t> pid = ready ? detail::spawn(command, fds.fds(), options) : std::unexpected(ready.error());

@@ -56,7 +56,7 @@ def test_a_socket_named_peal_is_served_and_no_other(workers):
     with socket.create_server(("127.0.0.1", 0)) as other, socket.create_server(("127.0.0.1", 0)) as named:
         with serving(workers, [other, named], "other:peal") as service:
             assert service.address() == address_of(named)
-            service.log.until(f"nobody wants fd 3 (other), a stream socket at {address_of(other)}")
+            service.log.until(f"no listener uses the inherited fd 3 (other), a stream socket at {address_of(other)}")
             assert ask(address_of(named)) == b"hello"
 
 

@@ -125,7 +125,7 @@ def test_a_program_that_cannot_start_leaves_the_old_one_serving(tmp_path):
                 program.unlink()
                 program.symlink_to(broken)
                 service.tell(signal.SIGUSR2)
-                service.log.until("not replaced: the old one goes on")
+                service.log.until("not replaced: this master continues")
                 assert service.workers() == workers
             program.unlink()
             program.symlink_to(PEAL)
@@ -161,7 +161,7 @@ def test_a_unix_socket_is_handed_over_with_its_file(tmp_path):
         program.write_text(f'#!/bin/sh\nexec {PEAL} "$@" >/dev/full\n')
         program.chmod(0o755)
         service.tell(signal.SIGUSR2)
-        service.log.until("not replaced: the old one goes on")
+        service.log.until("not replaced: this master continues")
         assert ask_at(path) == b"hello"
         service.end()
     assert not path.exists()

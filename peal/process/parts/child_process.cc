@@ -61,7 +61,7 @@ ChildProcess::ChildProcess(Loop& loop, pid_t pid, Fd pidfd, bool leads_group)
 ChildProcess::~ChildProcess() {
   if (!reaped_) {
     const Result<void> killed = signal(SIGKILL);
-    if (!killed) PEAL_LOG_WARN("process {} cannot be killed, and is left: {}", pid_, killed.error().message());
+    if (!killed) PEAL_LOG_WARN("process {} cannot be killed and may still run: {}", pid_, killed.error().message());
     std::ignore = wait_for(pidfd_.get(), killed ? 0 : WNOHANG);
   }
   release_pidfd();
@@ -95,8 +95,8 @@ bool ChildProcess::is_reached_by_group_signal() const {
 
 Result<void> ChildProcess::signal(int number) {
   if (!is_unreaped()) return {};
-  const bool told = leads_group_ && ::kill(-pid_, number) == 0;
-  if (told && is_reached_by_group_signal()) return {};
+  const bool sent_to_group = leads_group_ && ::kill(-pid_, number) == 0;
+  if (sent_to_group && is_reached_by_group_signal()) return {};
   if (pidfd_send_signal(pidfd_.get(), number) == 0 || errno == ESRCH) return {};
   return fail(errno);
 }

@@ -67,7 +67,7 @@ std::vector<int> fds_of(const char* variable) {
   const std::string last = std::to_string(kFirst + static_cast<int>(fds.size()));
   fds.push_back(report_to);
   if (!line_up(std::move(fds))) {
-    PEAL_LOG_ERROR("the sockets cannot be handed over: {}", errno_code(errno).message());
+    PEAL_LOG_ERROR("the listening sockets cannot be handed over to the new program: {}", errno_code(errno).message());
     ::_exit(kExecFailed);
   }
   ::setenv("LISTEN_FDS", count.c_str(), 1);

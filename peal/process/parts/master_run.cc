@@ -32,7 +32,7 @@ MasterRun::MasterRun(MasterOptions& options, std::vector<SocketGroup>& groups, c
     : options_(options), groups_(groups), predecessor_(std::move(predecessor)) {
   Result<SignalInbox> inbox = SignalInbox::make();
   if (!inbox) {
-    PEAL_LOG_ERROR("the master cannot hear signals: {}", inbox.error().message());
+    PEAL_LOG_ERROR("the master cannot start, because it cannot receive signals: {}", inbox.error().message());
     return;
   }
   inbox_.emplace(std::move(*inbox));
@@ -129,7 +129,7 @@ void MasterRun::schedule_replacement(const WorkerProcess& leaver) {
   const std::string what = fmt::format("worker {} (process {}) was asked to leave", leaver.place, leaver.pid);
   if (starting_ > 0 && leaver.generation == generation_) return abandon_generation(what);
   if (leaver.generation != serving_) return;  // its generation was abandoned in this turn
-  PEAL_LOG_INFO("{}: the next starts", what);
+  PEAL_LOG_INFO("{}: its replacement starts", what);
   places_[leaver.place].respawn_at = monotonic_now();
 }
 
@@ -156,7 +156,7 @@ void MasterRun::note_death(const WorkerProcess& member, int status) {
   const TimePoint now = monotonic_now();
   const std::optional<Duration> pause = place.policy.died(now - member.born);
   if (!pause) {
-    PEAL_LOG_CRITICAL("{}, as {} before it in a row: giving up", how, options_.respawn.most_deaths);
+    PEAL_LOG_CRITICAL("{}, after {} deaths in a row: the master gives up and ends", how, options_.respawn.most_deaths);
     drain();
     return end_with(1);
   }
@@ -168,7 +168,7 @@ void MasterRun::note_death(const WorkerProcess& member, int status) {
 
 void MasterRun::note_successors_end(int status) {
   if (succeed_by_ != kNever) PEAL_LOG_ERROR("the new program (process {}) {}", successor_, how_it_ended(status));
-  if (succeed_by_ != kNever && !ending_) PEAL_LOG_INFO("not replaced: the old one goes on");
+  if (succeed_by_ != kNever && !ending_) PEAL_LOG_INFO("not replaced: this master continues");
   successor_ = 0;
   succeed_by_ = kNever;
 }
@@ -178,7 +178,7 @@ TimePoint MasterRun::run_due() {
   const TimePoint now = monotonic_now();
   if (start_by_ <= now) abandon_generation("the new workers did not all serve in time");
   if (succeed_by_ <= now) {
-    PEAL_LOG_ERROR("the new program (process {}) did not serve in time: killed", successor_);
+    PEAL_LOG_ERROR("the new program (process {}) did not serve within start_timeout: killed", successor_);
     ::kill(successor_, SIGKILL);
     succeed_by_ = later(now, options_.grace);
   }
@@ -204,7 +204,7 @@ bool MasterRun::start_worker(size_t place, size_t workers, uint64_t generation) 
 bool MasterRun::open_worker_sockets() {
   for (SocketGroup& group : groups_) {
     if (const Result<void> provided = group.open_for_workers(options_.workers); !provided) {
-      PEAL_LOG_ERROR("{} cannot be listened on {} times: {}", group.address().to_string(), options_.workers,
+      PEAL_LOG_ERROR("{} sockets cannot listen at {}: {}", options_.workers, group.address().to_string(),
                      provided.error().message());
       return false;
     }
@@ -253,7 +253,7 @@ void MasterRun::abandon_generation(const std::string& why) {
     PEAL_LOG_CRITICAL("{}: not started", why);
     return end_with(1);
   }
-  PEAL_LOG_ERROR("{}: not reloaded, the old workers go on", why);
+  PEAL_LOG_ERROR("{}: not reloaded, the old workers continue", why);
   manager_.ready("not reloaded: " + why);
 }
 
@@ -271,7 +271,7 @@ void MasterRun::reload() {
   if (ending_) return;
   if (starting_ > 0) {
     reload_deferred_ = true;
-    return PEAL_LOG_INFO("workers are starting: the reload comes after that");
+    return PEAL_LOG_INFO("workers are starting: the reload is deferred until they serve");
   }
   manager_.reloading();
   if (successor_ != 0) {
@@ -282,7 +282,7 @@ void MasterRun::reload() {
   if (options_.on_reload) {
     const Result<size_t> wanted = options_.on_reload();
     if (!wanted || *wanted == 0) {
-      PEAL_LOG_ERROR("not reloaded: {}", wanted ? "no workers are wanted" : wanted.error().message());
+      PEAL_LOG_ERROR("not reloaded: {}", wanted ? "on_reload returned 0 workers" : wanted.error().message());
       return manager_.ready("not reloaded");
     }
     workers = *wanted;
@@ -291,12 +291,13 @@ void MasterRun::reload() {
 }
 
 void MasterRun::start_replacement() {
-  if (ending_) return PEAL_LOG_WARN("not replaced: this one ends");
+  if (ending_) return PEAL_LOG_WARN("not replaced: this master is ending");
   if (starting_ > 0) {
     replace_deferred_ = true;
-    return PEAL_LOG_INFO("workers are starting: the replacement comes after that");
+    return PEAL_LOG_INFO("workers are starting: the replacement is deferred until they serve");
   }
-  if (successor_ != 0) return PEAL_LOG_WARN("not replaced: process {} is about to already", successor_);
+  if (successor_ != 0)
+    return PEAL_LOG_WARN("not replaced: process {} is already starting as the replacement", successor_);
   const Result<pid_t> started = start_successor(command_, groups_, inbox_->report_to(), inbox_->mask_before());
   if (!started) return PEAL_LOG_ERROR("not replaced: {}", started.error().message());
   successor_ = *started;

@@ -39,7 +39,7 @@ Result<SignalInbox> SignalInbox::make() {
 void SignalInbox::wait(TimePoint deadline) const {
   const Result<std::unique_ptr<Loop>> loop = Loop::make({.engine = "epoll"});
   if (!loop) {
-    PEAL_LOG_ERROR("the master cannot sleep: {}", loop.error().message());
+    PEAL_LOG_ERROR("the master cannot wait for signals and tries again in 100 ms: {}", loop.error().message());
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     return;
   }
@@ -48,7 +48,7 @@ void SignalInbox::wait(TimePoint deadline) const {
   const Watch reports(**loop, reports_.get(), {.readable = true}, stop);
   if (deadline != kNever) (*loop)->at(deadline, [&loop] { (*loop)->stop(); });
   if (const Result<void> ran = (*loop)->run(); !ran) {
-    PEAL_LOG_ERROR("the master cannot sleep: {}", ran.error().message());
+    PEAL_LOG_ERROR("the master cannot wait for signals and tries again in 100 ms: {}", ran.error().message());
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
 }

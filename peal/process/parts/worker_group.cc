@@ -95,7 +95,7 @@ TimePoint WorkerGroup::kill_overdue(TimePoint now) {
   TimePoint next = kNever;
   for (WorkerProcess& member : members_) {
     if (member.kill_at <= now) {
-      PEAL_LOG_WARN("worker {} (process {}) did not do as it should in time: killed", member.place, member.pid);
+      PEAL_LOG_WARN("worker {} (process {}) did not serve or end in time: killed", member.place, member.pid);
       ::kill(member.pid, SIGKILL);
       member.killed = true;
       member.kill_at = kNever;
