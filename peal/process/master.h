@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Master: a process that serves nobody itself. It holds the listening sockets open, forks workers that accept from
-// them, replaces the dead, and is told by signals what to do:
+// Master: a process that serves no client itself. The master holds the listening sockets open, forks workers that
+// accept from these sockets, replaces workers that die, and is controlled by signals:
 //
 //   int main() {
 //     peal::MasterOptions options;
@@ -14,24 +14,31 @@
 //     });
 //   }
 //
-//   SIGTERM           drains: workers finish what is under way, for drain_time at most. A second one does not wait.
-//   SIGQUIT, SIGINT   ends at once. (In nginx SIGTERM and SIGQUIT are the other way round. Here SIGTERM is the gentle
-//                     one, because it is what systemd, Kubernetes and kill(1) send first.)
-//   SIGHUP            reloads: workers of the new configuration start, and when all of them serve the old ones leave.
-//                     If one of the new cannot serve, the old ones stay.
-//                     Before that it does what SIGUSR1 does, so that a reload that fails has reopened the logs, too.
-//   SIGUSR1           passes it on to all workers, which reopen their log files (Loop::on_signal()). In a worker that
-//                     does not listen for it, it waits, and does nothing.
-//   SIGUSR2           replaces the program: the image at the master's path runs as a new master, inherits the listening
-//                     sockets, and when it serves the old master and its workers leave. If it cannot, they stay.
+//   SIGTERM           drains: workers finish what is in progress, for at most drain_time. A second SIGTERM ends the
+//                     master at once.
+//   SIGQUIT, SIGINT   ends at once. nginx uses SIGTERM and SIGQUIT the other way round. Here SIGTERM is the gentle
+//                     signal, because systemd, Kubernetes and kill(1) send SIGTERM first.
+//   SIGHUP            first does what SIGUSR1 does, so that the log files are reopened even if the reload fails. Then
+//                     reloads: workers of the new configuration start, and when all of them serve, the old workers
+//                     leave. If one of the new workers cannot serve, the old workers stay.
+//   SIGUSR1           is passed on to all workers, which reopen their log files if they listen for the signal
+//                     (Loop::on_signal()). In a worker that does not, the signal stays blocked and has no effect.
+//   SIGUSR2           replaces the program: the executable at the master's path starts as a new master and inherits the
+//                     listening sockets. When the new master serves, the old master and its workers leave. If the new
+//                     master cannot serve, the old master and its workers stay.
 //
-// Why no connection is lost: a socket's queue of clients belongs to the socket, which the master, and its successor,
-// hold. A worker that dies takes along what it had accepted, and nothing else; whoever takes its place accepts what
-// waits in its queue. A worker that makes room accepts what is in its queue before it stops, and stays until its
-// clients are done. A worker dies with its master, however that ends (PR_SET_PDEATHSIG); so does one that drops root
-// before it serves, and Worker::die_with_master() is for one that does so later.
+// No connection is lost, because the queue of waiting clients belongs to the listening socket, and the master and its
+// successor keep that socket open.
+//   - A worker that dies loses only the connections that it had accepted. The worker that takes its place accepts the
+//     clients that wait in the queue.
+//   - A worker that makes room accepts all clients in its queue before it stops listening. It then stays until its
+//     clients are done.
+//   - A worker dies with its master, however the master ends (PR_SET_PDEATHSIG). This also holds for a worker that
+//     drops root before it serves. A worker that drops root later must call Worker::die_with_master().
 //
-// A Master is made before there are other threads, for it forks and changes the environment; one to a process.
+// A Master must be made before the process has other threads, because it forks and changes the environment. A process
+// may have one Master. All functions of a Master must be called on one thread, which must live until run() returns: a
+// worker dies with the thread that forked it.
 #pragma once
 
 #include <chrono>
@@ -55,57 +62,77 @@ struct InheritedListener;
 class SocketGroup;
 }  // namespace detail
 
-// When the worker of a place ends and did not say that it leaves, or said so and then ended with an exit code that is
-// not 0 or by a signal that was not the master's.
+// Says how soon a worker that died is replaced. A worker's place is a number from 0 to workers - 1. The end of a worker
+// counts as a death in two cases:
+//   - the worker had not reported that it leaves (Worker::leaving()) and the master had not asked it to leave;
+//   - a worker of the serving generation was leaving, but ended with an exit code other than 0, or by a signal that was
+//     not the master's SIGKILL.
 struct RespawnOptions {
-  // The first death in a row is replaced at once, the second after first_pause, then twice as long each time.
+  // After the first death in a row the next worker starts at once, after the second death it starts after first_pause.
+  // The pause doubles with each further death.
   Duration first_pause = std::chrono::milliseconds(100);
-  Duration longest_pause = std::chrono::seconds(10);  // clients of that place's queue wait no longer
-  Duration quiet_while = std::chrono::seconds(30);    // a worker that lived so long was well: the row begins anew
-  size_t most_deaths = 10;                            // in a row: the master gives up, and a service manager may try
+  // The upper limit of the pause, and so of the time that clients in this place's queue wait for a worker.
+  Duration longest_pause = std::chrono::seconds(10);
+  // A worker that lived at least this long counts as healthy: its death is the first of a new row.
+  Duration quiet_while = std::chrono::seconds(30);
+  // The number of deaths in a row that are replaced. At the next death the master drains and run() returns 1, so that a
+  // service manager can restart the program.
+  size_t most_deaths = 10;
 };
 
-// Of the times Duration::max() is never, 0 and less at once.
+// Every Duration of these options may be Duration::max(), which means never, or 0 or less, which means at once.
 struct MasterOptions {
-  size_t workers = 1;
-  bool pin = false;                                // worker i keeps to the i-th of the processors this process may use
-  Duration drain_time = std::chrono::seconds(30);  // for who leaves; afterwards its connections are cut off
-  Duration start_timeout = std::chrono::seconds(30);  // until all new workers, or a new program's, serve
-  Duration grace = std::chrono::seconds(1);           // beyond that, before who has not ended is killed
+  size_t workers = 1;  // must be at least 1
+  // True if worker i is pinned to the i-th of the processors that this process may use.
+  bool pin = false;
+  // The time a leaving worker has to finish its connections. Connections that are left after it are cut off.
+  Duration drain_time = std::chrono::seconds(30);
+  // The time in which all workers of a new generation must report that they serve; otherwise they are asked to leave
+  // again. The replacement of a dead worker and a new program (SIGUSR2) have the same time, and are killed after it.
+  Duration start_timeout = std::chrono::seconds(30);
+  // The extra time after drain_time before a leaving worker is killed. After SIGINT and SIGQUIT a worker has only this.
+  Duration grace = std::chrono::seconds(1);
   RespawnOptions respawn = {};
-  // SIGHUP: reads the configuration anew, in the master; workers that start from now on see what it changed. Answers
-  // how many workers there shall be. An error: the configuration is bad, and nothing happens.
+  // Called in the master after SIGHUP, to read the configuration again. Workers that start later see what it changed in
+  // the master's memory. Returns the new number of workers. If it returns an error or 0, the old workers stay.
   std::function<Result<size_t>()> on_reload = {};
-  // All workers serve for the first time. False: the master shall end (exit code 1).
+  // Called in the master once, when all workers serve for the first time. If it returns false, the master drains and
+  // run() returns 1.
   std::function<bool()> on_serving = {};
 };
 
 class Master {
  public:
-  // What a worker does, in its own process, and with what exit code it ends.
+  // The function that a worker runs in its own process. Its result is the worker's exit code.
   using Work = std::function<int(Worker&)>;
 
-  // Takes the sockets of LISTEN_FDS and of a master that this one succeeds.
-  // std::invalid_argument without workers.
+  // Takes the inherited sockets: those of LISTEN_FDS, which a service manager or a predecessor of this master set.
+  // Throws std::invalid_argument if `options.workers` is 0.
   explicit Master(MasterOptions options);
   ~Master();
   Master(const Master&) = delete;
   Master& operator=(const Master&) = delete;
 
-  // Listens on one more address for all workers, which find it under `name` (no colon). If sockets of that name were
-  // inherited, or, while no other address was asked for, of any name, they take the place of `address`, all of them,
-  // wherever they listen; a later call for the address of one finds it there. The answer is where it listens, or, where
-  // there are several, the first. As Server::listen(); EINVAL for a name that is none, and where one of those that
-  // were inherited takes no connections.
+  // Listens on one more address for all workers, which ask for its sockets by `name` (Worker::take_listening()).
+  //   - If inherited sockets have this name, all of them are used, and `address` is ignored. They may listen at several
+  //     addresses.
+  //   - If no inherited socket has this name, the first call of listen() uses all inherited sockets.
+  //   - A later call with the name and the address of an inherited socket that is used already opens nothing.
+  // Returns the address listened on, or the first if there are several. Fails as Server::listen() does, and with:
+  //   EINVAL     `name` is empty or has a colon, or an inherited socket does not listen or is no stream socket
+  //   ENOTSOCK   an inherited fd is no socket
   Result<SocketAddress> listen(std::string_view address, const ListenOptions& options = {},
                                std::string_view name = "peal");
-  // All addresses that were listened on, in that order, each once.
+  // Returns all addresses that are listened on, each once, in the order of the calls of listen().
   std::vector<SocketAddress> addresses() const;
-  // Those of LISTEN_FDS that no listen() has taken: also what one has refused because it takes no connections. run()
-  // closes them.
+  // Returns the inherited sockets that no listen() has taken. This includes sockets that made listen() fail, because
+  // they do not accept connections. run() closes them all.
   const std::vector<InheritedSocket>& inherited() const { return inherited_; }
-  // Runs until a signal ends it. What main returns: 0, asked to end, or succeeded by another; 1, the first workers did
-  // not all serve, or one place's died too often. The log says why.
+  // Forks the workers and runs until a signal ends the master. Returns the exit code for main(), and logs the reason of
+  // a 1:
+  //   0   a signal asked the master to end, or a successor has taken over
+  //   1   the first workers could not be started or did not all serve, on_serving returned false, or the workers of one
+  //       place died too often
   int run(const Work& work);
 
  private:
@@ -114,8 +141,8 @@ class Master {
 
   MasterOptions options_;
   std::vector<InheritedSocket> inherited_;
-  std::vector<int> inherited_with_files_;  // fds of those whose socket file is to be removed in the end
-  Fd predecessor_;                         // where the master that started this one waits to hear that it serves
+  std::vector<int> inherited_with_files_;  // inherited fds whose socket file this master removes at its end
+  Fd predecessor_;                         // the socket on which the predecessor waits for the report that this serves
   std::vector<detail::SocketGroup> groups_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Signals that meet: a worker that is told to leave by somebody else than its master, and what comes while something is
-// under way.
+// Signals that coincide: a process other than the master asks a worker to leave, or a signal arrives while a reload or
+// a replacement is in progress.
 #include <csignal>
 #include <deque>
 
@@ -25,7 +25,7 @@ TEST(MasterSignals, a_worker_that_is_told_to_leave_is_succeeded_while_it_still_h
     const SharedCount starts;
     MasterOptions options = with_workers(1);
     options.drain_time = std::chrono::hours(1);
-    options.respawn.most_deaths = 0;  // were it taken for a death, the master would give up
+    options.respawn.most_deaths = 0;  // if the end counted as a death, the master would give up
     MasterProcess master(std::move(options), [&starts](Worker& worker) {
       ++*starts;
       return greet_and_echo(worker);
@@ -50,7 +50,7 @@ TEST(MasterSignals, a_worker_that_is_told_to_leave_is_succeeded_while_it_still_h
       clients.clear();
       EXPECT_TRUE(worker.ends());
     }
-    // Its end brings nobody else: whoever came would be there before the reload is done.
+    // No further worker starts when the old one ends: such a worker would be there before the reload is done.
     master.signal(SIGHUP);
     std::deque<WorkerClient> clients;
     find_client(clients, address, [](const WorkerClient& client) { return client.generation == 2; });
@@ -70,7 +70,7 @@ TEST(MasterSignals, a_process_group_that_is_told_to_end_starts_nobody) {
     return greet_and_echo(worker);
   });
   WorkerClient client(master.serving());
-  // The worker is the first to hear of it.
+  // The worker gets the signal before the master.
   master.stop();
   ASSERT_EQ(::kill(client.pid, SIGTERM), 0);
   EXPECT_TRUE(client.cut_off());
@@ -138,7 +138,7 @@ TEST(MasterSignals, a_worker_told_to_leave_before_all_serve_ends_the_reload) {
   options.start_timeout = std::chrono::hours(1);
   options.drain_time = std::chrono::milliseconds(10);
   options.on_reload = [&reloads]() -> Result<size_t> { return ++*reloads == 1 ? 2 : 1; };
-  // Of the two of the second generation the second never serves.
+  // The second of the two workers of the second generation never serves.
   MasterProcess master(std::move(options), [&early](Worker& worker) {
     while (worker.place() == 1) ::pause();
     if (worker.generation() == 2) *early = ::getpid();

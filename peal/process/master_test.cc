@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Masters with real workers: a test forks the master, the master its workers, and clients see who serves them.
+// Masters with real workers: a test forks the master, the master forks its workers, and clients see which one serves.
 #include <peal/process/master.h>
 
 #include <sched.h>
@@ -115,7 +115,7 @@ TEST(Master, fewer_workers_accept_from_the_sockets_of_more) {
   clients.clear();
   master.signal(SIGHUP);
   for (const UnrelatedProcess& worker : before) EXPECT_TRUE(worker.ends());
-  // By hash they fall on all four sockets.
+  // The kernel spreads the clients by hash over all four sockets.
   for (int i = 0; i < 40; ++i) EXPECT_EQ(WorkerClient(address).generation, 2);
 }
 
@@ -128,7 +128,7 @@ TEST(Master, what_cannot_be_reloaded_leaves_everything_as_it_was) {
       if (bad_configuration) return fail(EINVAL);
       return 2;
     };
-    // Otherwise the second of two new workers fails.
+    // In the other cases the second of two new workers fails.
     MasterProcess master(std::move(options),
                          [](Worker& worker) { return worker.place() == 1 ? 7 : greet_and_echo(worker); });
     const SocketAddress address = master.serving();
@@ -205,7 +205,7 @@ TEST(Master, a_worker_that_does_not_hear_is_killed_when_its_time_is_over) {
 }
 
 TEST(Master, a_worker_that_hangs_before_it_serves_is_replaced) {
-  // On a busy machine the first may be late as well, and that is the end: then all have more time.
+  // On a busy machine the first worker may be late as well, which ends the master. Then all get more time.
   for (milliseconds timeout(100); timeout < std::chrono::seconds(60); timeout *= 2) {
     MasterOptions options = with_workers(1);
     options.start_timeout = timeout;

@@ -17,7 +17,8 @@ namespace {
 
 constexpr size_t kPieceBytes = 64 * 1024;
 
-// How giving input fails when the program does not read on; ESHUTDOWN where both sides had ended already.
+// Returns whether the error of a write means that the program reads no more input. ESHUTDOWN: both directions of the
+// stream had ended before.
 bool is_end_of_reader(std::error_code error) {
   return std::ranges::any_of(std::initializer_list<int>{EPIPE, ECONNRESET, ESHUTDOWN},
                              [&](int known) { return error == errno_code(known); });
@@ -35,14 +36,14 @@ class ProcessRun {
   }
 
  private:
-  // A program that has enough of its input has not failed. One that was cut off from it, by a limit of the
-  // connection's, must not take what it got for all of it.
+  // Writes the whole input. A program that closes its input early has not failed. If another error cuts the input off,
+  // the run fails, so that the program does not take a part of its input for the whole.
   Task<> write_input() {
     if (options_.input.empty()) co_return;
     const Result<void> given = co_await write_all(process_.input());
     if (!given && !is_end_of_reader(given.error())) fail_with(given.error());
   }
-  // By the piece, or the connection would hold all of it.
+  // Writes the input in pieces of 64 KiB, so that the connection does not have to buffer a copy of all of it.
   Task<Result<void>> write_all(Stream& stream) {
     for (std::string_view left = options_.input; !left.empty();) {
       const std::string_view piece = left.substr(0, kPieceBytes);
@@ -66,7 +67,8 @@ class ProcessRun {
     if (!status) co_return fail_with(status.error());
     answer_.status = *status;
   }
-  // The first error is the reason for the others.
+  // Records the error, kills the program and aborts the streams. Later errors are only effects of the first, and are
+  // ignored.
   void fail_with(std::error_code error) {
     if (error_) return;
     error_ = error;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// co_await run_process({"git", "rev-parse", "HEAD"}): starts a program, gives it its whole input, takes its whole
-// output, and waits for its end; on the loop of the task that awaits. Where there is more to say, that is a Subprocess.
+// run_process() starts a program, writes its whole input, reads its whole output, and waits for its end:
+//
+//   auto answer = co_await run_process({"git", "rev-parse", "HEAD"});
+//
+// All of it happens on the loop of the awaiting task. For a dialog with the program, use a Subprocess.
 #pragma once
 
 #include <chrono>
@@ -16,14 +19,18 @@
 
 namespace peal {
 
-// What is referred to must live until the await ends: await in the same expression.
+// Everything that the options refer to must live until the await ends. This holds if run_process() is awaited in the
+// expression that makes the options.
 struct RunOptions {
-  std::string_view input = {};              // it need not be read
-  size_t output_limit_bytes = 1024 * 1024;  // of output, and of errors
+  // The bytes for the program's standard input, which is /dev/null if this is empty. The program need not read them.
+  std::string_view input = {};
+  // The most bytes that the program may write to standard output. The same limit holds for standard error.
+  size_t output_limit_bytes = 1024 * 1024;
   Duration timeout = std::chrono::seconds(30);
-  SubprocessOptions process = {};  // but for input, output and errors
+  // Further options; their input, output and errors are ignored.
+  SubprocessOptions process = {};
 };
-// g++ 12 destroys such a temporary of an awaited expression twice.
+// g++ 12 destroys a temporary in an awaited expression twice, which is harmless only if the destructor is trivial.
 static_assert(std::is_trivially_destructible_v<RunOptions>);
 
 struct ProcessAnswer {
@@ -32,10 +39,14 @@ struct ProcessAnswer {
   std::string errors;
 };
 
-// Done when the program has ended, and nobody has its output or input that was not read any more. Errors of
-// Subprocess::start() and wait(); EMSGSIZE: it wrote more; ETIMEDOUT; ECONNABORTED: a limit of
-// SubprocessOptions::stream or of memory cut it off from its input or output. Whatever fails, a cancellation too, it is
-// killed then, and with it its group, unless that is not its own; the loop reaps it.
+// Completes when the program has ended, its output and errors have ended, and its input was read or refused. Output
+// ends only when no process has it open any more, so a grandchild that inherited it delays the completion.
+// Fails with the errors of Subprocess::start() and Subprocess::wait(), and with:
+//   EMSGSIZE       the program wrote more than output_limit_bytes
+//   ETIMEDOUT      `timeout` has passed
+//   ECONNABORTED   a limit of SubprocessOptions::stream, or of memory, cut a stream off
+// When it fails or is cancelled, the program is killed (SIGKILL) and the loop reaps it. The program's process group is
+// killed with it, unless SubprocessOptions::own_group is false.
 Task<Result<ProcessAnswer>> run_process(Command command, RunOptions options = {});
 
 }  // namespace peal

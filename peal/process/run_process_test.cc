@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run_process(): whole conversations with real programs, on every engine of the kernel.
+// run_process() with real programs, on every engine of the kernel.
 #include <peal/process/run_process.h>
 
 #include <sys/mman.h>
@@ -53,7 +53,7 @@ TEST_P(RunProcess, input_that_is_not_read_is_no_error) {
 
 TEST_P(RunProcess, little_input_that_is_not_read_is_no_error) {
   run([]() -> Task<> {
-    // The kernel takes a part, the connection the rest.
+    // The kernel buffers a part of the input, the connection the rest.
     const std::string much(400'000, 'x');
     RunOptions options = {.input = much};
     options.process.stream.high_water_bytes = 1 << 20;
@@ -97,7 +97,7 @@ TEST_P(RunProcess, who_takes_too_long_is_killed_with_all_its_group) {
       EXPECT_GE(::pread(file.get(), pid.data(), pid.size() - 1, 0), 0);
     }
     co_await until_gone(std::stoi(pid.data()));
-    // Its own deadline is the awaiting task's affair as well.
+    // The awaiting task may set a deadline of its own.
     EXPECT_EQ(error_of(co_await run_process({"sleep", "1000"}).within(milliseconds(20))), std::errc::timed_out);
   });
 }

@@ -28,14 +28,14 @@ std::string_view variable(const char* name) {
   return text == nullptr ? std::string_view() : std::string_view(text);
 }
 
-// An fd that is close-on-exec did not come through execve(2): this process has opened it since, under a number that
-// was free.
+// Returns whether the fd was inherited through execve(2). An fd that is close-on-exec cannot have been: this process
+// has opened it since, and got a number that was free.
 bool is_inherited(int fd) {
   const int flags = ::fcntl(fd, F_GETFD);
   return flags >= 0 && (flags & FD_CLOEXEC) == 0;
 }
 
-// Cuts the first name off.
+// Removes the first name from a list such as "front:admin" and returns it, or "unknown" if the name is empty.
 std::string next_name(std::string_view& names) {
   const size_t end = std::min(names.find(':'), names.size());
   std::string name(names.substr(0, end));
@@ -126,7 +126,7 @@ void ServiceManager::ready(std::string_view status) const {
 }
 
 void ServiceManager::reloading() const {
-  // CLOCK_MONOTONIC, which is what the library's clock reads.
+  // MONOTONIC_USEC must be of CLOCK_MONOTONIC, which monotonic_now() reads.
   const auto now = std::chrono::duration_cast<std::chrono::microseconds>(monotonic_now().time_since_epoch());
   notify_or_log(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", now.count()));
 }

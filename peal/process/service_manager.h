@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What systemd, and whoever speaks like it, says to a service and hears from it: sockets that are open already
-// (LISTEN_FDS, sd_listen_fds(3)), the state of the service (NOTIFY_SOCKET, sd_notify(3)) and its watchdog
-// (WATCHDOG_USEC, sd_watchdog_enabled(3)). The protocols are a few variables and one datagram, so that they are spoken
-// here without libsystemd. Without a manager, what is told goes nowhere. One thread.
+// How a service talks to systemd, or to another service manager with the same protocols:
+//   - sockets that the manager has opened already: LISTEN_FDS, sd_listen_fds(3);
+//   - messages about the state of the service: NOTIFY_SOCKET, sd_notify(3);
+//   - the watchdog: WATCHDOG_USEC, sd_watchdog_enabled(3).
+//
+// The protocols consist of a few environment variables and one datagram, so libsystemd is not needed. If there is no
+// service manager, messages are dropped without an error. All of this may be used by one thread at a time.
 #pragma once
 
 #include <sys/types.h>
@@ -24,43 +27,54 @@ struct InheritedSocket {
   std::string name;
 };
 
-// For a message: "fd 3 (dns.socket), a datagram socket at 127.0.0.1:53".
+// Describes the socket for a log line or an error text, as "fd 3 (dns.socket), a datagram socket at 127.0.0.1:53".
 std::string describe(const InheritedSocket& socket);
 
-// The sockets that this process was given by LISTEN_FDS: 3, 4, ... with their names of LISTEN_FDNAMES ("unknown" where
-// there is none); none when LISTEN_PID is somebody else. Takes them: the variables are gone afterwards, so a second
-// call has none. A number that is promised and not open is logged and left out, also where this process has opened
-// something of its own under it, close-on-exec as all that peal opens. It changes the environment: before there are
-// threads.
+// Returns the sockets that the service manager passed to this process by LISTEN_FDS: fds 3, 4, ... Each has its name of
+// LISTEN_FDNAMES, or "unknown" if it has none. Returns no sockets if LISTEN_PID is not this process.
+//   - The environment variables are removed, so a second call returns nothing. Changing the environment is not safe
+//     beside other threads, so call this before any thread starts.
+//   - An fd that LISTEN_FDS promises but that is not open is logged and left out. An fd that is close-on-exec counts as
+//     not open: it did not come through execve(2), so this process has opened it since.
 std::vector<InheritedSocket> take_listen_fds();
-// Takes those named `name` out of `sockets`, in their order; where none is, all, if `or_all`. So one service that asks
-// for one name is right both with FileDescriptorName= and without.
+// Moves the sockets named `name` out of `sockets` and returns them in their order. If no socket has the name and
+// `or_all` is true, moves all. So a service with one name works with and without FileDescriptorName= in its unit.
 std::vector<InheritedSocket> take_named(std::vector<InheritedSocket>& sockets, std::string_view name, bool or_all);
 
 class ServiceManager {
  public:
-  // What the environment says now, and stays: children that the manager shall know may inherit it. Nothing is opened.
+  // Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID from the environment. The variables stay set, so that child
+  // processes can notify the manager as well. No fd is opened.
   ServiceManager();
 
-  // Somebody listens to notify().
+  // Returns whether a service manager receives what notify() sends.
   bool present() const { return !notify_socket_.empty(); }
-  // sd_notify(3)'s lines, as "READY=1\nSTATUS=all is well". Waits at most a second for a manager whose queue is full:
-  // EAGAIN then. ECONNREFUSED, ENOENT: it is gone; ENOTSUP: an address that is no unix socket; ENAMETOOLONG.
+  // Sends lines of sd_notify(3) to the manager, as "READY=1\nSTATUS=all is well". Does nothing if there is no manager.
+  //   EAGAIN                 the manager's queue stayed full for a second, for which this call blocks
+  //   ECONNREFUSED, ENOENT   the manager has ended
+  //   ENOTSUP                NOTIFY_SOCKET is not the address of a unix socket
+  //   ENAMETOOLONG           the address is too long for a unix socket
+  // Errors of socket(2) and sendto(2) are returned, too.
   Result<void> notify(std::string_view lines) const;
-  // The same, the failure being logged. Newlines of `status` become spaces.
+
+  // The following functions send one message each by notify() and log a failure. Newlines in the texts become spaces.
   void ready(std::string_view status = {}) const;
-  void reloading() const;  // with MONOTONIC_USEC, as Type=notify-reload wants it; ready() ends it
+  // Sends MONOTONIC_USEC as well, which Type=notify-reload requires. A later ready() ends the reload.
+  void reloading() const;
   void stopping() const;
   void status(std::string_view text) const;
   void watchdog() const;
-  // This other process is the service from now on, and serves: in one message, for the next ones of this process, and
-  // those that the other sent before, may not count (NotifyAccess=main).
+  // Reports to the manager that process `pid` is the service's main process from now on, and that it serves. Both facts
+  // are in one message, because with NotifyAccess=main the manager ignores every process except the main one. So it
+  // ignores what `pid` sent before this message, and what this process sends afterwards.
   void succeeded_by(pid_t pid) const;
 
-  // The service is killed when it is not heard of for so long; nothing: no watchdog, or not this process's.
+  // Returns the time after which the manager kills a service that has sent no watchdog(). Empty if the unit has no
+  // watchdog, or if the watchdog is meant for another process.
   std::optional<Duration> watchdog_interval() const { return watchdog_interval_; }
-  // From now on the loop itself says watchdog(), twice in each interval, as long as it turns; a loop that hangs says
-  // nothing. On the loop's thread or before it runs; this outlives the loop.
+  // Makes the loop call watchdog() twice in each interval by a timer. A loop that hangs sends nothing, so the manager
+  // notices. Does nothing if there is no manager or no watchdog. Must be called on the loop's thread or before the loop
+  // runs. This object must outlive the loop.
   void watch(Loop& loop) const;
 
  private:

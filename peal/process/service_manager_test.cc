@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The service manager played by the test: sockets it opens, datagrams it gets.
+// ServiceManager: the test acts as the manager, opens sockets and receives the datagrams.
 #include <peal/process/service_manager.h>
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 namespace peal {
 namespace {
 
-// Sets a variable, or takes it away, until the test's end.
+// Sets or removes an environment variable until the test ends.
 class Variable {
  public:
   Variable(std::string name, const std::optional<std::string>& value) : name_(std::move(name)) {
@@ -51,7 +51,7 @@ class FakeManager {
   FakeManager& operator=(const FakeManager&) = delete;
 
   int fd() const { return fd_.get(); }
-  // What was told, oldest first; empty when nothing waits.
+  // Returns the oldest message that was not returned yet; empty if there is none.
   std::string next() {
     std::array<char, 4096> room{};
     const ssize_t size = ::recv(fd_.get(), room.data(), room.size(), MSG_DONTWAIT);
@@ -67,7 +67,7 @@ std::string path_of(std::string_view name) {
   return (std::filesystem::temp_directory_path() / fmt::format("peal-manager-{}-{}", ::getpid(), name)).string();
 }
 
-// In a child, where fds 3, 4, ... may be anything: what take_listen_fds() finds, by `judge`.
+// Calls take_listen_fds() in a child process, whose fds 3, 4, ... may be replaced, and passes the result to `judge`.
 void in_child(const std::function<bool()>& judge) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
@@ -82,7 +82,7 @@ void in_child(const std::function<bool()>& judge) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-// Puts two sockets at 3 and 4, as a manager does before execve(2).
+// Duplicates two sockets to fds 3 and 4, as a manager does before execve(2).
 void hand_over_two(std::string_view names) {
   for (const int place : {3, 4}) {
     Fd socket = open_listening_socket(SocketAddress::parse("127.0.0.1:0").value(), {}).value();
@@ -112,7 +112,7 @@ TEST(ListenFds, sockets_come_with_their_names_and_once) {
   });
 }
 
-// What is promised and closed may have been opened again, by this process.
+// A promised fd that was closed may have been opened again by this process.
 TEST(ListenFds, an_fd_that_this_process_has_opened_itself_is_left_alone) {
   in_child([] {
     hand_over_two("http:admin");
@@ -144,7 +144,7 @@ TEST(ListenFds, are_described_by_what_they_are) {
   });
 }
 
-// A unix socket that keeps messages apart listens, but its bytes are no stream.
+// A SOCK_SEQPACKET socket listens, but is no stream socket.
 TEST(ListenFds, a_socket_of_packets_takes_no_connections) {
   in_child([] {
     const InheritedSocket packets{Fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)), "packets"};
@@ -283,7 +283,7 @@ TEST(ServiceManager, watchdog_is_fed_by_a_loop_that_turns_and_not_by_one_that_ha
       ++heard;
     }
   }
-  // It does not turn: four intervals later nothing was said.
+  // The loop does not turn: after four intervals no message has arrived.
   const TimePoint end = monotonic_now() + std::chrono::milliseconds(16);
   while (monotonic_now() < end) {
   }

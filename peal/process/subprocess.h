@@ -1,26 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Subprocess: another program, as coroutines see it: started, talked to by streams, waited for, stopped.
+// Subprocess: another program that a coroutine starts, exchanges bytes with by streams, waits for and stops:
 //
 //   auto sort = peal::Subprocess::start(loop, {"sort", "-n"});
 //   if (!sort) co_return fail(sort.error());                          // ENOENT: there is no such program
 //   co_await sort->input().write("3\n1\n2\n");
 //   sort->input().shutdown_send();
 //   auto first = co_await sort->output().read_until("\n").within(1s);
-//   auto ended = co_await sort->wait().within(5s);                    // with which code, or by which signal
+//   auto ended = co_await sort->wait().within(5s);                    // the exit code, or the signal that ended it
 //
-// Standard input, output and errors are Streams, each over a socketpair(2): limits, backpressure, deadlines, pipe() and
-// select() are those of a connection. A socket is no pipe: a program that opens /dev/stdin or /dev/stdout by that name
-// (`echo >/dev/stdout` in a shell) gets ENXIO. What starts has the default signal dispositions, an empty signal mask,
-// and no fds but those it is given.
+// Streams: standard input, output and errors are Streams over a socketpair(2) each. Limits, backpressure, deadlines,
+// pipe() and select() work as for a connection. A socket is not a pipe: a program that opens /dev/stdin or /dev/stdout
+// by that name (`echo >/dev/stdout` in a shell) gets ENXIO.
 //
-// It is reaped as soon as it ends, whether somebody waits or not, and known by a pidfd: nothing here can mean another
-// process that has got its number. No other child of this process is waited for. In turn, nobody else may reap it:
-// where SIGCHLD is ignored, or something calls wait(2) for any child, how it ended is not known (ECHILD).
+// What the program starts with: the default signal dispositions, an empty signal mask, and no fds except those that the
+// options pass.
 //
-// It belongs to its loop. Destroying it kills what still runs (SIGKILL) and ends the streams, without waiting: the loop
-// reaps. Only where no loop can, one that ends or has ended, or whose engine cannot watch a pidfd, it waits for what it
-// has killed, which takes milliseconds. A process that dies itself leaves its children be; their input ends. Who wants
-// them dead as well starts them by {"setpriv", "--pdeathsig", "KILL", ...}, on a thread that lives as long.
+// Reaping: the child is reaped as soon as it ends, whether or not a task waits for it. A pidfd identifies the child, so
+// no signal can reach another process that has got the same process id. Other children of this process are not waited
+// for. In turn, no other code may reap this child. If SIGCHLD is ignored, or other code calls wait(2) for any child,
+// the exit status is lost (ECHILD).
+//
+// Destruction: a Subprocess belongs to its loop's thread. Its destructor kills a child that still runs (SIGKILL) and
+// closes the streams, and does not wait: the loop reaps the child. The destructor blocks for the killed child, some
+// milliseconds, only if the loop has ended, is ending, or has an engine that cannot watch a pidfd.
+//
+// If this process itself dies, its children keep running; their standard input ends. To have them killed as well, start
+// them by {"setpriv", "--pdeathsig", "KILL", ...}. The thread that starts such a child must live as long as the child.
 #pragma once
 
 #include <sys/types.h>
@@ -50,11 +55,12 @@ namespace detail {
 class ChildProcess;
 }
 
-// A program and its arguments. A name without a slash is looked for in this process's PATH; a relative one with a slash
-// from the child's directory on.
+// A program and its arguments. A name without a slash is searched for in this process's PATH. A relative name with a
+// slash starts at the child's working directory.
 class Command {
  public:
-  // Command("sort", "-n"). (Of a braced list of texts g++ 12 makes no std::initializer_list in an awaited expression.)
+  // Makes a command of texts: Command("sort", "-n"). This is a template, because g++ 12 cannot make a
+  // std::initializer_list of a braced list in an awaited expression.
   template <class... Texts>
     requires(sizeof...(Texts) > 0 && (std::convertible_to<const Texts&, std::string_view> && ...))
   Command(const Texts&... arguments) {
@@ -68,20 +74,25 @@ class Command {
   std::vector<std::string> arguments_;
 };
 
-// Where standard input, output or errors of a child lead.
+// The thing that a child's standard input, output or errors is connected to.
 class Stdio {
  public:
   enum class Kind : uint8_t { kStream, kInherited, kNull, kFd, kOutput };
 
-  // A Stream of the Subprocess.
+  // A Stream that the Subprocess offers: input(), output() or errors().
   static constexpr Stdio stream() { return {Kind::kStream, -1}; }
-  // The same as this process's.
+
+  // This process's own standard input, output or errors.
   static constexpr Stdio inherited() { return {Kind::kInherited, -1}; }
-  // /dev/null.
+
+  // The device /dev/null.
   static constexpr Stdio null() { return {Kind::kNull, -1}; }
-  // A file, a pipe, a terminal; borrowed until start() returns.
+
+  // An open file, pipe or terminal. The fd is borrowed until start() returns.
   static constexpr Stdio of(int fd) { return {Kind::kFd, fd}; }
-  // Of errors only: to wherever output leads, in the order it is written.
+
+  // Sends errors to the same place as output, so that both keep the order in which they are written. Valid for
+  // SubprocessOptions::errors only.
   static constexpr Stdio output() { return {Kind::kOutput, -1}; }
 
   Kind kind() const { return kind_; }
@@ -94,33 +105,36 @@ class Stdio {
   int fd_;
 };
 
-// What is referred to must live until start() returns.
+// Everything that the options refer to must live until Subprocess::start() returns.
 struct SubprocessOptions {
   Stdio input = Stdio::stream();
   Stdio output = Stdio::stream();
   Stdio errors = Stdio::inherited();
-  // The child's further fds: 3, 4, ... in this order. It has no others.
+  // Further fds of the child, which become 3, 4, ... in this order. The child has no other fds.
   std::span<const int> fds = {};
-  // Changes to this process's environment: "NAME=VALUE", or "NAME", which is to be absent.
+  // Changes to the environment that the child inherits: "NAME=VALUE" sets a variable, "NAME" removes one.
   std::span<const std::string> environment = {};
-  bool clean_environment = false;   // the changes are all there is
-  std::string_view directory = {};  // to work in; empty: this process's
-  // The child leads a process group of its own: signals reach all who are in it, its own children too, and who is left
-  // in it when the child ends is killed. Without, they reach the child alone; but a terminal's Ctrl-C does, too.
-  // To a terminal such a group is one in the background: what reads from it, an inherited input or /dev/tty as ssh and
-  // sudo open it for a password, is stopped by SIGTTIN and never goes on. Programs that talk to the user have no group.
+  // True if the child inherits no environment, so that `environment` is all it has.
+  bool clean_environment = false;
+  std::string_view directory = {};  // the child's working directory; if empty, this process's
+  // True if the child leads a process group of its own.
+  //   - true: signals reach the child and all processes of its group, such as its own children. Processes that are left
+  //     in the group when the child ends are killed.
+  //   - false: signals reach the child alone. Ctrl-C on this process's terminal reaches the child as well.
+  // A terminal treats a group of its own as a background group: SIGTTIN stops a process that reads from the terminal,
+  // and nothing continues it. ssh and sudo read a password from /dev/tty. Set false for programs that talk to the user.
   bool own_group = true;
-  // Of the streams, but for min_write_bytes: a child may compute for as long as it likes before it reads. Who does not
-  // want to wait for that writes within() a time.
+  // Options of the three streams, except min_write_bytes, which is taken as 0: a child may compute for a long time
+  // before it reads its input. To limit that time, use write().within().
   ConnectionOptions stream = {};
 };
-// g++ 12 destroys such a temporary of an awaited expression twice.
+// g++ 12 destroys a temporary in an awaited expression twice, which is harmless only if the destructor is trivial.
 static_assert(std::is_trivially_destructible_v<SubprocessOptions>);
 
 struct ExitStatus {
-  int code = 0;              // of exit(3), 0 to 255
-  int signal = 0;            // that ended it; 0: it exited
-  bool dumped_core = false;  // with such a signal
+  int code = 0;              // the argument of exit(3), 0 to 255; 0 if a signal ended the process
+  int signal = 0;            // the signal that ended the process; 0 if the process exited
+  bool dumped_core = false;  // true if a signal ended the process and it wrote a core dump
 
   bool success() const { return code == 0 && signal == 0; }
   bool operator==(const ExitStatus&) const = default;
@@ -130,32 +144,44 @@ class ProcessEnd;
 
 class Subprocess {
  public:
-  // On the loop's thread, inside run(), which it holds up until the program runs: a millisecond or so. Errors of
-  // execve(2), once for all: ENOENT, EACCES, ENOEXEC, E2BIG; of the directory, of fds that are not open (EBADF);
-  // EMFILE, EAGAIN, ENOMEM. EINVAL: no program, a NUL in a text, a change of the environment without a name, errors'
-  // output() elsewhere. Trouble::kLoopStopped. Then there is no process.
+  // Starts the program. Must be called on the loop's thread, inside run(). Blocks the loop until the program is
+  // executing, about a millisecond. If it fails, no process is left:
+  //   ENOENT, EACCES, ENOEXEC, E2BIG   execve(2) failed; ENOENT and EACCES may mean the directory as well
+  //   EBADF                            one of the fds to pass is not open
+  //   EINVAL                           the command is empty, a text contains a NUL, a change of the environment has no
+  //                                    name, or Stdio::output() is used for input or output
+  //   EMFILE, EAGAIN, ENOMEM           too few fds, processes or too little memory
+  //   Trouble::kLoopStopped            the loop has begun to end
   static Result<Subprocess> start(Loop& loop, const Command& command, const SubprocessOptions& options = {});
 
-  // Asserts that it is a stream, not moved out. They belong to the Subprocess, but one may be moved out, and then ends
-  // as any Stream, also after the Subprocess. input().shutdown_send() is the end of the child's input; its write()
-  // fails with EPIPE or ECONNRESET once the child has closed it, or is gone. Output ends when nobody has its other end
-  // any more: a grandchild may, after the child's end.
+  // Returns a stream to the child. Asserts that the option was Stdio::stream() and the Stream was not moved out. The
+  // Subprocess owns the streams. A Stream that was moved out may outlive the Subprocess.
+  //   - input(): shutdown_send() ends the child's input. write() fails with EPIPE or ECONNRESET after the child has
+  //     closed its input or has ended.
+  //   - output(), errors(): end when no process has the other side open any more. A grandchild may keep that side open
+  //     after the child has ended.
   Stream& input() { return stream(0); }
   Stream& output() { return stream(1); }
   Stream& errors() { return stream(2); }
 
-  // Result<ExitStatus>, any number of times, and of tasks at once; it can be given to select(). ECHILD: somebody else
-  // reaped it. The errors of Watch::OnError, where the engine cannot tell when it ends. It need not have read nor
-  // written everything. The first of several tasks that are resumed may destroy the Subprocess: the others have their
-  // answer. While one still waits that is asserted.
+  // Waits for the end of the child: `co_await wait()` gives a Result<ExitStatus>. May be called any number of times, by
+  // several tasks at once, and passed to select(). The streams may still hold bytes that were not read.
+  //   ECHILD                     other code has reaped the child
+  //   errors of Watch::OnError   the engine cannot watch the pidfd
+  // Asserts that no task waits when the Subprocess is destroyed. If the child's end resumes several tasks, the first of
+  // them may destroy the Subprocess, because the others have their result already.
   ProcessEnd wait();
-  // Sends a signal; nothing once the child has ended, so that it cannot reach anybody else. EPERM: the child has
-  // changed its user, though others in its group may have got the signal; EINVAL.
+
+  // Sends a signal. Does nothing after the child has ended, so that no other process can get the signal.
+  //   EPERM    the child has changed its user; other processes of its group may have got the signal
+  //   EINVAL   there is no such signal
   Result<void> signal(int number);
-  // Asks it to end (SIGTERM, and SIGCONT, for one that is stopped does not hear it), kills it (SIGKILL) if it has not
-  // after `grace`, and waits. As wait(), and what signal() fails with. When this await is cancelled or too late, it was
-  // asked, and perhaps killed.
+
+  // Sends SIGTERM, sends SIGKILL if the child has not ended after `grace`, and waits for the end. SIGCONT follows the
+  // SIGTERM, because a stopped process does not handle SIGTERM. Fails as wait() and signal() do. If this await is
+  // cancelled or exceeds a deadline, the child has got SIGTERM and may have got SIGKILL.
   Task<Result<ExitStatus>> stop(Duration grace = std::chrono::seconds(5));
+
   pid_t pid() const;
 
  private:
@@ -169,6 +195,7 @@ class Subprocess {
   std::unique_ptr<detail::ChildProcess, Abandon> child_;
 };
 
+// The awaitable that Subprocess::wait() returns.
 class [[nodiscard]] ProcessEnd final : public detail::QueuedWait<ProcessEnd> {
  public:
   explicit ProcessEnd(detail::ChildProcess& child) : child_(child) {}
@@ -182,8 +209,8 @@ class [[nodiscard]] ProcessEnd final : public detail::QueuedWait<ProcessEnd> {
   friend class detail::WaitList<ProcessEnd>;
   detail::WaitList<ProcessEnd>& line();
 
-  detail::ChildProcess& child_;                 // may be gone once end_ is set
-  std::optional<Result<ExitStatus>> end_ = {};  // of a wait that was queued
+  detail::ChildProcess& child_;                 // may be destroyed after end_ is set
+  std::optional<Result<ExitStatus>> end_ = {};  // the result; empty if the child had ended before the await began
 };
 
 }  // namespace peal

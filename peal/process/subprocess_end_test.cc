@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Subprocess: how programs end, are waited for, stopped and left.
+// Subprocess: how programs end, are waited for, are stopped and are abandoned.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -263,7 +263,7 @@ TEST_P(SubprocessEnd, too_few_fds_are_an_error_and_no_process) {
       for (; !starts(used + failures, options); ++failures) co_await settle();
       co_return failures;
     };
-    // The last that is opened is a pidfd of the child that runs already.
+    // The fd that is opened last is the pidfd of the child, which runs already.
     const Stdio to_null = Stdio::of(null.get());
     const SubprocessOptions nothing = {.input = to_null, .output = to_null, .errors = to_null};
     EXPECT_GE(co_await fails_until(nothing), 4U);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Subprocess: how programs start, what they are given, how they are talked to.
+// Subprocess: how programs start, which fds and variables they get, and how their streams work.
 #include <peal/process/subprocess.h>
 
 #include <fcntl.h>
@@ -95,7 +95,7 @@ TEST_P(SubprocessTest, streams_that_are_moved_out_outlive_it) {
 
 TEST_P(SubprocessTest, output_beyond_the_marks_waits_in_the_child) {
   run([this]() -> Task<> {
-    // 10 MB into a stream that nobody reads at first.
+    // Writes 10 MB into a stream that is not read at first.
     Subprocess child = start(shell("head -c 10000000 /dev/zero; echo done >&2"), {.errors = Stdio::stream()});
     auto early = co_await child.errors().read().within(milliseconds(50));
     EXPECT_EQ(error_of(early), std::errc::timed_out) << "it all went somewhere";
@@ -133,13 +133,13 @@ TEST_P(SubprocessTest, a_child_has_the_fds_it_is_given_and_no_others) {
   const auto [out, in] = test::pipe_ends(0);      // nor are these
   run([&]() -> Task<> {
     const auto listed = [&](const SubprocessOptions& options) -> Task<std::string> {
-      // The shell lists its own: globbing takes one, which is gone when it prints.
+      // The shell lists its own fds. Globbing opens one more, which is closed before the shell prints.
       Subprocess child = start(shell("for fd in /proc/$$/fd/*; do echo -n \"${fd##*/} \"; done"), options);
       co_return co_await read_all(child.output());
     };
     const int further[] = {in.get(), leaky.get()};
     const SubprocessOptions plain;
-    // dash's glob holds the folder open as it reads it: the lowest free number.
+    // The glob of dash keeps the folder open while it reads, at the lowest free number.
     EXPECT_EQ(co_await listed(plain), "0 1 2 3 ");
     const SubprocessOptions more = {.fds = further};
     EXPECT_EQ(co_await listed(more), "0 1 2 3 4 5 ");
@@ -168,7 +168,7 @@ TEST_P(SubprocessTest, standard_fds_lead_where_they_are_to) {
 
 TEST_P(SubprocessTest, a_process_without_standard_input_starts_others) {
   run([this]() -> Task<> {
-    // What is opened next gets its number.
+    // The next fd that is opened gets this number.
     const Fd saved(::fcntl(0, F_DUPFD_CLOEXEC, 10));
     ::close(0);
     {
@@ -208,7 +208,7 @@ TEST_P(SubprocessTest, signals_of_this_process_mean_nothing_to_the_child) {
   const auto handler = ::signal(SIGPIPE, SIG_IGN);
   run([this]() -> Task<> {
     Subprocess child = start({"grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"});
-    // glibc itself ignores 32 and 33 for it, its own.
+    // Signals 32 and 33 are left out: glibc uses them itself.
     EXPECT_THAT(co_await read_all(child.output()),
                 testing::AnyOf("SigBlk:\t0000000000000000\nSigIgn:\t0000000180000000\n",
                                "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n"));

@@ -27,7 +27,7 @@ std::vector<ListeningSocket> Worker::take_listening(std::string_view name) {
 void Worker::die_with_master() {
   if (facts_.master == 0) return;
   ::prctl(PR_SET_PDEATHSIG, static_cast<unsigned long>(SIGKILL));
-  if (::getppid() != facts_.master) ::_exit(1);  // it ended before the kernel was told to mind it
+  if (::getppid() != facts_.master) ::_exit(1);  // the master had ended before prctl(2)
 }
 
 Result<void> Worker::when_to_leave(Loop& loop, CopyableCallback<void(Leave)> on_leave) {
@@ -57,7 +57,7 @@ void Worker::log(const DrainReport& report) const {
                 report.finished, report.forced, report.lost_bytes, report.lost_in_kernel_bytes);
 }
 
-// A master that is gone takes its workers with it: nobody is left to be told.
+// The result of send_report() is ignored: if the master has ended, this worker is killed as well.
 void Worker::ready() {
   die_with_master();
   detail::send_report(report_to_.get(), detail::ReportKind::kServes);

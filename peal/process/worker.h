@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Worker: what a master's worker process knows of itself: its place, the sockets it accepts from, and when to leave.
-// Made by the master in the child; its function's thread alone uses it.
+// Worker: what a worker process of a Master knows about itself: its place, the sockets it accepts from, and when it has
+// to leave. The master makes the Worker in the forked child. Only the thread that runs the master's Work function may
+// use it.
 #pragma once
 
 #include <sys/types.h>
@@ -22,28 +23,29 @@
 namespace peal {
 
 struct ListeningSocket {
-  std::string name;     // of Master::listen()
-  Fd fd;                // for Server::listen(fd, shared)
-  bool shared = false;  // other workers accept from it too
+  std::string name;     // the name that Master::listen() was given
+  Fd fd;                // to be passed to Server::listen(fd, shared)
+  bool shared = false;  // true if other workers accept from this socket, too
 };
 
-// How a worker is asked to leave; what asks it is the master, or whoever sends it the signal.
+// How a worker is asked to leave. The master asks by a signal; any other process that may send one can ask as well.
 enum class Leave : uint8_t {
-  kDrain,     // SIGTERM: the service ends, or so somebody wishes for this worker: finish what is under way
-  kMakeRoom,  // SIGHUP: others serve already: whoever is here may stay until it is done, for drain_time() at most
-  kAtOnce,    // SIGINT, SIGQUIT
+  kDrain,     // SIGTERM: the service or this worker ends, so requests in progress are finished and no more accepted
+  kMakeRoom,  // SIGHUP: other workers serve already, so clients may stay until they are done, for at most drain_time()
+  kAtOnce,    // SIGINT, SIGQUIT: the worker ends without waiting for its clients
 };
 
 class Worker {
  public:
   struct Facts {
-    size_t place = 0;         // 0 .. count - 1; who takes a place takes its sockets
-    size_t count = 1;         // workers of its generation
-    uint64_t generation = 1;  // one more with each reload
-    pid_t master = 0;         // whose end is this process's, too; 0: nobody's
-    Duration drain_time{};    // after which the master ends it by force
+    size_t place = 0;         // 0 to count - 1; a replacement gets the place, and the sockets, of its predecessor
+    size_t count = 1;         // number of workers in this worker's generation
+    uint64_t generation = 1;  // incremented by each reload
+    pid_t master = 0;         // the process with which this worker dies; 0 if there is none
+    Duration drain_time{};    // the time to finish connections after a request to leave; then the master kills
   };
-  // For the master: `report_to` is where it hears that a worker serves, and that it leaves.
+
+  // Called by the master in the child. `report_to` is the socket over which ready() and leaving() report to the master.
   Worker(const Facts& facts, std::vector<ListeningSocket> listening, Fd report_to);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -53,33 +55,38 @@ class Worker {
   uint64_t generation() const { return facts_.generation; }
   Duration drain_time() const { return facts_.drain_time; }
 
-  // The sockets to accept from, of the address listened on as `name` or of all. Gives them away: the second call has
-  // none.
+  // Returns the sockets that this worker accepts from: those that Master::listen() named `name`, or all if `name` is
+  // empty. The caller owns them from now on, so a second call does not return them again.
   std::vector<ListeningSocket> take_listening(std::string_view name = {});
-  // Calls `on_leave` on the loop each time it is asked to leave. Until this is called such signals are kept waiting.
-  // It says leaving() first. As Loop::on_signal(), on a loop that ends before this.
+  // Calls `on_leave` on the loop's thread each time a signal asks this worker to leave, after it has called leaving().
+  // Such signals stay blocked and pending until this function is called. Also calls die_with_master(). Fails as
+  // Loop::on_signal() does. The loop must end before this Worker is destroyed.
   Result<void> when_to_leave(Loop& loop, CopyableCallback<void(Leave)> on_leave);
-  // Tells the master that this worker serves: a reload or a replacement waits for it. Once the sockets are listened on.
-  // As when_to_leave() does, first calls die_with_master().
+  // Reports to the master that this worker serves. A reload or a replacement waits for this report. To be called when
+  // the server listens on the sockets. Calls die_with_master() first.
   void ready();
-  // Asks the kernel again to kill this process when the master ends; exits with 1 where it has ended already. For a
-  // worker that changes its user, its groups or its capabilities (setuid(2)) after ready(): the kernel then forgets.
+  // Asks the kernel again to kill this process when the master ends. Exits with code 1 if the master has ended already.
+  // The kernel drops the earlier request when a process changes its user, groups or capabilities (setuid(2)). So a
+  // worker that changes them after ready() must call this function.
   void die_with_master();
-  // Tells the master that this worker will accept nobody any more, whoever asked for that: another takes its place at
-  // once, instead of when this one has ended, and after drain_time() it is ended by force. Its end is no death then
-  // (RespawnOptions), unless it is an exit code that is not 0, or a signal. Once; later calls do nothing.
+  // Reports to the master that this worker will accept no more connections, whoever asked it to leave. The master then
+  // starts the replacement at once, and kills this worker if it has not ended after drain_time() and the grace time.
+  // The end of this worker is then no death (RespawnOptions), unless its exit code is not 0 or a signal ends it. Only
+  // the first call has an effect.
   void leaving();
 
-  // All of it, for the usual worker: `server` (a Server, HttpServer, ...) of `loop`, or of a group beside it, listens
-  // on all sockets, and drains when it is time; kAtOnce stops the loop. A second request to drain changes nothing:
-  // where a whole process group is told to end, it comes from the master as well. Runs the loop. An exit code: 1 when
-  // something failed, which is logged.
+  // Does all that a usual worker does: `server` listens on all sockets, the master gets the ready() report, `loop`
+  // runs, and leave() is called when a signal asks for it. `server` is a Server, HttpServer or similar of `loop` or of
+  // another LoopGroup. Returns the worker's exit code: 0, or 1 if something failed, which is logged.
   template <class AnyServer>
   int serve(Loop& loop, AnyServer& server);
-  // Parts of that. The address of the last socket, or the first error of one:
+
+  // Makes `server` listen on all sockets of this worker. Returns the address of the last socket, or the first error.
   template <class AnyServer>
   Result<SocketAddress> listen(AnyServer& server);
-  // On the loop's thread; also for what asks by other means than a signal.
+  // Calls leaving(), drains `server`, then stops `loop`; kAtOnce stops the loop without draining. A second kDrain has
+  // no effect: if SIGTERM is sent to the whole process group, it arrives twice, once from the master. Must be called on
+  // the loop's thread. The application may call it, too, to make the worker leave without a signal.
   template <class AnyServer>
   void leave(Leave how, Loop& loop, AnyServer& server);
 
@@ -119,7 +126,8 @@ void Worker::leave(Leave how, Loop& loop, AnyServer& server) {
     log(report);
     loop.stop();
   };
-  // A server whose protocol can say "no more after this answer" asks; of others the clients are waited for.
+  // A server whose drain() has modes can ask its clients to end their connections (kAsk), for example by HTTP's
+  // "Connection: close". When other workers serve already, the clients may end in their own time instead (kWait).
   if constexpr (requires { server.drain(drain_time(), DrainMode::kWait, done); }) {
     server.drain(drain_time(), how == Leave::kMakeRoom ? DrainMode::kWait : DrainMode::kAsk, done);
   } else {

@@ -16,13 +16,13 @@
 namespace peal::detail {
 namespace {
 
-// As system calls: what glibc 2.36 declares in sys/pidfd.h cannot be linked from C++.
+// These are raw system calls, because the functions that glibc 2.36 declares in sys/pidfd.h cannot be linked from C++.
 int pidfd_open(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
 int pidfd_send_signal(int pidfd, int number) {
   return static_cast<int>(::syscall(SYS_pidfd_send_signal, pidfd, number, nullptr, 0));
 }
 
-// waitid(2), whatever interrupts it. Its pid is 0 when there is nothing to tell yet.
+// Calls waitid(2), again after each EINTR. With WNOHANG, si_pid of the result is 0 if the child has not ended.
 Result<siginfo_t> wait_for(int pidfd, int how) {
   siginfo_t info{};
   while (::waitid(P_PIDFD, static_cast<id_t>(pidfd), &info, WEXITED | how) != 0) {
@@ -43,7 +43,8 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::own(Loop& loop, pid_t pid, b
   if (pidfd) return std::unique_ptr<ChildProcess>(new ChildProcess(loop, pid, std::move(pidfd), leads_group));
   const int error = errno;
   if (error == ESRCH) return fail(ECHILD);
-  // Not reaped, so the number is still its own; unless somebody else did.
+  // The pid still belongs to the child if waitid(2) finds it. Otherwise other code has reaped it, and kill(2) could hit
+  // an unrelated process.
   siginfo_t info{};
   if (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0) return fail(error);
   ::kill(leads_group ? -pid : pid, SIGKILL);
@@ -67,14 +68,14 @@ ChildProcess::~ChildProcess() {
   release_pidfd();
 }
 
-// The engine may refer to it for a moment.
+// The pidfd is closed in the callback of stop(), because the engine may still use it until then.
 void ChildProcess::release_pidfd() {
   if (pidfd_) watch_->stop([pidfd = std::move(pidfd_)] {});
 }
 
 void ChildProcess::abandon(std::unique_ptr<ChildProcess> child) {
   for (std::optional<Stream>& stream : child->streams) {
-    if (stream && *stream) stream->abort();  // or it was moved out
+    if (stream && *stream) stream->abort();  // an empty Stream was moved out
     stream.reset();
   }
   ChildProcess& self = *child;
@@ -85,10 +86,11 @@ void ChildProcess::abandon(std::unique_ptr<ChildProcess> child) {
   self.loop_.keep(std::shared_ptr<ChildProcess>(std::move(child)));
 }
 
-// Nobody else can have its number, nor its group's, until it is reaped.
+// The kernel gives the process id and the group id to no other process until the child is reaped.
 bool ChildProcess::is_unreaped() const { return !reaped_ && wait_for(pidfd_.get(), WNOHANG | WNOWAIT).has_value(); }
 
-// kill(2) of a group answers 0 if anyone in it was reached. A child that has left it, or has changed its user, was not.
+// kill(2) of a group returns 0 if the signal reached at least one member. The child itself is not reached if it has
+// left the group, or has changed its user.
 bool ChildProcess::is_reached_by_group_signal() const {
   return ::getpgid(pid_) == pid_ && pidfd_send_signal(pidfd_.get(), 0) == 0;
 }
@@ -104,14 +106,15 @@ Result<void> ChildProcess::signal(int number) {
 void ChildProcess::reap_if_ended() {
   const Result<siginfo_t> seen = wait_for(pidfd_.get(), WNOHANG | WNOWAIT);
   if (seen && seen->si_pid == 0) return;
-  if (seen && leads_group_) ::kill(-pid_, SIGKILL);  // who is left in its group, while that is its own
+  // Kills the rest of the group before the child is reaped: afterwards the group id may belong to other processes.
+  if (seen && leads_group_) ::kill(-pid_, SIGKILL);
   const Result<siginfo_t> info = wait_for(pidfd_.get(), WNOHANG);
   reaped_ = true;
   release_pidfd();
   publish_end(info ? Result<ExitStatus>(status_of(*info)) : std::unexpected(info.error()));
 }
 
-// May destroy this.
+// Stores the result and resumes the waiting tasks. May destroy this object, so nothing may follow the call.
 void ChildProcess::publish_end(Result<ExitStatus> end) {
   end_ = std::move(end);
   if (abandoned_) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ChildProcess: a child of this process from its start until it is reaped, with the streams that lead to it. A
-// Subprocess owns it, then, once it is left, its loop, which lets go of it when it reaps the child, or when it ends
-// itself. It belongs to its loop.
+// ChildProcess: a child of this process from its start until it is reaped, with the streams that lead to it. First a
+// Subprocess owns the ChildProcess. After abandon() the loop owns it (Loop::keep()) and releases it when the child is
+// reaped or the loop ends. A ChildProcess may be used on its loop's thread only.
 #pragma once
 
 #include <sys/types.h>
@@ -21,22 +21,25 @@ class ChildProcess {
  public:
   using Streams = std::array<std::optional<Stream>, 3>;
 
-  // `pid` was just started, as the leader of a group if `leads_group`. Errors of pidfd_open(2): then it was killed.
+  // Takes over the child `pid`, which was just started. `leads_group` is true if the child leads a process group. Fails
+  // with the errors of pidfd_open(2), after killing and reaping the child. ECHILD: other code has reaped the child.
   static Result<std::unique_ptr<ChildProcess>> own(Loop& loop, pid_t pid, bool leads_group);
-  // Kills it, and waits for it, if it was not reaped.
+  // Kills the child and blocks until it has ended, unless the child was reaped before.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
-  // Ends the streams, kills it, and has the loop reap it.
+  // Closes the streams, kills the child and leaves it to the loop, which reaps it. Asserts that no task waits for it.
   static void abandon(std::unique_ptr<ChildProcess> child);
 
+  // Sends a signal to the child, or to its whole group if the child leads one. See Subprocess::signal().
   Result<void> signal(int number);
   pid_t pid() const { return pid_; }
-  // None while it runs, as far as is known here.
+  // Returns how the child ended, or why that cannot be known. Empty until the loop has noticed the end.
   const std::optional<Result<ExitStatus>>& end() const { return end_; }
+  // Returns the waits of the tasks that wait for the end.
   WaitList<ProcessEnd>& waiting() { return waiting_; }
 
-  Streams streams;
+  Streams streams;  // standard input, output and errors; empty if the option was not Stdio::stream()
 
  private:
   ChildProcess(Loop& loop, pid_t pid, Fd pidfd, bool leads_group);
@@ -46,7 +49,7 @@ class ChildProcess {
   void release_pidfd();
   void publish_end(Result<ExitStatus> end);
 
-  Loop& loop_;  // gone once the mailbox is closed
+  Loop& loop_;  // destroyed after mailbox_ is closed, so to be used only while the mailbox is open
   const std::shared_ptr<Mailbox> mailbox_;
   const pid_t pid_;
   const bool leads_group_;
@@ -54,7 +57,7 @@ class ChildProcess {
   bool reaped_ = false;
   std::optional<Result<ExitStatus>> end_;
   WaitList<ProcessEnd> waiting_;
-  bool abandoned_ = false;  // to the loop
+  bool abandoned_ = false;  // true after abandon(): the loop owns this
   std::optional<Watch> watch_;
 };
 

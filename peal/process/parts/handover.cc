@@ -24,7 +24,8 @@ constexpr const char* kSocketFiles = "PEAL_SOCKET_FILES";
 constexpr int kFirst = 3;
 constexpr int kExecFailed = 127;
 
-// Puts `fds` at 3, 4, ... open across execve(2). Copies above all of those first: none is in another's way then.
+// Duplicates `fds` to 3, 4, ... without close-on-exec. Duplicates each to a number above the targets first, so that
+// dup2(2) overwrites none of them. Returns false on failure, with errno set.
 bool line_up(std::vector<int> fds) {
   const int end = kFirst + static_cast<int>(fds.size());
   for (int& fd : fds) {
@@ -37,7 +38,8 @@ bool line_up(std::vector<int> fds) {
   return true;
 }
 
-// The numbers in a variable as "3:4"; what is none, and what an fd that was handed over cannot be, is left out.
+// Returns the fds in a variable such as "3:4". Leaves out texts that are no number, and numbers below 3, since such an
+// fd cannot have been handed over.
 std::vector<int> fds_of(const char* variable) {
   std::vector<int> fds;
   const char* text = std::getenv(variable);
@@ -48,7 +50,7 @@ std::vector<int> fds_of(const char* variable) {
   return fds;
 }
 
-// In the child.
+// Runs in the child after fork(2): prepares the fds and the environment, and executes the new program.
 [[noreturn]] void become_successor(CommandLine& command, std::span<const SocketGroup> groups, int report_to,
                                    const sigset_t& mask) {
   std::vector<int> fds;
@@ -75,7 +77,7 @@ std::vector<int> fds_of(const char* variable) {
   ::setenv("LISTEN_FDNAMES", names.c_str(), 1);
   ::setenv(kPredecessor, last.c_str(), 1);
   ::setenv(kSocketFiles, with_files.c_str(), 1);
-  // It will be the service's main process, which is who the manager watches.
+  // The service manager watches the main process of the service, which this process will be.
   if (std::getenv("WATCHDOG_PID") != nullptr) ::setenv("WATCHDOG_PID", self.c_str(), 1);
   ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
   command.execute();

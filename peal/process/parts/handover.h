@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handover: how a master starts its successor: the same command line and environment, the listening sockets as a
-// service manager would hand them over (LISTEN_FDS), and one more fd, named by PEAL_PREDECESSOR, to which the successor
-// writes its process id, as four bytes, once it serves. From then on it removes the socket files of those sockets that
-// PEAL_SOCKET_FILES names ("3:4"): a master opened them, and no service manager.
+// How a master starts its successor (SIGUSR2). The successor gets:
+//   - the same command line and environment;
+//   - the listening sockets, as a service manager would pass them (LISTEN_FDS);
+//   - one more fd, whose number is in PEAL_PREDECESSOR. The successor writes its process id to this fd, as four bytes,
+//     when it serves;
+//   - in PEAL_SOCKET_FILES, as "3:4", the fds of unix sockets whose files the successor has to remove at its end. These
+//     sockets were opened by a master. The files of a service manager's sockets are not the master's to remove.
 #pragma once
 
 #include <sys/types.h>
@@ -18,28 +21,33 @@
 
 namespace peal::detail {
 
-// How this process was called, as it is when this is made.
+// The program and the arguments with which this process was started.
 class CommandLine {
  public:
   CommandLine();
-  // The child of fork(2), which becomes the program with these. Does not return: a failure is logged, and exit code
-  // 127.
+  // Executes the program with these arguments in place of the calling process, a child of fork(2). Never returns: if
+  // execvp(3) fails, the error is logged and the process exits with code 127.
   [[noreturn]] void execute();
   const std::string& program() const { return program_; }
 
  private:
-  std::string program_;  // absolute, links unresolved: what stands there when it is executed
+  // The path of the program if the command line had a slash, made absolute; otherwise a name to search for in PATH.
+  // Links are not resolved, so execute() runs the file that is at the path at that time.
+  std::string program_;
   std::vector<std::string> arguments_;
 };
 
-// Forks and executes. `mask` is the successor's signal mask. Errors of fork(2).
+// Forks a child that becomes the successor. `report_to` is the fd for its report, `mask` its signal mask. Returns its
+// process id, or the error of fork(2).
 Result<pid_t> start_successor(CommandLine& command, std::span<const SocketGroup> groups, int report_to,
                               const sigset_t& mask);
+
 struct Predecessor {
-  Fd report_to;                     // none: nobody started us that way
-  std::vector<int> fds_with_files;  // of LISTEN_FDS
+  Fd report_to;                     // invalid if no master started this process
+  std::vector<int> fds_with_files;  // inherited fds whose socket files this process has to remove at its end
 };
-// PEAL_PREDECESSOR and PEAL_SOCKET_FILES; the variables are gone afterwards.
+
+// Reads PEAL_PREDECESSOR and PEAL_SOCKET_FILES, and removes these variables.
 Predecessor take_predecessor();
 
 }  // namespace peal::detail

@@ -55,10 +55,14 @@ int MasterRun::run() {
   return exit_code_;
 }
 
-// What an ended process reported is among the reports, because they are read after it was reaped. Reports come first: a
-// worker that served and died at once did serve, and one that said it leaves is no death. Deaths come before signals: a
-// reload must not count on the dead. The leavers' places come last: a signal to the whole process group came here too,
-// and nobody is replaced then.
+// Handles everything that has arrived, in an order that matters:
+//   1. Ended workers are reaped before the reports are read, so their last reports are among those read.
+//   2. Reports: a worker that served and died at once did serve, and the end of a worker that reported leaving is no
+//      death.
+//   3. Ends of processes, before signals: a reload must not count on workers that have died.
+//   4. Signals.
+//   5. Replacements of leaving workers. If a SIGTERM to the whole process group made them leave, the master has got it
+//      as well and is ending now, and replaces none of them.
 void MasterRun::turn() {
   const std::vector<int> signals = inbox_->signals();
   std::vector<ChildEnd> ends;
@@ -115,7 +119,8 @@ std::vector<MasterRun::ChildEnd> MasterRun::reap() {
   return ends;
 }
 
-// The worker that said it leaves; null: that is known already, or it makes no difference.
+// Records that a worker has reported leaving, and returns the worker. Returns null if the report has no effect, because
+// the worker was leaving already or is unknown, or because the master is ending.
 const WorkerProcess* MasterRun::mark_leaving(pid_t pid) {
   WorkerProcess* member = workers_->find(pid);
   if (member == nullptr || member->leaving || ending_) return nullptr;
@@ -123,12 +128,13 @@ const WorkerProcess* MasterRun::mark_leaving(pid_t pid) {
   return member;
 }
 
-// Nobody accepts from its queue now, so the next starts before the leaver has ended.
+// Makes the next worker of the place start before the leaving one has ended, because no worker accepts from the
+// place's sockets now.
 void MasterRun::schedule_replacement(const WorkerProcess& leaver) {
   if (ending_) return;
   const std::string what = fmt::format("worker {} (process {}) was asked to leave", leaver.place, leaver.pid);
   if (starting_ > 0 && leaver.generation == generation_) return abandon_generation(what);
-  if (leaver.generation != serving_) return;  // its generation was abandoned in this turn
+  if (leaver.generation != serving_) return;  // an old generation, or one that was abandoned in this turn
   PEAL_LOG_INFO("{}: its replacement starts", what);
   places_[leaver.place].respawn_at = monotonic_now();
 }
@@ -148,7 +154,8 @@ void MasterRun::handle_end(const ChildEnd& end) {
   }
 }
 
-// A leaver's place is not empty, or will not be after this turn: its death counts, and nobody waits for it.
+// Counts a death and schedules the replacement. A worker that was leaving has its replacement already, or gets it in
+// this turn: its death is only counted.
 void MasterRun::note_death(const WorkerProcess& member, int status) {
   const std::string how = how_it_ended(member, status);
   if (starting_ > 0 && member.generation == generation_) return abandon_generation(how);
@@ -173,7 +180,7 @@ void MasterRun::note_successors_end(int status) {
   succeed_by_ = kNever;
 }
 
-// Does what is due; answers when something is due next.
+// Does everything whose time has come. Returns the time of the next such action.
 TimePoint MasterRun::run_due() {
   const TimePoint now = monotonic_now();
   if (start_by_ <= now) abandon_generation("the new workers did not all serve in time");
@@ -224,7 +231,7 @@ bool MasterRun::start_generation(size_t workers) {
   return true;
 }
 
-// All of the newest generation serve.
+// Makes the newest generation, of which all workers serve now, the serving one, and asks older workers to leave.
 void MasterRun::take_over() {
   places_.assign(std::exchange(starting_, 0), Place{RespawnPolicy(options_.respawn)});
   start_by_ = kNever;
@@ -237,13 +244,15 @@ void MasterRun::take_over() {
   workers_->request_exit(SIGHUP, sum_of(options_.drain_time, options_.grace), [this](const WorkerProcess& member) {
     return member.generation < serving_ && !member.leaving;
   });
-  // A predecessor that is there says itself that we are ready: until then a service manager may not listen to us.
+  // If there is a predecessor, it tells the service manager that this process is ready, in succeeded_by(). Until then
+  // the manager may ignore messages of this process (NotifyAccess=main).
   const bool told = predecessor_ && send_report(predecessor_.get(), ReportKind::kServes);
   predecessor_.reset();
   if (!told) manager_.ready(fmt::format("{} workers serve", places_.size()));
 }
 
-// Some of them may have accepted already: they leave as the old ones would have.
+// Asks the workers of the newest generation to leave. They make room instead of being killed, because some may have
+// accepted connections already. If no generation serves, the master ends.
 void MasterRun::abandon_generation(const std::string& why) {
   starting_ = 0;
   start_by_ = kNever;
@@ -263,7 +272,7 @@ void MasterRun::respawn(TimePoint now) {
     if (places_[i].respawn_at > now) continue;
     const bool started = start_worker(i, places_.size(), serving_);
     places_[i].respawn_at = started ? kNever : later(now, options_.respawn.longest_pause);
-    if (started) workers_->members().back().kill_at = later(now, options_.start_timeout);  // until it reports
+    if (started) workers_->members().back().kill_at = later(now, options_.start_timeout);  // unless it reports before
   }
 }
 
@@ -305,7 +314,7 @@ void MasterRun::start_replacement() {
   PEAL_LOG_INFO("process {} is to replace this one: {}", successor_, command_.program());
 }
 
-// In the order in which it makes sense: what is replaced is not reloaded any more.
+// Does the reload first: after the replacement has begun, a reload would be refused.
 void MasterRun::run_deferred() {
   if (ending_ || starting_ > 0) return;
   if (std::exchange(reload_deferred_, false)) reload();
@@ -320,7 +329,7 @@ void MasterRun::hand_over_to_successor() {
   replaced_ = true;
   for (Place& place : places_) place.respawn_at = kNever;
   watchdog_at_ = kNever;
-  groups_.clear();  // a socket file is the successor's now
+  groups_.clear();  // closes the sockets, but leaves the socket files to the successor
   workers_->request_exit(SIGHUP, sum_of(options_.drain_time, options_.grace),
                          [](const WorkerProcess& member) { return !member.leaving; });
 }
@@ -332,10 +341,11 @@ void MasterRun::drain() {
   workers_->request_exit(SIGTERM, sum_of(options_.drain_time, options_.grace),
                          [](const WorkerProcess&) { return true; });
   if (successor_ != 0 && !replaced_) ::kill(successor_, SIGTERM);
-  stop_listening();  // who comes now is refused, instead of waiting for nobody
+  stop_listening();  // clients that connect now are refused, instead of waiting in a queue that no worker serves
 }
 
-// A successor that has not served leaves the socket files to its predecessor, which goes on.
+// Closes the sockets and removes their files. A successor that has not served yet leaves the files, because its
+// predecessor continues to use them.
 void MasterRun::stop_listening() {
   if (!predecessor_) {
     for (SocketGroup& group : groups_) group.close();

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MasterRun: the life of a master, from its first worker to its last.
 //
-//   starting ── all serve ──> serving ──┬─ SIGTERM, SIGQUIT, a place dies too often ──> ending ── nobody left ──> over
-//      └─ one cannot serve ──> ending   ├─ SIGHUP: a new generation starts beside, and takes over or leaves again
-//                                       └─ SIGUSR2: a successor starts beside; once it serves ──> ending
+//   starting ── all serve ──> serving ──┬─ SIGTERM, SIGQUIT, too many deaths ──> ending ── all workers ended ──> over
+//      └─ one cannot serve ──> ending   ├─ SIGHUP: a new generation starts beside, and takes over or is abandoned
+//                                       └─ SIGUSR2: a successor starts beside; when it serves ──> ending
 //
-// It sleeps, then does what there is to do, in one place after the other; nothing interrupts it. One thread.
+// The master sleeps until a signal, a report or a deadline arrives, handles what has arrived in turn(), and sleeps
+// again. All of it runs on one thread, and no signal handler interrupts it.
 #pragma once
 
 #include <sys/types.h>
@@ -30,15 +31,15 @@ class MasterRun {
   int run();
 
  private:
-  // A worker's place in the generation that serves.
+  // The state of one worker's place in the generation that serves.
   struct Place {
     RespawnPolicy policy;
-    TimePoint respawn_at = kNever;  // when nobody is there
+    TimePoint respawn_at = kNever;  // when the next worker of this place starts; kNever if the place has a worker
   };
 
   struct ChildEnd {
     pid_t pid;
-    int status;  // of waitpid(2)
+    int status;  // as waitpid(2) returns it
   };
 
   void turn();
@@ -75,20 +76,20 @@ class MasterRun {
   std::optional<SignalInbox> inbox_;
   std::optional<WorkerGroup> workers_;
 
-  uint64_t generation_ = 0;  // the newest
-  uint64_t serving_ = 0;     // the one that serves; 0: none yet
-  size_t starting_ = 0;      // how many the newest is to have, while it starts; else 0
+  uint64_t generation_ = 0;  // the newest generation, which serves or starts
+  uint64_t serving_ = 0;     // the generation that serves; 0 if none does yet
+  size_t starting_ = 0;      // the number of workers of the newest generation while it starts; 0 otherwise
   TimePoint start_by_ = kNever;
-  std::vector<Place> places_;  // of the generation that serves
+  std::vector<Place> places_;  // the places of the generation that serves
   TimePoint watchdog_at_ = kNever;
 
-  pid_t successor_ = 0;  // 0: none
+  pid_t successor_ = 0;  // the process that is to replace this master; 0 if there is none
   TimePoint succeed_by_ = kNever;
-  bool replaced_ = false;         // the successor serves
-  bool reload_deferred_ = false;  // asked for while workers started: until they serve, or have failed to
-  bool replace_deferred_ = false;
+  bool replaced_ = false;          // true if the successor serves
+  bool reload_deferred_ = false;   // true if SIGHUP came while workers started; done when they serve or have failed
+  bool replace_deferred_ = false;  // true if SIGUSR2 came while workers started
   bool ending_ = false;
-  bool draining_ = false;  // asked to once
+  bool draining_ = false;  // true after the first SIGTERM: a second one ends at once
   int exit_code_ = 0;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a process tells the master that started it, over a socket that keeps messages apart. "It serves" is its process
-// id, four bytes, and nothing else: a successor may be of another version than its predecessor.
+// The messages by which a worker or a successor reports to the master that started it, over a SOCK_SEQPACKET socket.
+// The message "it serves" consists of the sender's process id, four bytes, and nothing else, because a successor may be
+// another version of the library than its predecessor.
 #pragma once
 
 #include <sys/types.h>
@@ -11,8 +12,8 @@
 namespace peal::detail {
 
 enum class ReportKind : uint32_t {
-  kServes,
-  kLeaves,  // a worker: it accepts nobody any more, or will soon, and stays until its clients are done
+  kServes,  // the sender, a worker or a successor, accepts connections
+  kLeaves,  // the sender, a worker, has stopped accepting or will soon, and ends when its clients are done
 };
 
 struct Report {
@@ -20,9 +21,11 @@ struct Report {
   ReportKind kind = ReportKind::kServes;
 };
 
-// False: the master is gone, or so busy that there is no room; then only kServes waits.
+// Sends a report of this process. kServes blocks while the socket's queue is full; kLeaves is dropped then. Returns
+// false if the report was not sent, because it was dropped or the master has ended.
 bool send_report(int fd, ReportKind kind);
-// The next that has arrived.
+
+// Returns the next report that has arrived; empty if there is none.
 std::optional<Report> receive_report(int fd);
 
 }  // namespace peal::detail

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: BSD-3-Clause RespawnPolicy: how long a place stays empty after its worker has died. The
-// first death of a worker that was well counts as an accident: the next starts at once. In a row the waits double, and
-// too many are a fault.
+// SPDX-License-Identifier: BSD-3-Clause
+// RespawnPolicy: decides how long a worker's place stays empty after its worker has died. The first death of a worker
+// that was healthy counts as an accident, so its replacement starts at once. After further deaths in a row the pause
+// doubles each time, and too many deaths in a row count as a permanent fault.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +16,8 @@ class RespawnPolicy {
  public:
   explicit RespawnPolicy(const RespawnOptions& options) : options_(options) {}
 
-  // The worker lived so long. How long to wait for the next; nothing: there were too many deaths in a row.
+  // Records the death of a worker that lived for `life`. Returns the pause before its replacement starts; empty if
+  // there were more than most_deaths deaths in a row.
   std::optional<Duration> died(Duration life) {
     if (life >= options_.quiet_while) deaths_ = 0;
     if (++deaths_ > options_.most_deaths) return std::nullopt;

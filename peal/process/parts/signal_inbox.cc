@@ -25,14 +25,14 @@ Result<SignalInbox> SignalInbox::make() {
   ::sigemptyset(&heard);
   for (const int number : kSignals) ::sigaddset(&heard, number);
   std::array<int, 2> ends{};
-  // Datagrams without loss: each report stays one.
+  // SOCK_SEQPACKET keeps each report in one message and loses none.
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return fail(errno);
   inbox.reports_ = Fd(ends[0]);
   inbox.report_to_ = Fd(ends[1]);
   inbox.signals_ = Fd(::signalfd(-1, &heard, SFD_NONBLOCK | SFD_CLOEXEC));
   if (!inbox.signals_) return fail(errno);
   ::pthread_sigmask(SIG_BLOCK, &heard, &inbox.mask_before_);
-  ::signal(SIGCHLD, SIG_DFL);  // were it ignored, the kernel would reap
+  ::signal(SIGCHLD, SIG_DFL);  // if SIGCHLD were ignored, the kernel would reap the workers itself
   return inbox;
 }
 
@@ -70,8 +70,8 @@ void SignalInbox::close_in_child() {
   signals_.reset();
   reports_.reset();
   report_to_.reset();
-  // What asks a worker to leave stays blocked until it listens (Worker::when_to_leave()); a worker's children are its
-  // own to hear of.
+  // SIGCHLD is unblocked, because the worker may have children of its own. The other signals stay blocked until the
+  // worker handles them (Worker::when_to_leave()), so that a request to leave is not lost.
   sigset_t child;
   ::sigemptyset(&child);
   ::sigaddset(&child, SIGCHLD);

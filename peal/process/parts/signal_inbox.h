@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SignalInbox: what a master hears: signals, the reports of those who serve, and the time. Its signals stay blocked
-// from first to last and are read from a signalfd: none is lost, and none comes in the middle of something.
+// SignalInbox: all that a master waits for: signals, the reports of its workers and of a successor, and a deadline. The
+// signals stay blocked for the master's whole life and are read from a signalfd(2). So no signal is lost, and none
+// interrupts the master's code.
 //
-// A master sleeps in a loop made for the one sleep, so that there is none when it forks: its fds would be the child's,
-// too.
+// wait() makes a Loop and destroys it before it returns. If the loop lived longer, fork() would copy its fds into each
+// worker.
 #pragma once
 
 #include <csignal>
@@ -19,25 +20,25 @@ namespace peal::detail {
 
 class SignalInbox {
  public:
-  // Blocks the signals. EMFILE and its like.
+  // Opens the fds and blocks the signals. Fails with the errors of socketpair(2) and signalfd(2), such as EMFILE.
   static Result<SignalInbox> make();
   SignalInbox(SignalInbox&&) = default;
   SignalInbox& operator=(SignalInbox&&) = delete;
 
-  // Sleeps until there is something to hear, `deadline` at the latest.
+  // Sleeps until a signal or a report arrives, or until `deadline`.
   void wait(TimePoint deadline) const;
-  // The signals that have arrived, each once, in no order.
+  // Returns and removes the signals that have arrived, each once, in no particular order.
   std::vector<int> signals() const;
-  // What processes have reported, in order.
+  // Returns and removes the reports that have arrived, oldest first.
   std::vector<Report> reports() const;
 
-  // Where processes report: for those that this one starts.
+  // Returns the fd for send_report(), which the processes that the master starts inherit.
   int report_to() const { return report_to_.get(); }
-  // The signal mask from before.
+  // Returns the signal mask from before make().
   const sigset_t& mask_before() const { return mask_before_; }
-  // In a child: closes all of it.
+  // Closes all fds and unblocks SIGCHLD. To be called in a forked worker.
   void close_in_child();
-  // In a master that ends: the mask is as before.
+  // Restores the signal mask from before make(). To be called by a master that ends.
   void restore_mask() const;
 
  private:

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SocketGroup: the listening sockets of one address, which the master holds open for all its workers.
 //
-// At an address that can be shared (SO_REUSEPORT) there is one for each worker, among which the kernel spreads the
-// clients; elsewhere (unix, or a service manager's single socket) all accept from one. A worker that leaves, or dies,
-// leaves its socket's queue to whoever takes its place: the sockets themselves never close while the master lives. So
-// there are as many of them as there were workers at first: fewer workers accept from several, more workers share.
+//   - An IP address has one socket for each worker (SO_REUSEPORT), and the kernel spreads the clients among them.
+//   - A unix address, or a service manager's single socket, has one socket, from which all workers accept.
+//
+// The sockets stay open while the master lives. When a worker leaves or dies, the worker that takes its place accepts
+// the clients that wait in the socket's queue. So the number of sockets stays what it was at the start. After a reload
+// with fewer workers, each worker accepts from several sockets. With more workers, several share a socket.
 #pragma once
 
 #include <string>
@@ -18,31 +20,35 @@
 
 namespace peal::detail {
 
-// A socket that another process opened.
+// A listening socket that another process opened and passed to this one.
 struct InheritedListener {
   Fd socket;
-  bool with_file = false;  // its socket file, if it has one, was that process's to remove, and is ours now
+  bool with_file = false;  // true if this process has to remove the socket file, because a master opened the socket
 };
 
 class SocketGroup {
  public:
-  // Binds. A port that somebody else listens on is EADDRINUSE, though it be shared.
+  // Opens the first socket of `address`. Fails as open_listening_socket() does. EADDRINUSE: another process listens on
+  // the port, even if it would share the port.
   static Result<SocketGroup> open(std::string name, const SocketAddress& address, const ListenOptions& options);
-  // Of sockets that were inherited: one for each address among them, in their order. EINVAL: one does not listen.
+  // Makes groups of inherited sockets: one group for each address, in the order of the sockets. Fails as
+  // listening_address() does: EINVAL or ENOTSOCK if a socket cannot accept streams.
   static Result<std::vector<SocketGroup>> inherit(const std::string& name, std::vector<InheritedListener> sockets);
 
   const std::string& name() const { return name_; }
   const SocketAddress& address() const { return address_; }
   const std::vector<Fd>& sockets() const { return sockets_; }
   bool inherited() const { return inherited_; }
-  // A socket file that is ours to remove, and still there.
+  // Returns whether close() has to remove a socket file: the file exists and belongs to this master.
   bool owns_file() const { return file_.is_there(); }
-  // Opens one for each worker, where the address can be shared. Before anybody accepts, and not beside inherited ones:
-  // a socket that nobody accepts from would have to be closed again, and its clients with it.
+  // Opens further sockets of an IP address until there is one for each worker. Must be called before any worker
+  // accepts. Does nothing for a unix address. Does nothing for inherited sockets either: a reload with fewer workers
+  // would have to close sockets again, and the clients that wait in their queues would be lost.
   Result<void> open_for_workers(size_t workers);
-  // In the worker at `place` of `workers`: the sockets that are its own to accept from. The others close.
+  // Returns the sockets that the worker at `place` of `workers` accepts from, and closes the others. To be called in
+  // the worker's process.
   std::vector<ListeningSocket> take_share(size_t place, size_t workers) &&;
-  // Stops listening; removes the socket file if it is ours: not a service manager's.
+  // Closes the sockets. Removes the socket file if this master owns it; a service manager's file stays.
   void close();
 
  private:
@@ -51,7 +57,7 @@ class SocketGroup {
   ListenOptions options_;
   std::vector<Fd> sockets_;
   bool inherited_ = false;
-  SocketFile file_;  // none: there is none, or it is a service manager's
+  SocketFile file_;  // stands for no file if there is none, or if it belongs to a service manager
 };
 
 }  // namespace peal::detail

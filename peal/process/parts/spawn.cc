@@ -22,7 +22,8 @@ class FileActions {
   ~FileActions() { ::posix_spawn_file_actions_destroy(&actions_); }
   FileActions(const FileActions&) = delete;
   FileActions& operator=(const FileActions&) = delete;
-  // Those of other libraries, too, that are not close-on-exec.
+  // Adds the actions that give the child `fds` and `directory`. Closes all other fds, because other libraries may have
+  // opened fds without close-on-exec. Returns 0 or an errno.
   int add_all(std::span<const Fd> fds, const std::string& directory) {
     const int count = static_cast<int>(fds.size());
     int error = 0;
@@ -66,7 +67,7 @@ class Attributes {
 
 std::string_view name_of(std::string_view variable) { return variable.substr(0, variable.find('=')); }
 
-// This process's environment with the changes; or these alone.
+// Returns this process's environment with the changes applied. If `clean`, returns the changes alone.
 std::vector<std::string> changed_environment(std::span<const std::string> changes, bool clean) {
   std::vector<std::string> variables;
   for (char** each = clean ? nullptr : environ; each != nullptr && *each != nullptr; ++each) {
@@ -78,7 +79,7 @@ std::vector<std::string> changed_environment(std::span<const std::string> change
   return variables;
 }
 
-// As execve(2) takes it.
+// Returns an array of C strings that ends with a null pointer, as execve(2) requires. It refers to `texts`.
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> all;
   all.reserve(texts.size() + 1);

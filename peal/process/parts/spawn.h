@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// spawn(): starts a program by posix_spawn(3), which is safe in a process of many threads and tells what execve(2)
-// failed with. A plain function of fds and texts; any thread.
+// spawn() starts a program by posix_spawn(3). This is safe in a process with several threads, and returns the error if
+// execve(2) fails. May be called on any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -12,8 +12,9 @@
 
 namespace peal::detail {
 
-// `fds` become the child's 0, 1, 2, ..., in order; they lie above these. Of the options the environment, the directory
-// and the group count. As Subprocess::start().
+// Starts the program and returns its process id. `fds` become the child's fds 0, 1, 2, ..., in this order; each number
+// in `fds` must be at least fds.size(). Uses only these options: environment, clean_environment, directory, own_group.
+// Fails as Subprocess::start() does.
 Result<pid_t> spawn(const Command& command, std::span<const Fd> fds, const SubprocessOptions& options);
 
 }  // namespace peal::detail

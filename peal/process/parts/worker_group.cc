@@ -20,7 +20,7 @@
 namespace peal::detail {
 namespace {
 
-// The `index`-th of the processors that this process may use, in turn.
+// Returns the `index`-th of the processors that this process may use; a large index starts again at the first.
 unsigned processor_of(size_t index) {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
@@ -36,7 +36,7 @@ unsigned processor_of(size_t index) {
 }  // namespace
 
 Result<void> WorkerGroup::add(const Worker::Facts& facts, bool pin, int report_to) {
-  std::fflush(nullptr);  // or both would print what is buffered
+  std::fflush(nullptr);  // otherwise both processes would print the buffered output
   const pid_t master = ::getpid();
   Fd report(::fcntl(report_to, F_DUPFD_CLOEXEC, 0));
   if (!report) return fail(errno);
@@ -47,10 +47,11 @@ Result<void> WorkerGroup::add(const Worker::Facts& facts, bool pin, int report_t
   return {};
 }
 
-// noexcept: an exception must not unwind into the child's copy of the master.
+// Runs the worker in the forked child and exits. noexcept, because an exception must not unwind into the child's copy
+// of the master's stack.
 void WorkerGroup::become_worker(const Worker::Facts& facts, bool pin, Fd report_to, pid_t master) noexcept {
   ::prctl(PR_SET_PDEATHSIG, static_cast<unsigned long>(SIGKILL));
-  if (::getppid() != master) ::_exit(1);  // it ended before the kernel was told to mind it
+  if (::getppid() != master) ::_exit(1);  // the master had ended before prctl(2)
   at_fork_();
   set_current_thread_name(fmt::format("worker-{}", facts.place));
   if (const unsigned cpu = processor_of(facts.place); pin) {

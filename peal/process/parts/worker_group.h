@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// WorkerGroup: the master's worker processes: forks them, tells them things by signals, knows who is there. One thread,
-// which outlives the group: a worker dies with the thread that forked it.
+// WorkerGroup: the master's worker processes. A WorkerGroup forks workers, sends signals to them, and records the state
+// of each. It is used by one thread, which must outlive it: a worker dies with the thread that forked it.
 #pragma once
 
 #include <sys/types.h>
@@ -23,41 +23,43 @@ struct WorkerProcess {
   size_t place;
   uint64_t generation;
   TimePoint born;
-  bool ready = false;
-  bool leaving = false;        // was asked to, by whomever
-  bool killed = false;         // by the master, because its time was over
-  TimePoint kill_at = kNever;  // when it has not left, or does not serve, by then
+  bool ready = false;          // true after it has reported that it serves
+  bool leaving = false;        // true after it was asked to leave, by the master or another process
+  bool killed = false;         // true after the master has killed it, because kill_at had passed
+  TimePoint kill_at = kNever;  // the master kills it at this time, if it has not served or ended by then
 };
 
 class WorkerGroup {
  public:
-  // `groups` are the master's. `at_fork` is called in each child first: it closes what is the master's own.
+  // `groups` are the master's sockets. `at_fork` is called first in each child, to close what only the master needs.
   WorkerGroup(std::vector<SocketGroup>& groups, const Master::Work& work, std::function<void()> at_fork)
       : groups_(groups), work_(work), at_fork_(std::move(at_fork)) {}
 
-  // The child calls `work` and never returns. Errors of fork(2).
+  // Forks a worker, which runs `work` and exits with its result. Fails with the errors of fork(2) and fcntl(2).
   Result<void> add(const Worker::Facts& facts, bool pin, int report_to);
-  // Null when it is none of ours.
+  // Returns the worker with this process id; null if no worker has it.
   WorkerProcess* find(pid_t pid);
-  // It was reaped.
+  // Erases a worker that was reaped.
   void remove(pid_t pid) {
     std::erase_if(members_, [pid](const WorkerProcess& member) { return member.pid == pid; });
   }
+
   std::span<WorkerProcess> members() { return members_; }
   bool empty() const { return members_.empty(); }
 
-  // Asks to leave, by this signal, all for which `which(member)`; kills who is there after `timeout`.
+  // Sends `signal` to each worker for which `which(member)` is true, to ask it to leave. Workers that have not ended
+  // after `timeout` are killed by kill_overdue().
   template <class Which>
   void request_exit(int signal, Duration timeout, Which which) {
     for (WorkerProcess& member : members_) {
       if (which(member)) request_exit_of(member, signal, timeout);
     }
   }
-  // Tells all of them.
+  // Sends a signal to all workers.
   void signal(int number) const;
-  // It leaves of itself: it is killed, too, if it is there after `timeout`.
+  // Records that a worker is leaving, without a signal. It is killed as well if it has not ended after `timeout`.
   static void expect_end(WorkerProcess& member, Duration timeout);
-  // Kills those whose time is over by `now`. The next such time; kNever: nobody's.
+  // Kills the workers whose kill_at has passed at `now`. Returns the earliest kill_at of the others; kNever if none.
   TimePoint kill_overdue(TimePoint now);
 
  private:
