@@ -97,7 +97,7 @@ std::optional<uint64_t> most_fds(const std::string& limits) {
   return number(std::string_view(limits).substr(value));
 }
 
-std::error_code gone(std::error_code error) {
+std::error_code as_no_such_process(std::error_code error) {
   return error == std::errc::no_such_file_or_directory ? errno_code(ESRCH) : error;
 }
 
@@ -121,7 +121,7 @@ Result<std::string> read_small_file(const std::string& path, size_t most_bytes) 
 Result<ProcessFacts> read_process_facts(pid_t pid) {
   const std::string folder = fmt::format("/proc/{}/", pid);
   const Result<std::string> text = read_small_file(folder + "stat");
-  if (!text) return std::unexpected(gone(text.error()));
+  if (!text) return std::unexpected(as_no_such_process(text.error()));
   const StatFields stat(*text);
   ProcessFacts facts{.pid = pid, .parent = static_cast<pid_t>(stat.at(4))};
   facts.name = stat.name;
@@ -167,7 +167,7 @@ Result<std::vector<ThreadFacts>> read_thread_facts(pid_t pid) {
                        .involuntary_switches = status_value(status, "nonvoluntary_ctxt_switches:"),
                        .processor = static_cast<int>(stat.at(39))});
   }
-  if (error) return std::unexpected(gone(error));
+  if (error) return std::unexpected(as_no_such_process(error));
   std::ranges::sort(threads, {}, &ThreadFacts::id);
   return threads;
 }

@@ -28,7 +28,7 @@ struct Collector::WatchedLoop {
 namespace {
 
 // On the loop's thread.
-LoopSnapshot look_at(Loop& loop, size_t number) {
+LoopSnapshot take_loop_snapshot(Loop& loop, size_t number) {
   LoopSnapshot seen{.number = number, .answered = true};
   seen.thread = current_thread_name();
   seen.thread_id = current_thread_id();
@@ -48,13 +48,13 @@ LoopSnapshot look_at(Loop& loop, size_t number) {
 
 }  // namespace
 
-void Collector::add_loop(const std::shared_ptr<Mailbox>& mailbox) { watch(mailbox).added = true; }
+void Collector::add_loop(const std::shared_ptr<Mailbox>& mailbox) { watched_loop(mailbox).added = true; }
 
 void Collector::remove_loop(const Mailbox& mailbox) {
   if (const size_t number = loop_number(mailbox); number < loops_.size()) loops_[number]->added = false;
 }
 
-Collector::WatchedLoop& Collector::watch(const std::shared_ptr<Mailbox>& mailbox) {
+Collector::WatchedLoop& Collector::watched_loop(const std::shared_ptr<Mailbox>& mailbox) {
   const size_t number = loop_number(*mailbox);
   if (number < loops_.size()) return *loops_[number];
   loops_.push_back(std::make_shared<WatchedLoop>(mailbox));
@@ -81,7 +81,7 @@ void Collector::add_server(std::string name, Server& server, std::vector<std::fu
                     .methods = std::move(methods),
                     .views = server.views()};
   if (shown.name.empty()) shown.name = fmt::format("server {}", servers_.size());
-  for (const ConnectionsView& view : shown.views) watch(view.mailbox());
+  for (const ConnectionsView& view : shown.views) watched_loop(view.mailbox());
   servers_.push_back(std::move(shown));
 }
 
@@ -92,7 +92,7 @@ void Collector::remove_server(const Server& server) {
 }
 
 // Servers that were destroyed and not removed.
-void Collector::forget_gone() {
+void Collector::forget_destroyed_servers() {
   for (ShownServer& shown : servers_) {
     if (shown.life && !shown.life->run([](Server&) {})) shown = {};
   }
@@ -112,7 +112,7 @@ size_t Collector::loop_number(const Mailbox& mailbox) const {
 void Collector::collect(Done done) {
   waiting_.push_back(std::move(done));
   if (waiting_.size() > 1) return;
-  forget_gone();
+  forget_destroyed_servers();
   snapshot_ = {};
   snapshot_.loops.resize(loops_.size());
   for (size_t i = 0; i < servers_.size(); ++i) {
@@ -132,7 +132,7 @@ void Collector::collect(Done done) {
 
 void Collector::ask_loop(size_t number) {
   const std::shared_ptr<WatchedLoop>& watched = loops_[number];
-  if (watched->owes.exchange(true)) return heard(number, std::nullopt);
+  if (watched->owes.exchange(true)) return add_answer(number, std::nullopt);
   watched->asked = loop_.now();
   std::vector<View> views;
   for (size_t i = 0; i < servers_.size(); ++i) {
@@ -145,7 +145,7 @@ void Collector::ask_loop(size_t number) {
     }
   }
   auto work = [watched, number, views = std::move(views), most = options_.most_connections] {
-    Answer answer{.loop = look_at(*watched->mailbox->here(), number)};
+    Answer answer{.loop = take_loop_snapshot(*watched->mailbox->here(), number)};
     for (const View& view : views) {
       Share share{.server = view.name.server, .stats = view.connections.stats()};
       share.layer = view.connections.layer_stats();
@@ -163,10 +163,12 @@ void Collector::ask_loop(size_t number) {
     return answer;
   };
   ask(loop_, *watched->mailbox, options_.reply_timeout, std::move(work),
-      [self = shared_from_this(), number](std::optional<Answer> answer) { self->heard(number, std::move(answer)); });
+      [self = shared_from_this(), number](std::optional<Answer> answer) {
+        self->add_answer(number, std::move(answer));
+      });
 }
 
-void Collector::heard(size_t number, std::optional<Answer> answer) {
+void Collector::add_answer(size_t number, std::optional<Answer> answer) {
   WatchedLoop& watched = *loops_[number];
   LoopSnapshot& loop = snapshot_.loops[number];
   if (answer) watched.last = std::move(*answer);
@@ -196,7 +198,7 @@ void Collector::heard(size_t number, std::optional<Answer> answer) {
 void Collector::finish() {
   snapshot_.taken = std::chrono::system_clock::now();
   snapshot_.now = monotonic_now();
-  forget_gone();
+  forget_destroyed_servers();
   std::erase_if(snapshot_.servers, [this](const auto& each) { return servers_[each.number].life == nullptr; });
   for (size_t i = snapshot_.loops.size(); i-- > 0;) {
     if (loops_[i]->in_round && is_shown(*loops_[i])) continue;
@@ -246,7 +248,7 @@ void Collector::describe(const ConnectionName& name, Callback<void(std::optional
   ask(loop_, *there->mailbox(), options_.reply_timeout, std::move(work), std::move(done));
 }
 
-void Collector::end(const ConnectionName& name, EndHow how, Callback<void(std::optional<bool>)> done) {
+void Collector::end_connection(const ConnectionName& name, EndHow how, Callback<void(std::optional<bool>)> done) {
   const ConnectionsView* there = find_view(name);
   if (there == nullptr) return done(false);
   auto work = [view = *there, name, how] { return view.end(name.slot, name.generation, how); };

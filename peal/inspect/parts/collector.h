@@ -59,7 +59,7 @@ class Collector : public std::enable_shared_from_this<Collector> {
   // Nothing when the loop did not answer; the name's server and part exist, or there is nothing either.
   void describe(const ConnectionName& name, Callback<void(std::optional<ConnectionDetail>)> done);
   // Whether there was such a connection; nothing when its loop did not answer.
-  void end(const ConnectionName& name, EndHow how, Callback<void(std::optional<bool>)> done);
+  void end_connection(const ConnectionName& name, EndHow how, Callback<void(std::optional<bool>)> done);
   static constexpr size_t kMostFlightEvents = 256;  // told of one connection
   // Null: there is no such server, or none any more.
   std::shared_ptr<ServerLife> server(size_t number) const;
@@ -98,11 +98,11 @@ class Collector : public std::enable_shared_from_this<Collector> {
 
   const ConnectionsView* find_view(const ConnectionName& name) const;
   size_t loop_number(const Mailbox& mailbox) const;
-  WatchedLoop& watch(const std::shared_ptr<Mailbox>& mailbox);
-  void forget_gone();
+  WatchedLoop& watched_loop(const std::shared_ptr<Mailbox>& mailbox);
+  void forget_destroyed_servers();
   bool is_shown(const WatchedLoop& watched) const;
   void ask_loop(size_t number);
-  void heard(size_t number, std::optional<Answer> answer);
+  void add_answer(size_t number, std::optional<Answer> answer);
   void finish();
 
   Loop& loop_;

@@ -126,7 +126,9 @@ TEST_F(CollectorTest, servers_are_shown_with_what_each_loop_knows) {
 
   const ConnectionName name = snapshot.servers[0].rows[2].name;
   std::promise<std::optional<bool>> ended;
-  at_home([&] { collector->end(name, EndHow::kAbort, [&](std::optional<bool> found) { ended.set_value(found); }); });
+  at_home([&] {
+    collector->end_connection(name, EndHow::kAbort, [&](std::optional<bool> found) { ended.set_value(found); });
+  });
   EXPECT_EQ(ended.get_future().get(), true);
   while (server.connections() == 3 && monotonic_now() < give_up) std::this_thread::yield();
   EXPECT_EQ(server.connections(), 2u);

@@ -55,9 +55,9 @@ std::string bars(const Json& pairs) {
 }
 
 // Texts, if there are any.
-bool is_list(const Json& value) { return value.is_array() && (value.empty() || value.front().is_string()); }
+bool is_text_list(const Json& value) { return value.is_array() && (value.empty() || value.front().is_string()); }
 
-std::string list(const Json& texts) {
+std::string joined(const Json& texts) {
   std::string text;
   for (const Json& each : texts) text += (text.empty() ? "" : ", ") + html_escaped(each.get_ref<const std::string&>());
   return text;
@@ -66,9 +66,12 @@ std::string list(const Json& texts) {
 bool is_rows(const Json& value) { return value.is_array() && !value.empty() && value.front().is_object(); }
 
 std::string cell(std::string_view key, const Json& value) {
-  if (is_list(value)) return list(value);
+  if (is_text_list(value)) return joined(value);
   if (value.is_array()) return bars(value);
-  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  if (value.is_boolean()) {
+    if (value.get<bool>()) return "yes";
+    return "no";
+  }
   if (value.is_string()) {
     const std::string text = html_escaped(value.get_ref<const std::string&>());
     if (key == "id") return fmt::format("<a href=\"/connection/{0}\">{0}</a>", text);
@@ -91,7 +94,7 @@ std::string heading(std::string_view key) {
 }
 
 // What somebody has to look after soon.
-bool is_bad(std::string_view key, const Json& value) {
+bool needs_attention(std::string_view key, const Json& value) {
   constexpr double kSoon = 14 * 86'400;
   return key == "certificate_left_seconds" && value.is_number() && value.get<double>() < kSoon;
 }
@@ -110,7 +113,7 @@ void append_rows(std::string& text, const Json& rows) {
     text += "<tr>";
     for (const std::string& key : keys) {
       const bool number = row.contains(key) && row[key].is_number();
-      const bool bad = row.contains(key) && is_bad(key, row[key]);
+      const bool bad = row.contains(key) && needs_attention(key, row[key]);
       text += bad ? "<td class=\"n bad\">" : number ? "<td class=\"n\">" : "<td>";
       if (row.contains(key)) text += cell(key, row[key]);
       text += "</td>";

@@ -46,7 +46,7 @@ class InspectorPages {
   void end_connection(HttpExchange& exchange);
 
   // Answers when it may not be; true when it may.
-  bool admits(HttpExchange& exchange, Refusal (*rule)(const AskedBy&, const InspectorRules&)) const;
+  bool check_access(HttpExchange& exchange, Refusal (*rule)(const AskedBy&, const InspectorRules&)) const;
 
  private:
   const std::shared_ptr<Collector> collector_;
@@ -90,7 +90,8 @@ bool is_certified(const HttpExchange& exchange) {
   return facts && (!facts->peer.empty() || !facts->names.empty());
 }
 
-bool InspectorPages::admits(HttpExchange& exchange, Refusal (*rule)(const AskedBy&, const InspectorRules&)) const {
+bool InspectorPages::check_access(HttpExchange& exchange,
+                                  Refusal (*rule)(const AskedBy&, const InspectorRules&)) const {
   const Refusal refusal = rule({.peer = exchange.peer_address().value_or(SocketAddress()),
                                 .host = exchange.request().authority(),
                                 .origin = field(exchange, "Origin"),
@@ -129,14 +130,14 @@ std::string page(std::string_view title, std::string_view json_path, std::string
 }
 
 // Which of two types the client likes better; the first where it does not say.
-bool likes_second(const HttpExchange& exchange, std::string_view first, std::string_view second) {
+bool prefers_second(const HttpExchange& exchange, std::string_view first, std::string_view second) {
   AcceptedTypes accepted;
   for (const std::string_view value : exchange.request().values("Accept")) accepted.take(value);
   return accepted.choose({first, second}) == 1;
 }
 
 bool wants_html(const HttpExchange& exchange) {
-  return query_value(exchange, "format") != "json" && likes_second(exchange, kJson, kHtml);
+  return query_value(exchange, "format") != "json" && prefers_second(exchange, kJson, kHtml);
 }
 
 // `path` is that of the same as JSON. The log level is part of every page, for the choice that stands above each.
@@ -144,8 +145,11 @@ void answer_json(HttpExchange& exchange, bool html, std::string_view title, std:
   if (!json.contains("log")) json["log_level"] = to_string(peal::log_level());
   const std::string text = dump(json);
   // Parsed again, so that what was no UTF-8 is none in the page either.
-  html ? answer(exchange, 200, kHtml, page(title, path, html_tables(Json::parse(text))))
-       : answer(exchange, 200, kJson, text);
+  if (html) {
+    answer(exchange, 200, kHtml, page(title, path, html_tables(Json::parse(text))));
+  } else {
+    answer(exchange, 200, kJson, text);
+  }
 }
 
 void InspectorPages::show(HttpExchange& exchange, std::string part, bool html) {
@@ -162,7 +166,7 @@ void InspectorPages::show(HttpExchange& exchange, std::string part, bool html) {
 
 void InspectorPages::metrics(HttpExchange& exchange) {
   using enum MetricsFormat;
-  const bool open = likes_second(exchange, content_type(kPrometheus), content_type(kOpenMetrics));
+  const bool open = prefers_second(exchange, content_type(kPrometheus), content_type(kOpenMetrics));
   const MetricsFormat format = open ? kOpenMetrics : kPrometheus;
   collector_->collect([handle = exchange.handle(), format](const Snapshot& snapshot) {
     handle.run([&](HttpExchange& later) { answer(later, 200, content_type(format), to_metrics(snapshot, format)); });
@@ -223,15 +227,15 @@ void InspectorPages::end_connection(HttpExchange& exchange) {
   if (!name || (how != "drain" && how != "abort")) {
     return answer(exchange, 400, kText, "give connection=0.1.17.203 and how=drain or how=abort\n");
   }
-  collector_->end(*name, how == "drain" ? EndHow::kDrain : EndHow::kAbort,
-                  [handle = exchange.handle(), name = *name](std::optional<bool> found) {
-                    const std::string which = "connection " + name.to_string();
-                    handle.run([&](HttpExchange& later) {
-                      if (!found) return answer(later, 503, kText, which + ": its loop does not answer\n");
-                      *found ? answer(later, 200, kText, which + " was asked to end\n")
-                             : answer(later, 404, kText, which + " has ended already\n");
-                    });
-                  });
+  collector_->end_connection(*name, how == "drain" ? EndHow::kDrain : EndHow::kAbort,
+                             [handle = exchange.handle(), name = *name](std::optional<bool> found) {
+                               const std::string which = "connection " + name.to_string();
+                               handle.run([&](HttpExchange& later) {
+                                 if (!found) return answer(later, 503, kText, which + ": its loop does not answer\n");
+                                 if (!*found) return answer(later, 404, kText, which + " has ended already\n");
+                                 answer(later, 200, kText, which + " was asked to end\n");
+                               });
+                             });
 }
 
 }  // namespace
@@ -242,12 +246,12 @@ Router inspector_pages(const std::shared_ptr<Collector>& collector, InspectorRul
   Router router;
   const auto look = [&](std::string_view path, const auto& handler) {
     router.get(path, [pages, handler](HttpExchange& exchange) {
-      if (pages->admits(exchange, may_look)) handler(exchange);
+      if (pages->check_access(exchange, may_look)) handler(exchange);
     });
   };
   const auto act = [&](std::string_view path, void (InspectorPages::*handler)(HttpExchange&)) {
     router.post(path, [pages, handler](HttpExchange& exchange) {
-      if (pages->admits(exchange, may_act)) (*pages.*handler)(exchange);
+      if (pages->check_access(exchange, may_act)) (*pages.*handler)(exchange);
     });
   };
   look("/", [pages](HttpExchange& exchange) { pages->show(exchange, {}, wants_html(exchange)); });
