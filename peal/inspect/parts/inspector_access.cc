@@ -31,19 +31,21 @@ bool is_ours(std::string_view host, const InspectorRules& rules) {
 
 Refusal may_look(const AskedBy& asked, const InspectorRules& rules) {
   if (is_ours(asked.host, rules)) return {};
-  return {421, "the Host of this request is no address, not localhost and no name this inspector is known by\n"};
+  return {421, "the Host of this request must be an IP address, localhost, or a name that the inspector was given\n"};
 }
 
 Refusal may_act(const AskedBy& asked, const InspectorRules& rules) {
   if (const Refusal refusal = may_look(asked, rules); refusal.status != 0) return refusal;
-  if (asked.action.empty()) return {403, "an action needs the field Peal-Action\n"};
+  if (asked.action.empty()) return {403, "an action needs the header field Peal-Action\n"};
   if (!asked.origin.empty()) {
     const size_t scheme = asked.origin.find("://");
     if (scheme == asked.origin.npos || !same_name(asked.origin.substr(scheme + 3), asked.host)) {
-      return {403, "this comes from another site\n"};
+      return {403, "the Origin says that this request comes from another site\n"};
     }
     // Whoever is in between can write the same host's pages in the clear.
-    if (asked.secure && asked.origin.substr(0, scheme) != "https") return {403, "this comes from another site\n"};
+    if (asked.secure && asked.origin.substr(0, scheme) != "https") {
+      return {403, "the Origin of a request over TLS must be https\n"};
+    }
   }
   if (asked.certified && !asked.forwarded) return {};
   if (rules.token.empty()) {

@@ -175,7 +175,7 @@ void InspectorPages::metrics(HttpExchange& exchange) {
 
 void InspectorPages::connection(HttpExchange& exchange) {
   const std::optional<ConnectionName> name = ConnectionName::parse(exchange.parameter("id"));
-  if (!name) return answer(exchange, 404, kText, "a connection is named as 0.1.17.203\n");
+  if (!name) return answer(exchange, 404, kText, "the name of a connection has four numbers, such as 0.1.17.203\n");
   const bool html = wants_html(exchange);
   collector_->describe(*name, [handle = exchange.handle(), name = *name, html](std::optional<ConnectionDetail> detail) {
     handle.run([&](HttpExchange& later) {
@@ -190,7 +190,7 @@ void InspectorPages::connection(HttpExchange& exchange) {
 void InspectorPages::set_log_level(HttpExchange& exchange) {
   const std::string_view name = query_value(exchange, "level");
   const std::optional<LogLevel> level = parse_log_level(name);
-  if (!level) return answer(exchange, 400, kText, "level is trace, debug, info, warn, error, critical or off\n");
+  if (!level) return answer(exchange, 400, kText, "level must be trace, debug, info, warn, error, critical or off\n");
   peal::set_log_level(*level);
   answer(exchange, 200, kText, fmt::format("the log level is {}\n", to_string(*level)));
 }
@@ -199,26 +199,27 @@ void InspectorPages::drain(HttpExchange& exchange) {
   const auto number = parse_text<size_t>(query_value(exchange, "server"));
   const std::shared_ptr<ServerLife> life = number ? collector_->server(*number) : nullptr;
   if (!life || !life->run([](Server&) {}))
-    return answer(exchange, 404, kText, "server is the number of one that is shown\n");
+    return answer(exchange, 404, kText, "server must be the number of a server that the page shows\n");
   if (on_drain_) {
     // First the answer: the process may be gone soon.
-    answer(exchange, 202, kText, fmt::format("server {} drains, as its program does it\n", *number));
+    answer(exchange, 202, kText, fmt::format("server {} drains as its program decides\n", *number));
     life->run([this](Server& server) { on_drain_(server); });
     return;
   }
   if (const std::optional<pid_t> parent = parent_that_listens_too(); parent) {
     const std::string why = fmt::format(
-        "process {} holds open what is listened on here: clients would go on coming, and wait for nobody; "
-        "send this process, {}, a SIGTERM instead\n",
+        "process {} holds open the listening sockets of this process, so new clients would wait in a queue that no "
+        "process accepts from; send SIGTERM to this process, {}, instead\n",
         *parent, ::getpid());
     return answer(exchange, 409, kText, why);
   }
   life->run([](Server& server) {
     server.drain(kDrainDeadline, [](const DrainReport& report) {
-      PEAL_LOG_INFO("drained, as asked through the inspector: {} finished, {} cut off", report.finished, report.forced);
+      PEAL_LOG_INFO("drained at the request of the inspector: {} finished, {} cut off", report.finished, report.forced);
     });
   });
-  answer(exchange, 202, kText, fmt::format("server {} drains; what has not ended in 30 s is cut off\n", *number));
+  answer(exchange, 202, kText,
+         fmt::format("server {} drains; connections that have not ended in 30 s are cut off\n", *number));
 }
 
 void InspectorPages::end_connection(HttpExchange& exchange) {

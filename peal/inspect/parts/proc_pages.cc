@@ -72,13 +72,13 @@ std::string system_overview() {
 }
 
 constexpr ProcPage kPages[] = {
-    {"/proc/overview", "this process, in short", process_overview},
-    {"/proc/pid", "its id", [] { return fmt::format("{}\n", ::getpid()); }},
+    {"/proc/overview", "summary of this process", process_overview},
+    {"/proc/pid", "id of this process", [] { return fmt::format("{}\n", ::getpid()); }},
     {"/proc/status", "/proc/self/status", [] { return file_text("/proc/self/status"); }},
     {"/proc/limits", "/proc/self/limits", [] { return file_text("/proc/self/limits"); }},
-    {"/proc/opened_files", "its file descriptors", opened_files},
-    {"/proc/threads", "its threads", process_threads},
-    {"/sys/overview", "this machine, in short", system_overview},
+    {"/proc/opened_files", "open file descriptors", opened_files},
+    {"/proc/threads", "threads of this process", process_threads},
+    {"/sys/overview", "summary of this machine", system_overview},
     {"/sys/loadavg", "/proc/loadavg", [] { return file_text("/proc/loadavg"); }},
     {"/sys/version", "/proc/version", [] { return file_text("/proc/version"); }},
     {"/sys/cpuinfo", "/proc/cpuinfo", [] { return file_text("/proc/cpuinfo"); }},

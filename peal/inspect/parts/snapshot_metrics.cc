@@ -24,33 +24,33 @@ struct LoopMetric {
 };
 
 constexpr LoopMetric kLoopMetrics[] = {
-    {"loop_answers", MetricType::kGauge, "", "1 when the loop answered the inspector in time.",
+    {"loop_answers", MetricType::kGauge, "", "1 if the loop answered the inspector in time, else 0.",
      [](const LoopSnapshot& loop) { return loop.answered ? 1.0 : 0.0; }},
-    {"loop_silent_seconds", MetricType::kGauge, "seconds", "For how long it has owed an answer.",
+    {"loop_silent_seconds", MetricType::kGauge, "seconds", "Time since the loop was asked, if it has not answered.",
      [](const LoopSnapshot& loop) { return in_seconds(loop.silent); }},
     {"loop_turns", MetricType::kCounter, "", "Turns of the loop.",
      [](const LoopSnapshot& loop) { return plain(loop.stats.turns); }},
     {"loop_busy_seconds", MetricType::kCounter, "seconds", "Time spent in events, timers and tasks.",
      [](const LoopSnapshot& loop) { return loop.times ? in_seconds(loop.times->busy()) : 0; }},
-    {"loop_waiting_seconds", MetricType::kCounter, "seconds", "Time spent asleep, or spinning before it.",
+    {"loop_waiting_seconds", MetricType::kCounter, "seconds", "Time spent asleep, or spinning before the sleep.",
      [](const LoopSnapshot& loop) { return loop.times ? in_seconds(loop.times->waiting()) : 0; }},
-    {"loop_cpu_seconds", MetricType::kCounter, "seconds", "CPU time of its thread.",
+    {"loop_cpu_seconds", MetricType::kCounter, "seconds", "CPU time of the thread of the loop.",
      [](const LoopSnapshot& loop) { return in_seconds(loop.cpu); }},
     {"loop_events", MetricType::kCounter, "", "Events that the engine handled.",
      [](const LoopSnapshot& loop) { return plain(loop.engine_stats.events); }},
     {"loop_tasks", MetricType::kCounter, "", "Posted tasks that were called.",
      [](const LoopSnapshot& loop) { return plain(loop.stats.tasks); }},
-    {"loop_waiting_tasks", MetricType::kGauge, "", "Posted tasks that wait.",
+    {"loop_waiting_tasks", MetricType::kGauge, "", "Posted tasks that wait to be called.",
      [](const LoopSnapshot& loop) { return plain(loop.tasks_waiting); }},
     {"loop_timers", MetricType::kGauge, "", "Timers pending.",
      [](const LoopSnapshot& loop) { return plain(loop.timers); }},
     {"loop_fired_timers", MetricType::kCounter, "", "Timers that fired.",
      [](const LoopSnapshot& loop) { return plain(loop.stats.timers_fired); }},
-    {"loop_wakeups", MetricType::kCounter, "", "Times another thread woke it.",
+    {"loop_wakeups", MetricType::kCounter, "", "Times another thread woke the loop.",
      [](const LoopSnapshot& loop) { return plain(loop.engine_stats.wakeups); }},
-    {"loop_spins", MetricType::kCounter, "", "Waits that spun first.",
+    {"loop_spins", MetricType::kCounter, "", "Waits that spun before they slept.",
      [](const LoopSnapshot& loop) { return plain(loop.stats.spins); }},
-    {"loop_exceptions", MetricType::kCounter, "", "Exceptions of tasks, timers and watches that were survived.",
+    {"loop_exceptions", MetricType::kCounter, "", "Exceptions of tasks, timers and watches, caught by the loop.",
      [](const LoopSnapshot& loop) { return plain(loop.stats.exceptions); }},
     {"loop_stalls", MetricType::kCounter, "", "Turns longer than a stall watchdog's threshold.",
      [](const LoopSnapshot& loop) { return plain(loop.stats.stalls); }},
@@ -64,11 +64,11 @@ constexpr LoopMetric kLoopMetrics[] = {
      [](const LoopSnapshot& loop) { return plain(loop.engine_stats.accepts); }},
     {"loop_failed_accepts", MetricType::kCounter, "", "Attempts to accept that failed.",
      [](const LoopSnapshot& loop) { return plain(loop.engine_stats.accepts_failed); }},
-    {"loop_shed_accepts", MetricType::kCounter, "", "Connections closed at once for want of file descriptors.",
+    {"loop_shed_accepts", MetricType::kCounter, "", "Connections closed at once because no file descriptor was free.",
      [](const LoopSnapshot& loop) { return plain(loop.engine_stats.accepts_shed); }},
-    {"loop_block_bytes", MetricType::kGauge, "bytes", "Memory of blocks that hold bytes now.",
+    {"loop_block_bytes", MetricType::kGauge, "bytes", "Memory of the blocks in use.",
      [](const LoopSnapshot& loop) { return plain(loop.blocks.bytes_in_use); }},
-    {"loop_free_blocks", MetricType::kGauge, "", "Blocks kept warm.",
+    {"loop_free_blocks", MetricType::kGauge, "", "Free blocks that are kept for reuse.",
      [](const LoopSnapshot& loop) { return plain(loop.blocks.blocks_free); }},
 };
 
@@ -84,7 +84,7 @@ constexpr ServerMetric kServerCounters[] = {
      [](const ServerSnapshot& server) { return plain(server.stats.opened); }},
     {"server_closed_connections", "", "Connections that ended.",
      [](const ServerSnapshot& server) { return plain(server.stats.closed); }},
-    {"server_exceptions", "", "Exceptions that left a callback; each closed its connection.",
+    {"server_exceptions", "", "Exceptions of callbacks; each closed its connection.",
      [](const ServerSnapshot& server) { return plain(server.stats.exceptions); }},
     {"server_idle_closes", "", "Connections closed for being idle.",
      [](const ServerSnapshot& server) { return plain(server.stats.idle_closes); }},
@@ -92,51 +92,52 @@ constexpr ServerMetric kServerCounters[] = {
      [](const ServerSnapshot& server) { return plain(server.stats.slow_closes); }},
     {"server_evicted_connections", "", "Connections closed to make room for another.",
      [](const ServerSnapshot& server) { return plain(server.stats.evicted); }},
-    {"server_refused_connections", "", "Connections closed before they were open: the server was full.",
+    {"server_refused_connections", "", "Connections closed before they were open, because the server was full.",
      [](const ServerSnapshot& server) { return plain(server.stats.refused); }},
-    {"server_failed_handshakes", "", "Connections closed before they were open: the peer did not shake hands.",
+    {"server_failed_handshakes", "",
+     "Connections closed before they were open, because the handshake failed or took too long.",
      [](const ServerSnapshot& server) { return plain(server.stats.handshakes_failed); }},
     {"server_bad_messages", "", "Connections closed because the peer broke the framing or ended inside a message.",
      [](const ServerSnapshot& server) { return plain(server.stats.bad_messages); }},
     {"server_memory_closes", "", "Connections closed because the process held too much memory.",
      [](const ServerSnapshot& server) { return plain(server.stats.memory_closes); }},
-    {"server_late_calls", "", "Calls through handles whose connection had gone.",
+    {"server_late_calls", "", "Calls through handles whose connection had ended.",
      [](const ServerSnapshot& server) { return plain(server.stats.late_calls); }},
-    {"server_lost_calls", "", "Calls through handles that a loop refused.",
+    {"server_lost_calls", "", "Calls through handles that the loop refused.",
      [](const ServerSnapshot& server) { return plain(server.stats.lost_calls); }},
 };
 
 constexpr ServerMetric kHttpCounters[] = {
-    {"http_requests", "", "Heads of requests that were read.",
+    {"http_requests", "", "Requests whose head was read.",
      [](const ServerSnapshot& server) { return plain(server.http->requests); }},
-    {"http_malformed_requests", "", "Requests refused as no HTTP, or as ambiguous.",
+    {"http_malformed_requests", "", "Requests refused because they were not HTTP or ambiguous.",
      [](const ServerSnapshot& server) { return plain(server.http->malformed); }},
-    {"http_tls_hellos", "", "Clients that spoke TLS to a port without it.",
+    {"http_tls_hellos", "", "Clients that spoke TLS to a port without TLS.",
      [](const ServerSnapshot& server) { return plain(server.http->tls_hellos); }},
-    {"http_too_large_requests", "", "Requests refused by a limit.",
+    {"http_too_large_requests", "", "Requests refused because they exceeded a limit.",
      [](const ServerSnapshot& server) { return plain(server.http->too_large); }},
     {"http_abandoned_requests", "", "Requests whose connection ended before the answer was complete.",
      [](const ServerSnapshot& server) { return plain(server.http->abandoned); }},
-    {"http_exceptions", "", "Exceptions that left a handler.",
+    {"http_exceptions", "", "Exceptions of handlers.",
      [](const ServerSnapshot& server) { return plain(server.http->exceptions); }},
-    {"http_request_body_bytes", "bytes", "Bytes of bodies received.",
+    {"http_request_body_bytes", "bytes", "Bytes of request bodies received.",
      [](const ServerSnapshot& server) { return plain(server.http->request_body_bytes); }},
-    {"http_response_body_bytes", "bytes", "Bytes of bodies sent.",
+    {"http_response_body_bytes", "bytes", "Bytes of response bodies sent.",
      [](const ServerSnapshot& server) { return plain(server.http->response_body_bytes); }},
 };
 
 constexpr ServerMetric kLayerCounters[] = {
-    {"layer_handshakes", "", "Handshakes that were done.",
+    {"layer_handshakes", "", "Handshakes that were completed.",
      [](const ServerSnapshot& server) { return plain(server.layer->handshakes); }},
-    {"layer_resumed_handshakes", "", "Handshakes with which an earlier session went on.",
+    {"layer_resumed_handshakes", "", "Handshakes that resumed an earlier session.",
      [](const ServerSnapshot& server) { return plain(server.layer->resumed); }},
     {"layer_failed_handshakes", "", "Handshakes that failed.",
      [](const ServerSnapshot& server) { return plain(server.layer->failed); }},
-    {"layer_clear_peers", "", "Handshakes that failed because the peer spoke in the clear.",
+    {"layer_clear_peers", "", "Handshakes that failed because the peer did not encrypt.",
      [](const ServerSnapshot& server) { return plain(server.layer->in_the_clear); }},
-    {"layer_reloads", "", "Times its files were read anew.",
+    {"layer_reloads", "", "Times the files of the layer were read again.",
      [](const ServerSnapshot& server) { return plain(server.layer->reloads); }},
-    {"layer_failed_reloads", "", "Times its files were no good, and what was there went on.",
+    {"layer_failed_reloads", "", "Times the files were invalid and the earlier ones stayed in use.",
      [](const ServerSnapshot& server) { return plain(server.layer->reloads_failed); }},
 };
 
@@ -152,10 +153,9 @@ constexpr MethodMetric kMethodCounters[] = {
      [](const MethodStats& method) { return plain(method.failed); }},
     {"method_timed_out_calls", "Calls that were answered with an error because they took too long.",
      [](const MethodStats& method) { return plain(method.timed_out); }},
-    {"method_cancelled_calls", "Calls whose client gave them up or went.",
+    {"method_cancelled_calls", "Calls that the client cancelled or whose connection ended.",
      [](const MethodStats& method) { return plain(method.cancelled); }},
-    {"method_exceptions", "Exceptions that left a handler.",
-     [](const MethodStats& method) { return plain(method.threw); }},
+    {"method_exceptions", "Exceptions of handlers.", [](const MethodStats& method) { return plain(method.threw); }},
 };
 
 // Quantiles of a method's latency, as a label and in percent.
@@ -169,7 +169,7 @@ void add_loops(MetricsText& out, const Snapshot& snapshot) {
                  {{"loop", fmt::to_string(loop.number)}, {"thread", loop.thread}});
     }
   }
-  out.family("loop_turn_seconds", MetricType::kHistogram, "seconds", "For how long each turn was busy.");
+  out.family("loop_turn_seconds", MetricType::kHistogram, "seconds", "Busy time of each turn.");
   for (const LoopSnapshot& loop : snapshot.loops) {
     if (!loop.times) continue;
     const std::string number = fmt::to_string(loop.number);
@@ -199,13 +199,13 @@ void add_layers(MetricsText& out, const Snapshot& snapshot) {
   const auto has_layer = [](const ServerSnapshot& server) { return server.layer.has_value(); };
   if (std::ranges::none_of(snapshot.servers, has_layer)) return;
   for (const ServerMetric& metric : kLayerCounters) add_server_counter(out, snapshot, metric, has_layer);
-  out.family("layer_handshakes_under_way", MetricType::kGauge, "", "Handshakes under way.");
+  out.family("layer_handshakes_under_way", MetricType::kGauge, "", "Handshakes in progress.");
   for (const ServerSnapshot& server : snapshot.servers) {
     if (!server.layer) continue;
     out.sample("", plain(server.layer->under_way), {{"server", fmt::to_string(server.number)}, {"name", server.name}});
   }
   out.family("layer_certificate_left_seconds", MetricType::kGauge, "seconds",
-             "Until the certificate that ends first does; less than 0 after that.");
+             "Time until the first certificate expires; negative after that.");
   for (const ServerSnapshot& server : snapshot.servers) {
     if (!server.layer) continue;
     const std::optional<std::chrono::seconds> left = certificate_left(*server.layer, snapshot.taken);
@@ -216,7 +216,8 @@ void add_layers(MetricsText& out, const Snapshot& snapshot) {
 }
 
 void add_servers(MetricsText& out, const Snapshot& snapshot) {
-  out.family("server_connections", MetricType::kGauge, "", "Connections open, or being handed over.");
+  out.family("server_connections", MetricType::kGauge, "",
+             "Connections that are open, being handed over or in a handshake.");
   for (const ServerSnapshot& server : snapshot.servers) {
     out.sample("", plain(server.connections), {{"server", fmt::to_string(server.number)}, {"name", server.name}});
   }
@@ -234,7 +235,7 @@ void add_servers(MetricsText& out, const Snapshot& snapshot) {
     add_server_counter(out, snapshot, metric, [](const ServerSnapshot& server) { return server.http.has_value(); });
   }
   add_layers(out, snapshot);
-  out.family("http_answers", MetricType::kCounter, "", "Answers, by the first digit of their status.");
+  out.family("http_answers", MetricType::kCounter, "", "Responses, by the first digit of the status.");
   for (const ServerSnapshot& server : snapshot.servers) {
     for (size_t digit = 1; server.http && digit < server.http->answers.size(); ++digit) {
       out.sample(
@@ -252,7 +253,8 @@ struct MethodPlace {
 };
 
 void add_latencies(MetricsText& out, const std::vector<MethodPlace>& places) {
-  out.family("method_latency_seconds", MetricType::kHistogram, "seconds", "From reading a call to its handler's end.");
+  out.family("method_latency_seconds", MetricType::kHistogram, "seconds",
+             "Time from reading a call to the end of its handler.");
   for (const auto& [number, server, method] : places) {
     const Histogram& latency = method.latency;
     const auto add_bucket = [&](std::string_view limit, uint64_t count) {
@@ -300,15 +302,15 @@ void add_method_metrics(MetricsText& out, const Snapshot& snapshot) {
 
 // By the names that all exporters use for them.
 void add_process(MetricsText& out, const ProcessFacts& process) {
-  out.counter("process_cpu_seconds", "seconds", "CPU time, of the user's and the system's.",
+  out.counter("process_cpu_seconds", "seconds", "CPU time, user and system.",
               in_seconds(process.user_cpu + process.system_cpu));
   out.gauge("process_resident_memory_bytes", "bytes", "Memory in RAM.", plain(process.resident_bytes));
-  out.gauge("process_virtual_memory_bytes", "bytes", "Address space.", plain(process.virtual_bytes));
-  out.gauge("process_start_time_seconds", "seconds", "When it started, since 1970.",
+  out.gauge("process_virtual_memory_bytes", "bytes", "Size of the address space.", plain(process.virtual_bytes));
+  out.gauge("process_start_time_seconds", "seconds", "Start of the process, in seconds since 1970.",
             std::chrono::duration<double>(process.started.time_since_epoch()).count());
-  out.gauge("process_threads", "", "Threads.", process.threads);
+  out.gauge("process_threads", "", "Threads of the process.", process.threads);
   if (process.open_fds) out.gauge("process_open_fds", "", "Open file descriptors.", *process.open_fds);
-  if (process.most_fds) out.gauge("process_max_fds", "", "The most it may open.", plain(*process.most_fds));
+  if (process.most_fds) out.gauge("process_max_fds", "", "Limit of open file descriptors.", plain(*process.most_fds));
 }
 
 }  // namespace
@@ -320,9 +322,11 @@ std::string to_metrics(const Snapshot& snapshot, MetricsFormat format) {
   add_loops(out, snapshot);
   add_servers(out, snapshot);
   add_method_metrics(out, snapshot);
-  out.gauge("memory_held_bytes", "bytes", "Memory that blocks hold, free ones included.", plain(snapshot.held_bytes));
-  out.gauge("memory_soft_mark_bytes", "bytes", "Above it, reading pauses.", plain(snapshot.marks.soft_bytes));
-  out.gauge("memory_hard_mark_bytes", "bytes", "Above it, connections are closed.", plain(snapshot.marks.hard_bytes));
+  out.gauge("memory_held_bytes", "bytes", "Memory of all blocks, in use and free.", plain(snapshot.held_bytes));
+  out.gauge("memory_soft_mark_bytes", "bytes", "Mark of held memory above which reading pauses.",
+            plain(snapshot.marks.soft_bytes));
+  out.gauge("memory_hard_mark_bytes", "bytes", "Mark of held memory above which connections are closed.",
+            plain(snapshot.marks.hard_bytes));
   out.set_prefix({});
   add_process(out, snapshot.process);
   return std::move(out).finish();
