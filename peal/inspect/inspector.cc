@@ -33,7 +33,8 @@ struct Inspector::Core {
   std::optional<HttpServer> http;
 };
 
-// Where the collector may be touched. Once its loop has ended, nobody else does.
+// Calls `task` with the collector on the collector's loop and waits for it. If that loop has ended, calls `task` here,
+// because no other thread uses the collector then.
 template <class Task>
 void Inspector::on_loop(Task&& task) {
   const bool asked = detail::on_loop_and_wait(*core_->mailbox, [&](Loop&) { task(*core_->collector); });
@@ -42,14 +43,14 @@ void Inspector::on_loop(Task&& task) {
 
 Inspector::Inspector(Loop& loop, const InspectorOptions& options) : core_(std::make_shared<Core>(loop, options)) {}
 
-// Answers that are still on their way find nothing to look at any more.
+// Removes everything from the collector, which may outlive this while loops still have to answer it.
 Inspector::~Inspector() {
   core_->http.reset();
   on_loop([](Collector& collector) { collector.forget_all(); });
 }
 
 Result<std::unique_ptr<Inspector>> Inspector::start(std::string_view address, const InspectorOptions& options) {
-  // epoll: it needs no speed, and runs everywhere.
+  // The inspector uses epoll, because epoll is available everywhere and the speed does not matter.
   Result<std::unique_ptr<LoopGroup>> loop = LoopGroup::start(1, {.engine = "epoll"}, "peal-inspect");
   if (!loop) return std::unexpected(loop.error());
   auto inspector = std::make_unique<Inspector>((**loop)[0], options);

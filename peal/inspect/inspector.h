@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Inspector: a live page about this process: loops, servers, connections, stalls, threads, memory; the same as JSON and
-// as metrics for Prometheus. docs/inspector.md tells what each number means.
+// Inspector: a live page about this process: its loops, servers, connections, stalls, threads and memory. The same
+// figures are served as JSON and as metrics for Prometheus. docs/inspector.md explains each figure.
 //
-//   auto inspector = peal::Inspector::attach(server, "127.0.0.1:9990");    // one line
+//   auto inspector = peal::Inspector::attach(server, "127.0.0.1:9990");    // in one line
 //
-//   peal::Inspector inspector(loop);                                       // the same, in pieces
-//   inspector.add(server, "front");                                        // by that name in page, JSON and metrics
+//   peal::Inspector inspector(loop);                                       // the same in several steps
+//   inspector.add(server, "front");                                        // the name in page, JSON and metrics
 //   inspector.add(group);
 //   inspector.listen("127.0.0.1:9990");
 //
-// It is pulled: nobody pays for it but who asks, and each loop that is shown two clock reads a turn. attach() gives it
-// a loop and a thread of its own, so that it still answers when every other loop stands still: such a loop is shown as
-// stalled, with the last it had told.
+// Cost: figures are collected only when a client asks for them. Apart from that, each loop that is shown reads the
+// clock twice a turn, unless measure_turns is false. attach() gives the inspector a loop and a thread of its own, so
+// that it answers even if all other loops hang. A loop that does not answer in time is shown as stalled, with the
+// figures of its last answer.
 //
-// Anybody who can reach its address may look; the default is this machine alone. The log level, draining, and the end
-// of a connection may be asked for from this machine, or, once a token is set, from anywhere with the token.
+// Access: any client that can reach the inspector's address may read the pages. The default address can be reached from
+// this machine only. The actions are: set the log level, drain a server, end a connection. Without a token, only
+// clients on this machine may act. With a token, clients anywhere may act if they send it.
 //
-// Used by one thread at a time, before the loops run or while they do. A server that is destroyed is shown no more, and
-// a loop that has ended is shown as such; remove() has it sooner. A watchdog outlives the inspector, or is removed.
+// Threads and lifetimes: an Inspector may be used by one thread at a time, before the loops run or while they run. A
+// server that is destroyed disappears from the pages, and a loop that has ended is shown as ended; remove() is needed
+// only to stop showing them earlier. A StallWatchdog must outlive the inspector or be removed.
 #pragma once
 
 #include <chrono>
@@ -44,27 +47,33 @@ class StallWatchdog;
 class StreamLayer;
 
 struct InspectorOptions {
-  // What attach() calls its server, "api" say; empty, the default: "server 0".
+  // The name that attach() gives its server, for example "api". If empty, the name is "server 0".
   std::string name = {};
-  // What actions need, as `Authorization: Bearer TOKEN`. Empty, the default: none, but only this machine may act, and
-  // not through a proxy that says it is one. Behind a proxy, set it: one that says nothing looks like this machine.
+  // The token that an action must send as `Authorization: Bearer TOKEN`. If empty, no token is needed, but only clients
+  // on this machine may act, and not through a proxy that adds Forwarded, Via or X-Forwarded-For. A proxy that adds no
+  // such field looks like a client on this machine, so set a token if a proxy is in front.
   std::string token = {};
-  // Names by which the page is reached, besides localhost and any address: a request for another name is refused,
-  // because a web site could have sent it.
+  // Host names by which clients reach the page, besides localhost and IP addresses. A request for any other name is
+  // refused, because a web site could have caused a browser to send it (DNS rebinding).
   std::vector<std::string> hosts = {};
-  // TLS, say: the pages are at https then. It outlives the inspector. Who gives it a certificate that it verifies may
-  // act, from anywhere and without the token, but not through a proxy that says it is one; where it requires one,
-  // nobody else may look.
+  // The layer under HTTP, such as TLS, for pages at https. The layer must outlive the inspector. Null means plain HTTP.
+  //   - A client whose certificate the layer has verified may act from anywhere and without the token, but not through
+  //   a
+  //     proxy that adds one of the fields above.
+  //   - If the layer requires certificates, clients without one cannot read the pages either.
   const StreamLayer* layer = nullptr;
-  // How long an answer waits for a loop. Longer than a healthy turn, and nobody minds it in a page.
+  // How long a page waits for the figures of a loop. The default is longer than a healthy turn, and short for a page.
   Duration reply_timeout = std::chrono::milliseconds(250);
-  // Told of each server on each loop, those with the most queued bytes first. Each costs a few system calls.
+  // The most connections shown for each server on each loop, those with the most queued bytes first. Each of them costs
+  // a few system calls.
   size_t most_connections = 100;
-  // Time the turns of the loops that are shown: their busy share and how long turns last.
+  // True if the turns of the shown loops are timed. This gives their busy share and the length of their turns.
   bool measure_turns = true;
-  // What to do, on the inspector's loop, when a server shall be drained. Where there is none it is drained for 30 s,
-  // or, if the parent process holds its listening sockets open too, nothing is done: clients would wait there for
-  // nobody. So the worker of a master leaves instead: `loop.post([&] { worker.leave(Leave::kDrain, loop, server); })`.
+  // Called on the inspector's loop when a client asks to drain a server. An empty on_drain drains the server for 30 s.
+  // An empty on_drain refuses (409) if the parent process holds the listening sockets open as well: new clients would
+  // wait in a queue that no process accepts from. In a Master's worker, make the worker leave instead:
+  //
+  //   [&](Server&) { loop.post([&] { worker.leave(Leave::kDrain, loop, server); }); }
   CopyableCallback<void(Server&)> on_drain = {};
 };
 
@@ -72,37 +81,48 @@ class Inspector {
  public:
   static constexpr std::string_view kDefaultAddress = "127.0.0.1:9990";
 
-  // On `loop`, which outlives it or its own end.
+  // Makes an inspector that runs on `loop` and does not listen yet. The loop must outlive the inspector, or must have
+  // ended (run() has returned) before it is destroyed.
   explicit Inspector(Loop& loop, const InspectorOptions& options = {});
   ~Inspector();
   Inspector(const Inspector&) = delete;
   Inspector& operator=(const Inspector&) = delete;
 
-  // On a thread of its own, showing this server, and listening. What listen() and LoopGroup::start() fail with.
+  // Makes an inspector with a thread of its own that shows `server` and listens at `address`. Fails as listen() and
+  // LoopGroup::start() do.
   static Result<std::unique_ptr<Inspector>> attach(Server& server, std::string_view address = kDefaultAddress,
                                                    const InspectorOptions& options = {});
   static Result<std::unique_ptr<Inspector>> attach(HttpServer& server, std::string_view address = kDefaultAddress,
                                                    const InspectorOptions& options = {});
-  // Showing nothing yet.
+  // Does the same as attach(), but shows no server yet.
   static Result<std::unique_ptr<Inspector>> start(std::string_view address = kDefaultAddress,
                                                   const InspectorOptions& options = {});
 
-  // What it shows: a server with its loops, or loops. A name is any text; without one a server is "server 0",
-  // "server 1" and so on, as they were added. Two may have the same: their numbers tell them apart.
+  // Shows a server and its loops. A name may be any text. A server without a name is called "server 0", "server 1" and
+  // so on, in the order of the calls. Two servers may have the same name; their numbers differ.
   void add(Server& server, std::string name = {});
   void add(HttpServer& server, std::string name = {});
   void add(CoServer& server, std::string name = {});
-  // With the methods of its protocol: an RpcServer's, inspector.add(rpc.server(), "rpc", rpc.method_views()), or those
-  // of a protocol of your own. `methods`: one for each loop of the server, in the order of Server::views(). Each is
-  // called on its loop's thread, also after the server is gone, and must not throw. Loops are summed by the methods'
-  // names; a method's latency has the same HistogramOptions on each.
+
+  // Shows a server with the calls of its protocol's methods.
+  //
+  //   inspector.add(rpc.server(), "rpc", rpc.method_views());    // an RpcServer
+  //
+  // `methods` has one function for each loop of the server, in the order of Server::views(). Each function is called on
+  // its loop's thread, possibly after the server was destroyed, and must not throw. Methods of the same name are summed
+  // over the loops, so their latency must have the same HistogramOptions on each loop.
   void add(Server& server, std::string name, std::vector<std::function<std::vector<MethodStats>()>> methods);
+
+  // Shows loops.
   void add(LoopGroup& group);
   void add(Loop& loop);
-  // The stalls it found.
+
+  // Shows the stalls that the watchdog has found.
   void add(StallWatchdog& watchdog);
-  // From the next page on it is not shown; a server with its loops, but for those that others have, or that were added
-  // by themselves. What was not added is nothing to remove. Waits for the inspector's loop.
+
+  // Stops showing the argument, from the next page on. A server is removed together with its loops, except loops that
+  // another server uses or that were added themselves. Does nothing if the argument was not added. Blocks until the
+  // inspector's loop has done it.
   void remove(Server& server);
   void remove(HttpServer& server);
   void remove(CoServer& server);
@@ -110,9 +130,9 @@ class Inspector {
   void remove(Loop& loop);
   void remove(StallWatchdog& watchdog);
 
-  // As Server's. It listens on any number of addresses.
+  // Listens at one more address. Returns the bound address. Fails as Server::listen() does.
   Result<SocketAddress> listen(std::string_view address = kDefaultAddress);
-  // The first one.
+  // Returns the address of the first listen().
   const SocketAddress& address() const { return address_; }
 
  private:

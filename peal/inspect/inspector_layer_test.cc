@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Servers over a layer as the inspector shows them, and the inspector's own pages over TLS: who may look and act there
-// with a certificate, and without.
+// How the inspector shows servers over a layer, and which clients may read and act if the inspector itself uses TLS:
+// with a certificate and without.
 #include <chrono>
 #include <optional>
 #include <string>
@@ -26,7 +26,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-// A SealedLayer that has figures to tell.
+// A SealedLayer that reports LayerStats.
 class ToldLayer final : public StreamLayer {
  public:
   std::unique_ptr<StreamPort> over(Engine& engine) const noexcept override { return sealed_.over(engine); }
@@ -46,7 +46,7 @@ class ToldLayer final : public StreamLayer {
   const test::SealedLayer sealed_;
 };
 
-// Both tests' way to ask: one request on a loop of its own, over TLS or in the clear.
+// The base of both tests: sends one request on a loop of its own, over TLS or plain.
 Result<HttpResponse> fetch(HttpClientRequest request, const StreamLayer* layer = nullptr) {
   const std::unique_ptr<Loop> loop = Loop::make({.engine = "epoll"}).value();
   EXPECT_TRUE(loop->begin());
@@ -68,7 +68,7 @@ Result<HttpResponse> fetch(HttpClientRequest request, const StreamLayer* layer =
 
 class InspectorLayerTest : public testing::Test {
  protected:
-  // Two loops share the layer, and one silent peer has not shaken hands.
+  // Two loops share the layer, and the handshake with one silent peer is not complete.
   void serve(std::chrono::system_clock::duration certificate_left) {
     layer.valid_until = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now() + certificate_left);
     server = std::make_unique<Server>(*group, test::echoing(), ServerOptions{.connection = {.layer = &layer}});
@@ -216,7 +216,7 @@ TEST_F(InspectorOverTlsTest, certificate_that_a_browser_shows_for_another_site_c
   EXPECT_FALSE(own->find("Access-Control-Allow-Origin").has_value());
 }
 
-// The names of a namespace are no address.
+// The name of an XML namespace in a page is not an address that the page loads.
 TEST_F(InspectorOverTlsTest, page_asks_for_nothing_in_the_clear) {
   start(TlsClientAuth::kOff);
   const auto nobody = client({});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is shown has the names that it was given, and is shown until it is removed or gone.
+// Servers and loops are shown under the names that they were given, until they are removed or destroyed.
 #include <atomic>
 #include <thread>
 
@@ -123,7 +123,7 @@ TEST_F(InspectorNamesTest, a_server_that_dies_first_is_shown_no_more) {
   EXPECT_THAT(all()["loops"], IsEmpty());
 }
 
-// While a page is asked for again and again, servers come and go on a thread that knows nothing of it.
+// Servers are made and destroyed on another thread while a page is requested again and again.
 TEST_F(InspectorNamesTest, servers_come_and_go_while_pages_are_open) {
   inspector = Inspector::start("127.0.0.1:0").value();
   std::atomic<bool> over = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stands on the inspector's pages, and who gets a page. A browser looks at them in
-// tests/outside/inspector_test.py.
+// The content of the inspector's pages, and which clients get HTML. tests/outside/inspector_test.py opens the pages in
+// a browser.
 #include <set>
 #include <string>
 
@@ -41,12 +41,12 @@ TEST_F(InspectorPageTest, a_browser_gets_a_page_and_others_json) {
     EXPECT_TRUE(json(path).is_object()) << path;
     EXPECT_THAT(page(std::string(path) + "?format=json"), HasSubstr("\r\nContent-Type: application/json\r\n"));
   }
-  // A browser that follows the page's link to it, too.
+  // A browser that follows the page's link gets JSON as well.
   EXPECT_THAT(page("/json"), HasSubstr("\r\nContent-Type: application/json\r\n"));
 }
 
-// Accept was searched for the name of the type: a client that refused it got it, and one that wrote it in capitals did
-// not (RFC 9110 12.4.2, 12.5.1).
+// Accept was once only searched for the name of the type. A client that refused the type got it, and a client that
+// wrote it in capitals did not (RFC 9110 12.4.2, 12.5.1).
 TEST_F(InspectorPageTest, what_a_client_likes_is_read_from_accept) {
   const auto type = [&](std::string_view path, std::string_view accepted) {
     const std::string answer = ask(fmt::format("GET {}", path), fmt::format("Accept: {}\r\n", accepted));
@@ -65,14 +65,14 @@ TEST_F(InspectorPageTest, what_a_client_likes_is_read_from_accept) {
   EXPECT_EQ(type("/loops", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"), "text/html");
 }
 
-// Its comment about the holes had one in it, which was filled with nothing.
+// The page's comment about placeholders once contained a placeholder, which was replaced by an empty text.
 TEST_F(InspectorPageTest, its_comment_is_whole) {
   EXPECT_THAT(page("/"),
               HasSubstr("<!-- The inspector's page. Names in double braces are filled in when it is served;"));
   EXPECT_THAT(page("/"), Not(HasSubstr("{{")));
 }
 
-// Only the whole had it, and the other pages showed the first level of the list.
+// Only the page of everything once had the log level. The other pages showed the first level of the list.
 TEST_F(InspectorPageTest, the_log_level_is_told_on_every_page) {
   const std::string_view level = to_string(log_level());
   EXPECT_EQ(json("/json")["log"]["level"], level);
@@ -83,7 +83,7 @@ TEST_F(InspectorPageTest, the_log_level_is_told_on_every_page) {
   }
 }
 
-// Bytes and segments stood under the same word.
+// A number of bytes and a number of segments once had the same heading.
 TEST_F(InspectorPageTest, no_two_columns_of_a_table_are_called_the_same) {
   detail::Snapshot snapshot;
   snapshot.loops.resize(1);
@@ -108,7 +108,7 @@ TEST_F(InspectorPageTest, no_two_columns_of_a_table_are_called_the_same) {
   EXPECT_EQ(tables, 10U);
 }
 
-// A proxy on this machine is this machine, and whoever comes through it is not.
+// A proxy on this machine is a local client, but the proxy's clients are not.
 TEST_F(InspectorPageTest, who_comes_through_a_proxy_needs_a_token) {
   const std::string level(to_string(log_level()));
   const std::string action = "POST /actions/log_level?level=" + level;

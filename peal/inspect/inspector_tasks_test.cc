@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The coroutines of a CoServer as the inspector counts them.
+// The inspector counts the coroutines of a CoServer.
 #include <thread>
 
 #include <gmock/gmock.h>

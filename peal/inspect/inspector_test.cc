@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The page, the JSON, the metrics and the actions over real connections. A browser looks at the page in
-// tests/outside/inspector_test.py.
+// The page, the JSON, the metrics and the actions over real connections. tests/outside/inspector_test.py opens the page
+// in a browser.
 #include <peal/inspect/inspector.h>
 
 #include <fcntl.h>
@@ -48,7 +48,7 @@ class InspectorTest : public testing::Test {
     return end == answer.npos ? std::string() : answer.substr(end + 4);
   }
   json get_json(std::string_view path) { return json::parse(body(get(path))); }
-  // An echo server on `thread`, with one connection that has echoed.
+  // Makes an echo server on `thread`, with one connection that has got its echo.
   void serve() {
     server = std::make_unique<Server>(thread.loop(), test::echoing());
     peer.connect(server->listen("127.0.0.1:0").value());
@@ -171,12 +171,12 @@ TEST_F(InspectorTest, connection_and_server_are_drained) {
   EXPECT_THAT(post("/actions/drain?server=0"), StartsWith("HTTP/1.1 202 "));
   EXPECT_THAT(post("/actions/drain?server=1"), StartsWith("HTTP/1.1 404 "));
   EXPECT_THAT(post("/actions/drain?server=0x"), StartsWith("HTTP/1.1 404 "));
-  // Its drain has been asked for before: this one waits for both.
+  // The drain was requested before. This second drain waits for both.
   server->drain_and_wait(std::chrono::seconds(30));
   EXPECT_EQ(server->connections(), 0u);
 }
 
-// A process that serves from the socket of its parent, and shows where its inspector is.
+// A process that serves on a socket inherited from its parent, and reports the address of its inspector.
 class Heir {
  public:
   Heir(int listening, bool with_hook) {
@@ -274,7 +274,7 @@ TEST_F(InspectorTest, token_is_asked_for_when_one_is_set) {
 
 TEST_F(InspectorTest, stalled_loop_is_shown_with_the_stack_of_what_holds_it) {
   bool found = false;
-  // It looks when the test says so: a busy machine holds the loop up at other times as well.
+  // The watchdog looks only when the test asks, because a busy machine delays the loop at other times as well.
   auto watchdog = StallWatchdog::start({.threshold = std::chrono::milliseconds(20), .own_thread = false},
                                        [&](const Stall&) { found = true; });
   ASSERT_TRUE(watchdog);
@@ -291,7 +291,7 @@ TEST_F(InspectorTest, stalled_loop_is_shown_with_the_stack_of_what_holds_it) {
   Fd shut(ends[1]);
   thread.loop().post([&] {
     begun.count_down();
-    char byte = 0;  // a system call, so that a signal gets through under every sanitizer
+    char byte = 0;  // a system call, so that a signal is delivered under every sanitizer
     while (::read(gate.get(), &byte, 1) < 0 && errno == EINTR) {
     }
   });

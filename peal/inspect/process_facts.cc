@@ -23,7 +23,8 @@ uint64_t number(std::string_view text) {
   return value;
 }
 
-// The fields behind the name in a "stat" file: the name may hold spaces and parentheses. The state is field 0.
+// The name and the fields after it in a "stat" file. The name is in parentheses and may contain spaces and parentheses,
+// so it ends at the last ')'. fields[0] is the state, which is field 3 in proc(5).
 struct StatFields {
   explicit StatFields(std::string_view text) {
     const size_t open = text.find('(');
@@ -37,7 +38,7 @@ struct StatFields {
       text.remove_prefix(std::min(end + 1, text.size()));
     }
   }
-  // As proc(5) counts them, from 3.
+  // Returns a field as a number. `index` is the field's number in proc(5), at least 3.
   uint64_t at(size_t index) const { return number(fields.at(index - 3)); }
 
   std::string_view name;
@@ -62,7 +63,7 @@ Duration ticks(uint64_t count) {
   return Duration(count * (1'000'000'000 / per_second));
 }
 
-// Of a line "key:   value kB" in a "status" file.
+// Returns the value of a line "key:   value kB" in a "status" file; 0 if there is none.
 uint64_t status_value(std::string_view status, std::string_view key) {
   const size_t at = status.find(key);
   if (at == status.npos) return 0;
@@ -152,7 +153,7 @@ Result<std::vector<ThreadFacts>> read_thread_facts(pid_t pid) {
        each.increment(error)) {
     const std::string folder = each->path().string() + '/';
     const Result<std::string> text = read_small_file(folder + "stat");
-    if (!text) continue;  // it ended meanwhile
+    if (!text) continue;  // the thread has ended meanwhile
     const StatFields stat(*text);
     const std::string status = read_small_file(folder + "status").value_or(std::string());
     const std::string schedule = read_small_file(folder + "schedstat").value_or(std::string());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the page live: once a second it fetches the JSON behind it and writes the tables anew, as html_tables.cc does.
-// What the JSON holds is only ever put in as text.
+// Makes the page live: once a second this script fetches the page's figures as JSON and writes the tables again, in the
+// same form as html_tables.cc. Values of the JSON are only inserted as text, so that no value can add markup.
 "use strict";
 
 const PERIOD_MS = 1000;
@@ -90,16 +90,16 @@ function cell(key, value) {
 
 const heading = (key) => key.replace(/_(bytes|seconds)$/, "").replaceAll("_", " ");
 
-// What can be done with a row: the label, and the request.
-function deeds(section, row) {
+// Returns the actions of a row, each as [label of the button, path of the request].
+function actionsOf(section, row) {
   if (section === "servers") return [["drain", `/actions/drain?server=${row.server}`]];
   if (section !== "connections" && section !== "connection") return [];
   const id = encodeURIComponent(row.id);
   return [["drain", `/actions/end?connection=${id}&how=drain`], ["kill", `/actions/end?connection=${id}&how=abort`]];
 }
 
-function addDeeds(section, row, tr) {
-  const found = deeds(section, row);
+function addActionButtons(section, row, tr) {
+  const found = actionsOf(section, row);
   if (found.length === 0) return;
   const td = element("td");
   for (const [label, address] of found) {
@@ -113,7 +113,8 @@ function addDeeds(section, row, tr) {
 const isRows = (value) =>
   Array.isArray(value) && value.length > 0 && typeof value[0] === "object" && !Array.isArray(value[0]);
 
-// The rows that stand inside rows, by the name of their member. Each begins with the server that it is of.
+// Returns the arrays of objects inside rows, joined by the name of their member. Each of their rows begins with the
+// server and name of the outer row.
 function rowsWithin(rows) {
   const found = {};
   for (const outer of rows) {
@@ -126,7 +127,7 @@ function rowsWithin(rows) {
   return found;
 }
 
-// The sections of the page: [name, value].
+// Returns the sections of the page, each as [name, value].
 function sectionsOf(json) {
   const found = [];
   for (const [name, value] of Object.entries(json)) {
@@ -146,7 +147,7 @@ function rowsTable(section, rows) {
   for (const row of rows) {
     const tr = body.insertRow();
     for (const key of keys) tr.append(cell(key, row[key]));
-    addDeeds(section, row, tr);
+    addActionButtons(section, row, tr);
   }
   if (rows.length === 0) body.insertRow().append(element("td", "none"));
   return table;
@@ -160,11 +161,12 @@ function membersTable(section, members) {
     td.classList.remove("n");
     tr.append(element("th", heading(key)), td);
   }
-  if (members.id) addDeeds(section, members, table.insertRow());
+  if (members.id) addActionButtons(section, members, table.insertRow());
   return table;
 }
 
-// Scroll positions and the button under the mouse stay: a section is only replaced as a whole, and not while pressed.
+// Writes all sections. Only the table inside a section is replaced, so that scroll positions stay. Nothing is replaced
+// while a button is pressed, because its click would be lost.
 function show(json) {
   const main = document.querySelector("main");
   if (main.querySelector("button:active")) return;
@@ -216,7 +218,8 @@ function showTiles(json) {
   const passed = Math.max(json.taken_unix_seconds - last.taken_unix_seconds, 1e-3);
   const rate = (now, then) => Math.max(0, (now - then) / passed);
   const cpu = (each) => each.process.user_cpu_seconds + each.process.system_cpu_seconds;
-  // What an io_uring does for a loop inside its wait is CPU time, but no busy time.
+  // The busiest loop is found by busy time or CPU time, whichever is larger. The work that io_uring does for a loop
+  // inside its wait counts as CPU time, but not as busy time.
   const share = (key, i) => rate(json.loops[i][key] ?? 0, last.loops[i]?.[key] ?? Infinity);
   const busiest = Math.max(0, ...json.loops.map((_, i) => Math.max(share("busy_seconds", i), share("cpu_seconds", i))));
   const requests = (each) => sum(each.servers, "requests");
@@ -256,7 +259,7 @@ async function act(address) {
     const answer = await fetch(address, {method: "POST", headers});
     $("outcome").textContent = (await answer.text()).trim();
   } catch (error) {
-    $("outcome").textContent = `It could not be asked: ${error.message}.`;
+    $("outcome").textContent = `The action could not be sent: ${error.message}.`;
   }
   await refresh();
 }

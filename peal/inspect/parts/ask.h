@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks another loop something on its thread and hears the answer on this one, or, when the deadline has passed or the
-// loop has ended, that there is none. Nobody waits: a loop that stands still costs its own answer alone.
+// ask() runs a function on another loop's thread and passes its result to a callback on this loop's thread. If the
+// other loop has ended, or does not answer before a deadline, the callback gets no result. ask() does not block, so a
+// loop that hangs delays only its own answer.
 #pragma once
 
 #include <memory>
@@ -12,8 +13,11 @@
 
 namespace peal::detail {
 
-// On `here`'s thread. `done(std::optional<Answer>)` is called there once, unless `here` ends first; at once when
-// `there` is the same loop or has ended. `work()` may still run after that: what it refers to must live by itself.
+// Calls `work()` on the thread of `there`, then `done(std::optional<Answer>)` on the thread of `here`. Must be called
+// on the thread of `here`.
+//   - `done` is called exactly once, unless `here` ends first. It is called during ask() if `there` is the same loop or
+//     has ended. It gets nullopt if `there` has ended or `reply_timeout` has passed.
+//   - `work` may run after `done` was called, so it must own everything it uses.
 template <class Work, class Done>
 void ask(Loop& here, Mailbox& there, Duration reply_timeout, Work work, Done done) {
   using Answer = std::invoke_result_t<Work&>;
@@ -22,7 +26,7 @@ void ask(Loop& here, Mailbox& there, Duration reply_timeout, Work work, Done don
     Done done;
     TimerId timer;
   };
-  // The timer owns it, so that it lives and dies on this thread.
+  // The timer owns the question, so that `done` is called and destroyed on this thread only.
   auto owned = std::make_shared<Question>(std::move(done), TimerId{});
   const std::weak_ptr<Question> asked = owned;
   const TimerId timer =
@@ -32,7 +36,7 @@ void ask(Loop& here, Mailbox& there, Duration reply_timeout, Work work, Done don
   const bool taken = there.insist([asked, &here, back = here.mailbox(), work = std::move(work)]() mutable {
     back->insist([asked, &here, answer = std::optional<Answer>(work())]() mutable {
       const std::shared_ptr<Question> open = asked.lock();
-      if (!open) return;  // too late
+      if (!open) return;  // the timeout has passed
       here.cancel(open->timer);
       open->done(std::move(answer));
     });

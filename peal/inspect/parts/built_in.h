@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the build puts in: the page's files and how the library was compiled. built_in.cc.in is what CMake fills.
+// Constants that CMake fills in when it configures built_in.cc.in: the files of the page, and how the library was
+// compiled.
 #pragma once
 
 #include <string_view>

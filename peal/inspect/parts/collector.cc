@@ -18,16 +18,16 @@ struct Collector::WatchedLoop {
   explicit WatchedLoop(std::shared_ptr<Mailbox> its_mailbox) : mailbox(std::move(its_mailbox)) {}
 
   const std::shared_ptr<Mailbox> mailbox;
-  bool added = false;              // by itself, besides the servers on it
-  bool in_round = false;           // asked in the one under way
-  std::atomic<bool> owes = false;  // an answer; cleared on its thread
-  TimePoint asked{};
-  Answer last;
+  bool added = false;              // true if add_loop() was called, so that the loop is shown without a server
+  bool in_round = false;           // true if the loop is part of the round in progress
+  std::atomic<bool> owes = false;  // true while the loop has not answered; cleared on the loop's thread
+  TimePoint asked{};               // when the loop was asked last
+  Answer last;                     // the latest answer
 };
 
 namespace {
 
-// On the loop's thread.
+// Reads the figures of a loop. Must be called on the loop's thread.
 LoopSnapshot take_loop_snapshot(Loop& loop, size_t number) {
   LoopSnapshot seen{.number = number, .answered = true};
   seen.thread = current_thread_name();
@@ -91,7 +91,7 @@ void Collector::remove_server(const Server& server) {
   }
 }
 
-// Servers that were destroyed and not removed.
+// Removes servers that were destroyed without remove_server(). ServerLife::run() returns false for these.
 void Collector::forget_destroyed_servers() {
   for (ShownServer& shown : servers_) {
     if (shown.life && !shown.life->run([](Server&) {})) shown = {};
@@ -119,7 +119,7 @@ void Collector::collect(Done done) {
     const ShownServer& shown = servers_[i];
     snapshot_.servers.push_back({.number = i, .name = shown.name});
   }
-  // One more than there are, so that answers given at once do not end the round.
+  // Starts at 1, so that loops that answer during this call cannot finish the round before all loops are asked.
   outstanding_ = 1;
   for (size_t i = 0; i < loops_.size(); ++i) {
     loops_[i]->in_round = is_shown(*loops_[i]);
@@ -172,7 +172,7 @@ void Collector::add_answer(size_t number, std::optional<Answer> answer) {
   WatchedLoop& watched = *loops_[number];
   LoopSnapshot& loop = snapshot_.loops[number];
   if (answer) watched.last = std::move(*answer);
-  // Without one the last it gave is told: a counter must not seem to fall.
+  // If the loop has not answered, its last answer is used again: otherwise the counters would seem to fall.
   for (const Share& share : watched.last.shares) {
     ServerSnapshot& server = snapshot_.servers[share.server];
     server.stats += share.stats;
@@ -204,7 +204,8 @@ void Collector::finish() {
     if (loops_[i]->in_round && is_shown(*loops_[i])) continue;
     snapshot_.loops.erase(snapshot_.loops.begin() + static_cast<std::ptrdiff_t>(i));
   }
-  // Of loops that do not answer, too; and not before the others did, or there would be fewer than they say have opened.
+  // Connections are counted on this thread, so loops that did not answer are included. They are counted after the
+  // answers, because otherwise the count could be lower than the connections that the answers report as opened.
   for (ServerSnapshot& server : snapshot_.servers) {
     const ShownServer& shown = servers_[server.number];
     for (const ConnectionsView& view : shown.views) server.connections += view.count();

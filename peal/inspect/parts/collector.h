@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collector: pulls the numbers together. It asks each loop on its own thread and joins the answers, waiting for none
-// beyond the deadline; a loop that still owes an answer is not asked again, so a stalled loop gathers no questions.
+// Collector: collects the figures that the inspector shows. It asks each loop on the loop's own thread, joins the
+// answers to a Snapshot, and waits for no loop longer than reply_timeout. A loop that has not answered yet is not asked
+// again, so a stalled loop does not pile up questions.
 //
-// It belongs to the inspector's loop, and is shared with what waits for answers there.
+// A Collector may be used on the inspector's loop only. It is a shared_ptr, because callbacks that wait for answers on
+// that loop keep it alive.
 #pragma once
 
 #include <functional>
@@ -22,16 +24,16 @@ namespace peal::detail {
 
 struct CollectorOptions {
   Duration reply_timeout{};
-  size_t most_connections = 0;  // told of each server on each loop
-  bool measure_turns = true;
+  size_t most_connections = 0;  // the most connections to list for each server on each loop
+  bool measure_turns = true;    // true if the loops time their turns
 };
 
 struct ConnectionDetail {
   ConnectionName name;
-  std::optional<ConnectionFacts> facts;  // none: it has ended
-  bool recorded = false;                 // the loop has a flight recorder
-  std::vector<FlightEvent> events;
-  TimePoint now;  // on its loop
+  std::optional<ConnectionFacts> facts;  // empty if the connection has ended
+  bool recorded = false;                 // true if the loop has a flight recorder
+  std::vector<FlightEvent> events;       // what the flight recorder still has of the connection, oldest first
+  TimePoint now;                         // the time on the connection's loop, to compare the events with
 };
 
 class Collector : public std::enable_shared_from_this<Collector> {
@@ -41,41 +43,47 @@ class Collector : public std::enable_shared_from_this<Collector> {
 
   Collector(Loop& loop, const CollectorOptions& options) : loop_(loop), options_(options) {}
 
-  // By itself: it is shown until it is removed. Those of servers are while the servers are.
+  // Shows a loop until remove_loop(). The loops of a server need no add_loop(): they are shown as long as the server.
   void add_loop(const std::shared_ptr<Mailbox>& mailbox);
   void remove_loop(const Mailbox& mailbox);
-  // `tasks`: how many it has now; asked on this thread.
+
+  // Shows a server until remove_server() or its destruction. `http` and `methods` have one function for each loop, in
+  // the order of Server::views(), called on that loop's thread; empty if the server has no such figures. `tasks`
+  // returns the number of the server's coroutines, and is called on the collector's thread.
   void add_server(std::string name, Server& server, std::vector<std::function<HttpStats()>> http,
                   std::function<size_t()> tasks = {}, std::vector<MethodsView> methods = {});
   void remove_server(const Server& server);
+
+  // Shows the stalls that a watchdog has found, until it is removed.
   void add_watchdog(const StallWatchdog* watchdog) { watchdogs_.push_back(watchdog); }
   void remove_watchdog(const StallWatchdog* watchdog) { std::erase(watchdogs_, watchdog); }
 
-  // All that was added, for good.
+  // Removes everything that was added.
   void forget_all();
 
-  // Calls made while an answer is gathered share it.
+  // Asks all loops and calls `done` with the snapshot. Calls made before the answers are complete share one snapshot.
   void collect(Done done);
-  // Nothing when the loop did not answer; the name's server and part exist, or there is nothing either.
+  // Asks for the details of one connection. `done` gets nullopt if the loop did not answer, or if the name has a server
+  // or a part that does not exist.
   void describe(const ConnectionName& name, Callback<void(std::optional<ConnectionDetail>)> done);
-  // Whether there was such a connection; nothing when its loop did not answer.
+  // Ends a connection. `done` gets whether there was such a connection, or nullopt if its loop did not answer.
   void end_connection(const ConnectionName& name, EndHow how, Callback<void(std::optional<bool>)> done);
-  static constexpr size_t kMostFlightEvents = 256;  // told of one connection
-  // Null: there is no such server, or none any more.
+  static constexpr size_t kMostFlightEvents = 256;  // the most events that describe() returns
+  // Returns the server with this number; null if there is none, or if it was removed or destroyed.
   std::shared_ptr<ServerLife> server(size_t number) const;
 
  private:
   struct WatchedLoop;
   struct ShownServer {
     std::string name;
-    std::shared_ptr<ServerLife> life;              // null: removed, or gone; its number is not used again
-    std::vector<std::function<HttpStats()>> http;  // empty: no HTTP server
-    std::function<size_t()> tasks;                 // empty: no CoServer
-    std::vector<MethodsView> methods;              // empty: a protocol without methods
+    std::shared_ptr<ServerLife> life;              // null if removed or destroyed; the number is not reused
+    std::vector<std::function<HttpStats()>> http;  // empty if this is no HTTP server
+    std::function<size_t()> tasks;                 // empty if this is no CoServer
+    std::vector<MethodsView> methods;              // empty if the protocol has no methods
     std::vector<ConnectionsView> views;
-    std::optional<LayerStats> layer;  // as it was told last: all loops tell of the same one
+    std::optional<LayerStats> layer;  // the latest answer; all loops of the server share one layer
   };
-  // What a loop says of one server.
+  // The part of a loop's answer that concerns one server.
   struct Share {
     size_t server = 0;
     NetStats stats;
@@ -84,9 +92,9 @@ class Collector : public std::enable_shared_from_this<Collector> {
     std::optional<LayerStats> layer;
     std::vector<ConnectionRow> rows;
   };
-  // One server on one loop.
+  // The functions that read the figures of one server on one loop.
   struct View {
-    ConnectionName name;  // but for the connection
+    ConnectionName name;  // server and part only
     ConnectionsView connections;
     std::function<HttpStats()> http;
     MethodsView methods;
@@ -110,10 +118,11 @@ class Collector : public std::enable_shared_from_this<Collector> {
   std::vector<std::shared_ptr<WatchedLoop>> loops_;
   std::vector<ShownServer> servers_;
   std::vector<const StallWatchdog*> watchdogs_;
-  // The round under way.
-  std::vector<Done> waiting_;
-  size_t outstanding_ = 0;
-  Snapshot snapshot_;
+
+  // The round of questions in progress:
+  std::vector<Done> waiting_;  // callbacks that wait for its snapshot; empty if there is no round
+  size_t outstanding_ = 0;     // loops that have not answered, plus 1 while collect() asks
+  Snapshot snapshot_;          // the answers so far
 };
 
 }  // namespace peal::detail

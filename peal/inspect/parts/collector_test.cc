@@ -36,7 +36,7 @@ class CollectorTest : public testing::Test {
     at_home([&] { collector.collect([&promise](const Snapshot& snapshot) { promise.set_value(snapshot); }); });
     return promise.get_future().get();
   }
-  // The other loop stands still until let_go().
+  // Blocks the other loop until let_go().
   void hold() {
     std::latch begun(1);
     other.loop().post([&, this] {
@@ -143,7 +143,7 @@ TEST_F(CollectorTest, servers_are_shown_with_what_each_loop_knows) {
   EXPECT_EQ(at_home([&] { return collector->server(0); }), nullptr);
 }
 
-// As a protocol of a user's own may tell them: not all loops have the same.
+// A user's own protocol may report different methods on each loop.
 TEST_F(CollectorTest, methods_are_asked_on_each_loop_and_summed_by_name) {
   auto group = LoopGroup::start(2, {.engine = "epoll"}).value();
   Server server(*group, test::echoing());

@@ -16,13 +16,14 @@
 namespace peal::detail {
 namespace {
 
-// The sockets in a folder of open files, each as its number and "socket:[7]", which is the same in every process.
+// Returns the sockets in a folder of open files such as /proc/self/fd. Each is an fd and a text such as "socket:[7]",
+// which identifies the socket in every process.
 std::vector<std::pair<int, std::string>> sockets_in(const std::string& folder) {
   std::vector<std::pair<int, std::string>> sockets;
   std::error_code error;
   for (auto each = std::filesystem::directory_iterator(folder, error); each != std::filesystem::directory_iterator();
        each.increment(error)) {
-    std::error_code unreadable;  // closed meanwhile
+    std::error_code unreadable;  // set if the fd was closed meanwhile
     std::string target = std::filesystem::read_symlink(each->path(), unreadable).string();
     if (target.starts_with("socket:")) sockets.emplace_back(std::stoi(each->path().filename()), std::move(target));
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether what listens here would go on listening without us: a master, or a service manager, that handed its sockets
-// to this process holds them open itself. Asked of the kernel (proc(5)), for the process as a whole.
+// Finds out whether clients could still connect after this process has stopped listening. This is so if the parent, a
+// master or a service manager, holds the listening sockets open that it passed to this process. The kernel is asked
+// (proc(5)) about all sockets of this process.
 #pragma once
 
 #include <sys/types.h>
@@ -9,7 +10,8 @@
 
 namespace peal::detail {
 
-// The parent, if it has a listening socket of this process open, too; nothing also when its files may not be read.
+// Returns the parent process if it has a listening socket of this process open, too. Empty if it has none, or if this
+// process may not read the parent's folder of open files.
 std::optional<pid_t> parent_that_listens_too();
 
 }  // namespace peal::detail

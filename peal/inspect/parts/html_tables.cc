@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// 1234567 -> "1.18 MiB"
+// Returns a number of bytes for people: 1234567 becomes "1.177 MiB".
 std::string human_bytes(double bytes) {
   constexpr std::array<std::string_view, 5> kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
   size_t unit = 0;
@@ -38,7 +38,7 @@ std::string human_seconds(double seconds) {
   return fmt::format("{} d {} h", whole / 86'400, whole / 3600 % 24);
 }
 
-// [[upper end, count], ...] as bars.
+// Returns a bar chart (SVG) of a histogram, which is an array of pairs [upper end in seconds, count].
 std::string bars(const Json& pairs) {
   constexpr double kHeight = 18;
   double most = 1;
@@ -54,7 +54,7 @@ std::string bars(const Json& pairs) {
   return text + "</svg>";
 }
 
-// Texts, if there are any.
+// Returns whether the value is an array of texts. An empty array counts as one.
 bool is_text_list(const Json& value) { return value.is_array() && (value.empty() || value.front().is_string()); }
 
 std::string joined(const Json& texts) {
@@ -93,7 +93,7 @@ std::string heading(std::string_view key) {
   return text;
 }
 
-// What somebody has to look after soon.
+// Returns whether the cell is marked, because an operator has to act soon: a certificate expires within two weeks.
 bool needs_attention(std::string_view key, const Json& value) {
   constexpr double kSoon = 14 * 86'400;
   return key == "certificate_left_seconds" && value.is_number() && value.get<double>() < kSoon;
@@ -135,7 +135,8 @@ void append_section(std::string& text, std::string_view name, const Json& value)
   text += value.empty() ? "<tr><td>none</td></tr></table></div></section>\n" : "</table></div></section>\n";
 }
 
-// The rows that stand inside rows, by the name of their member. Each begins with the server that it is of.
+// Returns the arrays of objects inside rows, joined by the name of their member. Each of their rows begins with the
+// `server` and `name` of the outer row.
 Json rows_within(const Json& rows) {
   Json found = Json::object();
   for (const Json& outer : rows) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// JSON as HTML tables, for readers without a script; page/inspector.js writes the same ones. Whatever the values
-// hold is text.
+// Writes JSON as HTML tables, for browsers that run no script. page/inspector.js writes the same tables. All values are
+// escaped, so that no value can add markup.
 #pragma once
 
 #include <string>
@@ -10,9 +10,11 @@
 
 namespace peal::detail {
 
-// Each member of the object that is an object or an array of objects becomes a section with its name: an object a row
-// for each member, an array a row for each object. An array of objects inside a row, "methods" of a server, becomes a
-// section of its own behind it. Its rows begin with `server` and `name` of the row that they stood in.
+// Returns the HTML of a section for each member of `object` that is an object or an array.
+//   - An object becomes a table with a row for each of its members.
+//   - An array of objects becomes a table with a row for each object.
+//   - An array of objects inside such a row, for example "methods" of a server, becomes a section of its own. Its rows
+//     begin with the `server` and `name` of the outer row.
 std::string html_tables(const nlohmann::ordered_json& object);
 
 }  // namespace peal::detail

@@ -12,7 +12,7 @@ namespace {
 
 bool same_name(std::string_view one, std::string_view other) { return to_lower(one) == to_lower(other); }
 
-// "[::1]:80" -> "[::1]", "localhost:80" -> "localhost"
+// Returns the host without its port: "[::1]:80" becomes "[::1]", "localhost:80" becomes "localhost".
 std::string_view without_port(std::string_view host) {
   const size_t bracket = host.starts_with('[') ? host.find(']') : 0;
   return host.substr(0, host.find(':', bracket == host.npos ? 0 : bracket));
@@ -42,7 +42,7 @@ Refusal may_act(const AskedBy& asked, const InspectorRules& rules) {
     if (scheme == asked.origin.npos || !same_name(asked.origin.substr(scheme + 3), asked.host)) {
       return {403, "the Origin says that this request comes from another site\n"};
     }
-    // Whoever is in between can write the same host's pages in the clear.
+    // An attacker between browser and server can forge pages of this host at http, so over TLS only https counts.
     if (asked.secure && asked.origin.substr(0, scheme) != "https") {
       return {403, "the Origin of a request over TLS must be https\n"};
     }

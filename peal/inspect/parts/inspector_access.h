@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who may look, and who may act. Pure functions of what a request says of itself and where it comes from.
+// Decides which requests may read the pages and which may act. These are pure functions of what a request says about
+// itself and where it comes from.
 //
-// Two strangers can reach a page that listens on loopback: another user of the machine, and, through the browser of
-// somebody on it, any web site. A site may point a name of its own at 127.0.0.1 (DNS rebinding): so the Host must be an
-// address, localhost or a name that was configured. A site may have a form sent here: so an action needs a field that
-// no form can set, and no Origin but our own. A third one comes through a proxy on this machine, and is as far away as
-// the proxy's clients are.
+// Three kinds of strangers can reach a page that listens on loopback only:
+//   - Another user of the machine.
+//   - Any web site, through the browser of a user of the machine. A site may point a name of its own at 127.0.0.1 (DNS
+//     rebinding), so the Host must be an IP address, localhost or a configured name. A site may also make a form send a
+//     request here. So an action needs a field that no form can set, and no Origin except the page's own.
+//   - The clients of a proxy on this machine, which may be anywhere. So a forwarded request is never treated as local.
 //
-// Over TLS a client whose certificate was verified may act as one that has the token, from anywhere: a certificate says
-// at least as well who asks. A browser shows it for any site, too, so the rules against those hold all the same; and a
-// proxy's is its own, and says nothing of who asks through it.
+// Over TLS, a client whose certificate was verified may act without the token and from anywhere: a certificate
+// identifies the client at least as well. A browser sends its certificate whatever site caused the request, so the
+// rules against web sites apply all the same. A proxy sends its own certificate, which does not identify its clients.
 #pragma once
 
 #include <string>
@@ -21,30 +23,35 @@
 namespace peal::detail {
 
 struct InspectorRules {
-  std::string token;               // empty: none is set
-  std::vector<std::string> hosts;  // names by which the inspector is known, without a port
+  std::string token;               // empty if none is set
+  std::vector<std::string> hosts;  // host names by which clients reach the inspector, without a port
 };
 
 struct AskedBy {
   SocketAddress peer;
-  std::string_view host;    // what the request is for, with its port
-  std::string_view origin;  // the field's value, as the next two; empty: there was none
-  std::string_view authorization;
-  std::string_view action;  // Peal-Action
-  bool forwarded = false;   // a proxy passed it on: the peer is not who asks
-  bool secure = false;      // over a layer
-  bool certified = false;   // there the peer gave a certificate, and it was verified
+  std::string_view host;           // the host that the request is for, with its port
+  std::string_view origin;         // the field Origin; empty if the request has none
+  std::string_view authorization;  // the field Authorization; empty if the request has none
+  std::string_view action;         // the field Peal-Action; empty if the request has none
+  bool forwarded = false;          // true if a proxy passed the request on, so that the peer is the proxy
+  bool secure = false;             // true if the connection is over a layer such as TLS
+  bool certified = false;          // true if the peer gave a certificate over the layer and it was verified
 };
 
-// What to answer instead; status 0: nothing, it is allowed.
+// The response to a request that is refused. Status 0 means that the request is allowed.
 struct Refusal {
   int status = 0;
   std::string_view why;
 };
 
+// Decides whether a request may read the pages: its host must be an IP address, localhost or one of rules.hosts.
 Refusal may_look(const AskedBy& asked, const InspectorRules& rules);
-// May look, comes from no other site, and is certified, or has the token, or, where none is set, comes from this
-// machine; but for the token, through no proxy that says it is one.
+
+// Decides whether a request may act. The request must be allowed to read, must have the field Peal-Action, and must not
+// come from another site. In addition, one of these must hold:
+//   - the peer is certified and the request was not forwarded;
+//   - a token is set, and the request has it;
+//   - no token is set, and the request comes from this machine and was not forwarded.
 Refusal may_act(const AskedBy& asked, const InspectorRules& rules);
 
 }  // namespace peal::detail

@@ -8,7 +8,7 @@ namespace {
 
 SocketAddress from(std::string_view text) { return SocketAddress::parse(text).value(); }
 
-// An action that is allowed without a token.
+// Returns an action that is allowed without a token.
 AskedBy local_action() {
   return {.peer = from("127.0.0.1:4000"), .host = "127.0.0.1:9990", .origin = {}, .authorization = {}, .action = "1"};
 }
@@ -111,7 +111,7 @@ TEST(InspectorAccess, certificate_does_not_let_another_site_act) {
   EXPECT_EQ(may_act(asked, {}).status, 421) << "DNS rebinding";
 }
 
-// A proxy in front may end TLS: the page is at https, and here it is plain.
+// A proxy in front may terminate TLS: the page is at https for the browser, and plain HTTP here.
 TEST(InspectorAccess, page_behind_a_proxy_that_speaks_tls_is_our_own) {
   const InspectorRules rules{.token = "s3cret", .hosts = {}};
   AskedBy asked = remote_action("Bearer s3cret");

@@ -37,7 +37,8 @@ class InspectorPages {
   InspectorPages(std::shared_ptr<Collector> collector, InspectorRules rules, CopyableCallback<void(Server&)> on_drain)
       : collector_(std::move(collector)), rules_(std::move(rules)), on_drain_(std::move(on_drain)) {}
 
-  // The whole, or one part of it: "loops". As a page, or as JSON.
+  // Answers with one part of the snapshot, such as "loops", or with the whole if `part` is empty. Answers as a page if
+  // `html`, otherwise as JSON.
   void show(HttpExchange& exchange, std::string part, bool html);
   void metrics(HttpExchange& exchange);
   void connection(HttpExchange& exchange);
@@ -45,7 +46,7 @@ class InspectorPages {
   void drain(HttpExchange& exchange);
   void end_connection(HttpExchange& exchange);
 
-  // Answers when it may not be; true when it may.
+  // Returns whether `rule` allows the request. If it does not, answers with the refusal.
   bool check_access(HttpExchange& exchange, Refusal (*rule)(const AskedBy&, const InspectorRules&)) const;
 
  private:
@@ -58,7 +59,8 @@ std::string_view field(const HttpExchange& exchange, std::string_view name) {
   return exchange.request().find(name).value_or(std::string_view());
 }
 
-// The value of one parameter of the query, as it stands there: what is asked for here needs no decoding.
+// Returns the value of one parameter of the query, empty if there is none. The value is not decoded: the values that
+// are used here have no characters that need it.
 std::string_view query_value(const HttpExchange& exchange, std::string_view name) {
   std::string_view query = exchange.request().query();
   while (!query.empty()) {
@@ -69,7 +71,7 @@ std::string_view query_value(const HttpExchange& exchange, std::string_view name
   return {};
 }
 
-// Nothing that is shown here is good for long, and no other site may frame it or guess at what it is.
+// Sets the fields that every response has: responses are not cached, and other sites may not embed or frame them.
 void set_common_fields(HttpExchange& exchange) {
   exchange.set_field("Cache-Control", "no-store");
   exchange.set_field("X-Content-Type-Options", "nosniff");
@@ -84,7 +86,7 @@ void answer(HttpExchange& exchange, int status, std::string_view type, std::stri
   exchange.respond(status, type, body);
 }
 
-// The layer knows the subject or a name only of a certificate that it has verified.
+// Returns whether the peer gave a certificate that was verified. The layer reports a subject or names only for those.
 bool is_certified(const HttpExchange& exchange) {
   const Result<LayerFacts> facts = exchange.layer_facts();
   return facts && (!facts->peer.empty() || !facts->names.empty());
@@ -107,7 +109,7 @@ bool InspectorPages::check_access(HttpExchange& exchange,
   return false;
 }
 
-// The page of inspector.html with its {{holes}} filled.
+// Returns the page of inspector.html with its {{placeholders}} replaced.
 std::string page(std::string_view title, std::string_view json_path, std::string_view tables) {
   std::string text;
   std::string_view rest = kPageHtml;
@@ -129,7 +131,7 @@ std::string page(std::string_view title, std::string_view json_path, std::string
   return text += rest;
 }
 
-// Which of two types the client likes better; the first where it does not say.
+// Returns whether the client prefers the second of two media types by its Accept fields. The first type is the default.
 bool prefers_second(const HttpExchange& exchange, std::string_view first, std::string_view second) {
   AcceptedTypes accepted;
   for (const std::string_view value : exchange.request().values("Accept")) accepted.take(value);
@@ -140,11 +142,12 @@ bool wants_html(const HttpExchange& exchange) {
   return query_value(exchange, "format") != "json" && prefers_second(exchange, kJson, kHtml);
 }
 
-// `path` is that of the same as JSON. The log level is part of every page, for the choice that stands above each.
+// Answers with `json`, as a page if `html`. `path` is where the page's script fetches the same figures as JSON. The log
+// level is added to every answer, because each page has a control for it.
 void answer_json(HttpExchange& exchange, bool html, std::string_view title, std::string_view path, Json json) {
   if (!json.contains("log")) json["log_level"] = to_string(peal::log_level());
   const std::string text = dump(json);
-  // Parsed again, so that what was no UTF-8 is none in the page either.
+  // The page is made of the dumped text, in which invalid UTF-8 was replaced, and not of `json` itself.
   if (html) {
     answer(exchange, 200, kHtml, page(title, path, html_tables(Json::parse(text))));
   } else {
@@ -201,7 +204,7 @@ void InspectorPages::drain(HttpExchange& exchange) {
   if (!life || !life->run([](Server&) {}))
     return answer(exchange, 404, kText, "server must be the number of a server that the page shows\n");
   if (on_drain_) {
-    // First the answer: the process may be gone soon.
+    // The answer goes first, because on_drain_ may end the process soon.
     answer(exchange, 202, kText, fmt::format("server {} drains as its program decides\n", *number));
     life->run([this](Server& server) { on_drain_(server); });
     return;

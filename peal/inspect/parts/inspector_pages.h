@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the inspector answers to each path.
+// The handlers of the inspector's HTTP server: which path shows which page, and which path is which action.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,8 @@
 
 namespace peal::detail {
 
-// The handlers run on the collector's loop and keep it and the rules alive. `on_drain` is InspectorOptions' own.
+// Returns the router with all handlers. The handlers run on the collector's loop, and own the collector and the rules.
+// `on_drain` is InspectorOptions::on_drain.
 Router inspector_pages(const std::shared_ptr<Collector>& collector, InspectorRules rules,
                        CopyableCallback<void(Server&)> on_drain);
 

@@ -16,7 +16,7 @@
 namespace peal::detail {
 namespace {
 
-// The file's text, or why there is none.
+// Returns the text of a file, or a line that says why it cannot be read.
 std::string file_text(const char* path) {
   Result<std::string> text = read_small_file(path);
   return text ? std::move(*text) : fmt::format("{}: {}\n", path, text.error().message());
@@ -53,7 +53,7 @@ std::string opened_files() {
   std::vector<std::pair<int, std::string>> files;
   for (auto each = std::filesystem::directory_iterator("/proc/self/fd", error);
        each != std::filesystem::directory_iterator(); each.increment(error)) {
-    std::error_code unreadable;  // the one this walk had open
+    std::error_code unreadable;  // set for the folder's own fd, which is closed when this walk ends
     const std::string target = std::filesystem::read_symlink(each->path(), unreadable).string();
     if (!unreadable) files.emplace_back(std::stoi(each->path().filename().string()), target);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The text pages under /proc and /sys, by the paths that inspectors of this family have always had.
+// The text pages under /proc and /sys. Their paths are those of the inspectors of earlier libraries such as muduo.
 #pragma once
 
 #include <optional>
@@ -9,6 +9,7 @@
 
 namespace peal::detail {
 
+// A page with its path, a short description, and the function that makes its text.
 struct ProcPage {
   std::string_view path;
   std::string_view what;

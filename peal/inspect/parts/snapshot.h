@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Snapshot: what the inspector knows at one moment, as plain values; the pages, the JSON and the metrics are written
-// from it.
+// Snapshot: all that the inspector knows at one moment, as plain values. The pages, the JSON and the metrics are made
+// of a Snapshot.
 #pragma once
 
 #include <array>
@@ -27,34 +27,35 @@
 
 namespace peal::detail {
 
-// Names a connection for as long as the inspector lives: which server, its how manyeth loop, and there. In text
-// "2.0.17.203".
+// Identifies a connection as long as the inspector lives; no later connection gets the same name. As text, the four
+// numbers are joined by dots: "2.0.17.203".
 struct ConnectionName {
-  size_t server = 0;
-  size_t part = 0;
-  uint32_t slot = 0;
-  uint32_t generation = 0;
+  size_t server = 0;        // the number of the server
+  size_t part = 0;          // the index of the loop among the server's loops (Server::views())
+  uint32_t slot = 0;        // the slot of the connection on that loop
+  uint32_t generation = 0;  // distinguishes connections that used the same slot
 
+  // Returns the name that a text stands for; empty if the text is no such name.
   static std::optional<ConnectionName> parse(std::string_view text);
   std::string to_string() const;
 };
 
 struct LoopSnapshot {
-  size_t number = 0;  // from 0, in the order they were added
+  size_t number = 0;  // counts from 0, in the order in which loops were added
   bool answered = false;
   bool ended = false;
-  Duration silent{};  // for how long it has owed an answer; the rest is then as of its last one
+  Duration silent{};  // time since the loop was asked, if it has not answered; the other members are older then
   std::string thread;
   pid_t thread_id = 0;
   std::string engine;
-  Duration cpu{};            // of its thread
-  size_t tasks_waiting = 0;  // of now, also when it did not answer
+  Duration cpu{};            // CPU time of the loop's thread
+  size_t tasks_waiting = 0;  // the current number, even if the loop did not answer
   size_t timers = 0;
   LoopStats stats;
   EngineStats engine_stats;
   BlockStats blocks;
-  std::optional<TurnTimes> times;  // none: not measured
-  size_t recorder_events = 0;      // 0: no flight recorder
+  std::optional<TurnTimes> times;  // empty if turns are not timed
+  size_t recorder_events = 0;      // capacity of the flight recorder; 0 if there is none
 };
 
 struct ConnectionRow {
@@ -66,14 +67,14 @@ struct ConnectionRow {
 struct ServerSnapshot {
   size_t number = 0;
   std::string name;
-  bool partial = false;  // a loop did not answer: its share of the counters is old
+  bool partial = false;  // true if a loop did not answer, so that its share of the counters is old
   size_t connections = 0;
-  std::optional<size_t> tasks;  // of a CoServer
+  std::optional<size_t> tasks;  // coroutines of a CoServer; empty for other servers
   NetStats stats;
   std::optional<HttpStats> http;
   std::vector<MethodStats> methods;
-  std::optional<LayerStats> layer;  // none: no layer
-  std::vector<ConnectionRow> rows;  // not all of them, if there are many
+  std::optional<LayerStats> layer;  // empty if the server has no layer
+  std::vector<ConnectionRow> rows;  // at most most_connections for each loop
 };
 
 struct SystemFacts {
@@ -91,8 +92,8 @@ struct Snapshot {
   std::vector<LoopSnapshot> loops;
   std::vector<ServerSnapshot> servers;
   std::vector<Stall> stalls;
-  bool watched = false;  // somebody looks for stalls
-  TimePoint now;         // what the stalls' times are to be compared with
+  bool watched = false;  // true if a StallWatchdog was added
+  TimePoint now;         // the time of the snapshot on the clock of the stalls' times
   ProcessFacts process;
   std::vector<ThreadFacts> threads;
   SystemFacts system;
@@ -102,11 +103,12 @@ struct Snapshot {
 };
 
 SystemFacts read_system_facts();
-// Until its certificate ends, less than nothing after that; nothing: it has none.
+
+// Returns the time until the layer's certificate expires, negative after that. Empty if the layer has no certificate.
 std::optional<std::chrono::seconds> certificate_left(const LayerStats& layer,
                                                      std::chrono::system_clock::time_point now);
 
-// The upper ends of the intervals in which turns and calls are counted: 10 us to 10 s.
+// The upper ends of the histogram intervals for turns and calls, 10 us to 10 s, in nanoseconds.
 inline constexpr std::array<int64_t, 13> kTimeLimitsNs = {
     10'000,     30'000,      100'000,     300'000,       1'000'000,     3'000'000,     10'000'000,
     30'000'000, 100'000'000, 300'000'000, 1'000'000'000, 3'000'000'000, 10'000'000'000};

@@ -55,7 +55,7 @@ double seconds_at(const Histogram& times, double percent) {
   return static_cast<double>(times.value_at_percentile(percent)) * 1e-9;
 }
 
-// [[upper end, count], ...]
+// Returns a histogram as an array of pairs [upper end in seconds, count].
 Json intervals(const Histogram& times) {
   Json pairs = Json::array();
   uint64_t below = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A snapshot as JSON. The names of the members say their units: "_seconds", "_bytes", "_share" (of one).
-// docs/inspector.md tells what each means.
+// Writes a snapshot as JSON. The names of the members end with their units: "_seconds", "_bytes", "_share" (0 to 1).
+// docs/inspector.md explains each member.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@
 
 namespace peal::detail {
 
-// Members: taken_unix_seconds, watches_for_stalls, loops, servers, connections, stalls, memory, process, threads,
-// system, log, build.
+// Returns the whole snapshot, with the members taken_unix_seconds, watches_for_stalls, loops, servers, connections,
+// stalls, memory, process, threads, system, log, build.
 nlohmann::ordered_json to_json(const Snapshot& snapshot);
-// Members: connection (null once it has ended), flight.
+// Returns one connection, with the members connection (null if it has ended), recorded, flight.
 nlohmann::ordered_json to_json(const ConnectionDetail& detail);
-// What the library was built of and with.
+// Returns how the library was built: version, compiler, flags, libraries, and the engines that this kernel supports.
 nlohmann::ordered_json build_facts();
-// As text, whatever bytes names hold: what is no UTF-8 becomes U+FFFD.
+// Returns JSON as text. Bytes that are not valid UTF-8, for example in names, are replaced by U+FFFD.
 std::string dump(const nlohmann::ordered_json& value);
 
 }  // namespace peal::detail

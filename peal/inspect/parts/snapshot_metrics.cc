@@ -14,7 +14,7 @@ namespace {
 
 double plain(uint64_t value) { return static_cast<double>(value); }
 
-// One family with a sample for each loop, or for each server.
+// A metric family with one sample for each loop. `value` returns the sample.
 struct LoopMetric {
   std::string_view name;
   MetricType type;
@@ -158,7 +158,7 @@ constexpr MethodMetric kMethodCounters[] = {
     {"method_exceptions", "Exceptions of handlers.", [](const MethodStats& method) { return plain(method.threw); }},
 };
 
-// Quantiles of a method's latency, as a label and in percent.
+// The quantiles of a method's latency, each as a label and in percent.
 constexpr std::pair<std::string_view, double> kQuantiles[] = {{"0.5", 50}, {"0.9", 90}, {"0.99", 99}, {"1", 100}};
 
 void add_loops(MetricsText& out, const Snapshot& snapshot) {
@@ -185,7 +185,7 @@ void add_loops(MetricsText& out, const Snapshot& snapshot) {
   }
 }
 
-// Of the servers that have what it is about.
+// Adds a counter with one sample for each server for which `has` returns true.
 void add_server_counter(MetricsText& out, const Snapshot& snapshot, const ServerMetric& metric,
                         bool (*has)(const ServerSnapshot& server)) {
   out.family(metric.name, MetricType::kCounter, metric.unit, metric.help);
@@ -245,7 +245,7 @@ void add_servers(MetricsText& out, const Snapshot& snapshot) {
   }
 }
 
-// A method with the labels of the server that it is of.
+// A method and the labels of its server.
 struct MethodPlace {
   std::string number;
   const std::string& server;
@@ -300,7 +300,7 @@ void add_method_metrics(MetricsText& out, const Snapshot& snapshot) {
   add_latencies(out, places);
 }
 
-// By the names that all exporters use for them.
+// Adds figures of the process under the names that all Prometheus exporters use.
 void add_process(MetricsText& out, const ProcessFacts& process) {
   out.counter("process_cpu_seconds", "seconds", "CPU time, user and system.",
               in_seconds(process.user_cpu + process.system_cpu));

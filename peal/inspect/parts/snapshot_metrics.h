@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A snapshot as metrics. docs/inspector.md tells what each means.
+// Writes a snapshot as metrics for Prometheus or OpenMetrics. docs/inspector.md explains each metric.
 #pragma once
 
 #include <string>
@@ -9,6 +9,7 @@
 
 namespace peal::detail {
 
+// Returns the text of all metrics. Their names begin with "peal_", except those that start with "process_".
 std::string to_metrics(const Snapshot& snapshot, MetricsFormat format);
 
 }  // namespace peal::detail
