@@ -104,9 +104,11 @@ class ContentDecoder::ZstdCodec final : public Codec {
     const size_t left = ::ZSTD_decompressStream(context_, &out, &in);
     bytes.remove_prefix(in.pos);
     room = room.subspan(out.pos);
-    if (::ZSTD_isError(left) == 0) return left == 0 ? Step::kAtEnd : Step::kInside;
-    if (::ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation) throw std::bad_alloc();
-    return Step::kBroken;
+    if (::ZSTD_isError(left) != 0) {
+      if (::ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation) throw std::bad_alloc();
+      return Step::kBroken;
+    }
+    return left == 0 ? Step::kAtEnd : Step::kInside;
   }
 
   ZSTD_DCtx* const context_;

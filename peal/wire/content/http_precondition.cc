@@ -81,7 +81,9 @@ HttpPrecondition::Answer HttpPrecondition::answer(bool reads) const {
   } else if (unmodified_since_.condition == Condition::kFalse) {
     return Answer::kFailed;
   }
-  if (none_match_ == Condition::kFalse) return reads ? Answer::kNotModified : Answer::kFailed;
+  if (none_match_ == Condition::kFalse) {
+    return reads ? Answer::kNotModified : Answer::kFailed;
+  }
   const bool by_date = none_match_ == Condition::kAbsent && reads;
   if (by_date && modified_since_.condition == Condition::kFalse) return Answer::kNotModified;
   return Answer::kProceed;

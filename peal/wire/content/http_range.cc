@@ -89,7 +89,9 @@ std::optional<HttpContentRangeParts> parse_http_content_range(std::string_view v
     parts.total_bytes = read_position(total);
     if (!parts.total_bytes || *parts.total_bytes == kTooMuch) return std::nullopt;
   }
-  if (range == "*") return parts.total_bytes ? std::optional(parts) : std::nullopt;
+  if (range == "*") {
+    return parts.total_bytes ? std::optional(parts) : std::nullopt;
+  }
   const size_t dash = std::min(range.find('-'), range.size());
   const auto first = read_position(range.substr(0, dash));
   const auto last = read_position(range.substr(std::min(dash + 1, range.size())));

@@ -54,7 +54,8 @@ class Reader {
     last_id = id_;
     if (!data_.empty()) {
       data_.pop_back();
-      events.push_back({type_.empty() ? "message" : type_, data_, last_id});
+      const std::string type = type_.empty() ? "message" : type_;
+      events.push_back({type, data_, last_id});
     }
     data_.clear();
     type_.clear();

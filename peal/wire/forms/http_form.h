@@ -77,7 +77,10 @@ class HttpForm::Iterator {
   Iterator() = default;
   Iterator(const HttpForm* form, size_t index) : form_(form), index_(index) {}
   Field operator*() const { return form_->field(index_); }
-  Iterator& operator++() { return ++index_, *this; }
+  Iterator& operator++() {
+    ++index_;
+    return *this;
+  }
   Iterator operator++(int) { return {form_, index_++}; }
   bool operator==(const Iterator&) const = default;
 

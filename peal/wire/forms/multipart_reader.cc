@@ -125,10 +125,16 @@ size_t MultipartReader::find_line(std::string_view bytes) const {
 size_t MultipartReader::take_data(std::string_view bytes) {
   if (matched_ == 0) {
     const size_t begin = find_line(bytes);
-    if (begin > 0) return show(bytes.substr(0, begin)), begin;
+    if (begin > 0) {
+      show(bytes.substr(0, begin));
+      return begin;
+    }
   }
   size_t taken = 0;
-  while (taken < bytes.size() && matched_ < line_.size() && bytes[taken] == line_[matched_]) ++taken, ++matched_;
+  while (taken < bytes.size() && matched_ < line_.size() && bytes[taken] == line_[matched_]) {
+    ++taken;
+    ++matched_;
+  }
   if (taken == bytes.size()) return taken;
   if (matched_ == line_.size() && ends_boundary(bytes[taken])) {
     if (state_ == State::kData) event_ = MultipartEvent::kEnd;
@@ -137,7 +143,8 @@ size_t MultipartReader::take_data(std::string_view bytes) {
   } else {
     show(std::string_view(line_).substr(imagined_, matched_ - imagined_));
   }
-  matched_ = imagined_ = 0;
+  matched_ = 0;
+  imagined_ = 0;
   return taken;
 }
 
@@ -147,12 +154,16 @@ size_t MultipartReader::take_boundary_end(std::string_view bytes) {
   if (last_ == '-' && byte == '-') {
     state_ = State::kEpilogue;
   } else if (last_ == '\r' && byte == '\n') {
-    if (++parts_ > limits_.parts) return fail_with(MultipartFault::kTooManyParts), 1;
+    ++parts_;
+    if (parts_ > limits_.parts) {
+      fault_ = MultipartFault::kTooManyParts;
+      return 1;
+    }
     state_ = State::kHead;
     head_.clear();
   } else if (last_ == '-' || last_ == '\r' || (byte == '-' && last_ != 0) ||
              (byte != '-' && byte != '\r' && !detail::is_blank(byte))) {
-    fail_with(MultipartFault::kBadBoundary);
+    fault_ = MultipartFault::kBadBoundary;
   }
   last_ = byte;
   return 1;
@@ -161,13 +172,16 @@ size_t MultipartReader::take_boundary_end(std::string_view bytes) {
 size_t MultipartReader::take_head(std::string_view bytes) {
   const size_t end = bytes.find('\n');
   const size_t taken = end == std::string_view::npos ? bytes.size() : end + 1;
-  if (taken > limits_.head_bytes - head_.size()) return fail_with(MultipartFault::kHeadTooLarge), taken;
+  if (taken > limits_.head_bytes - head_.size()) {
+    fault_ = MultipartFault::kHeadTooLarge;
+    return taken;
+  }
   head_.append(bytes.substr(0, taken));
-  if (head_ == "\r\n" || head_.ends_with("\r\n\r\n")) read_head();
+  if (head_ == "\r\n" || head_.ends_with("\r\n\r\n")) fault_ = read_head();
   return taken;
 }
 
-void MultipartReader::read_head() {
+MultipartFault MultipartReader::read_head() {
   part_ = {};
   bool disposed = false;
   std::string_view lines = head_;
@@ -175,25 +189,26 @@ void MultipartReader::read_head() {
   while (!lines.empty()) {
     HttpField field;
     const size_t bytes = lines.find('\n') + 1;
-    if (split_field_line(lines.substr(0, bytes), field) != HttpParseError::kNone)
-      return fail_with(MultipartFault::kBadHead);
+    if (split_field_line(lines.substr(0, bytes), field) != HttpParseError::kNone) return MultipartFault::kBadHead;
     lines.remove_prefix(bytes);
     if (same_field_name(field.name, "Content-Disposition")) {
       const MultipartFault fault = disposed ? MultipartFault::kBadHead : read_disposition(field.value);
-      if (fault != MultipartFault::kNone) return fail_with(fault);
+      if (fault != MultipartFault::kNone) return fault;
       disposed = true;
     } else if (same_field_name(field.name, "Content-Type")) {
-      if (!part_.content_type.empty()) return fail_with(MultipartFault::kBadHead);
+      if (!part_.content_type.empty()) return MultipartFault::kBadHead;
       part_.content_type = field.value;
     } else if (same_field_name(field.name, "Content-Transfer-Encoding")) {
       const std::string encoding = to_lower(field.value);
-      if (encoding != "binary" && encoding != "8bit" && encoding != "7bit") return fail_with(MultipartFault::kEncoded);
+      if (encoding != "binary" && encoding != "8bit" && encoding != "7bit") return MultipartFault::kEncoded;
     }
   }
-  if (!disposed) return fail_with(MultipartFault::kNoName);
+  if (!disposed) return MultipartFault::kNoName;
   state_ = State::kData;
-  matched_ = imagined_ = 2;
+  matched_ = 2;
+  imagined_ = 2;
   event_ = MultipartEvent::kPart;
+  return MultipartFault::kNone;
 }
 
 // A name that ends with a backslash looks like one that has a quote in it: what follows tells them apart. A client that

@@ -88,9 +88,8 @@ class MultipartReader {
   size_t take_boundary_end(std::string_view bytes);
   size_t take_head(std::string_view bytes);
   void show(std::string_view data);
-  void read_head();
+  MultipartFault read_head();
   MultipartFault read_disposition(std::string_view value);
-  void fail_with(MultipartFault fault) { fault_ = fault; }
 
   const MultipartLimits limits_;
   const std::string line_;  // CR LF "--" boundary

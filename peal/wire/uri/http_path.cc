@@ -84,7 +84,10 @@ void append_http_decoded(std::string_view text, std::string& out, bool plus_is_s
 HttpQuery::Iterator& HttpQuery::Iterator::operator++() {
   std::string_view pair;
   do {
-    if (rest_.empty()) return done_ = true, *this;
+    if (rest_.empty()) {
+      done_ = true;
+      return *this;
+    }
     const size_t end = std::min(rest_.find('&'), rest_.size());
     pair = rest_.substr(0, end);
     rest_.remove_prefix(std::min(end + 1, rest_.size()));
