@@ -55,8 +55,8 @@ void AcceptedCodings::take(std::string_view value) {
 int AcceptedCodings::quality(ContentCoding coding) const {
   if (!seen_) return kFullQuality;
   const int named = named_[static_cast<size_t>(coding)];
-  if (named != kUnsaid) return named;
-  if (others_ != kUnsaid) return others_;
+  if (named != kNotNamed) return named;
+  if (others_ != kNotNamed) return others_;
   // Unless it is excluded, identity is acceptable (RFC 9110 12.5.3), and comes last.
   return coding == ContentCoding::kIdentity ? 1 : 0;
 }

@@ -39,9 +39,9 @@ class AcceptedCodings {
   }
 
  private:
-  static constexpr int kUnsaid = -1;
-  std::array<int, kContentCodings> named_ = {kUnsaid, kUnsaid, kUnsaid};
-  int others_ = kUnsaid;  // "*"
+  static constexpr int kNotNamed = -1;
+  std::array<int, kContentCodings> named_ = {kNotNamed, kNotNamed, kNotNamed};
+  int others_ = kNotNamed;  // "*"
   bool seen_ = false;
 };
 

@@ -140,14 +140,14 @@ bool ContentDecoder::is_beyond_limits() const {
 std::expected<size_t, ContentDecodeError> ContentDecoder::decode(std::string_view& bytes, std::span<std::byte> room) {
   PEAL_ASSERT(!room.empty(), "no room to decode {} bytes", bytes.size());
   std::span<std::byte> left = room;
-  while (!failed_ && !left.empty() && (holds_ || !bytes.empty())) {
+  while (!failed_ && !left.empty() && (output_pending_ || !bytes.empty())) {
     const size_t bytes_before = bytes.size();
     const size_t room_before = left.size();
     const Codec::Step step = codec_->step(bytes, left);
     coded_bytes_ += bytes_before - bytes.size();
     decoded_bytes_ += room_before - left.size();
     inside_ = step != Codec::Step::kAtEnd;
-    holds_ = inside_ && left.empty();
+    output_pending_ = inside_ && left.empty();
     failed_ = step == Codec::Step::kBroken;
     if (!failed_ && is_beyond_limits()) {
       failed_ = true;

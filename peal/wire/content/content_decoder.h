@@ -78,8 +78,8 @@ class ContentDecoder {
   std::unique_ptr<Codec> codec_;
   uint64_t coded_bytes_ = 0;
   uint64_t decoded_bytes_ = 0;
-  bool inside_ = false;  // a member or frame
-  bool holds_ = false;   // the last room was filled: there may be more
+  bool inside_ = false;          // a member or frame
+  bool output_pending_ = false;  // the last room was filled: there may be more
   bool failed_ = false;
   ContentDecodeError error_ = ContentDecodeError::kBroken;  // if so
 };

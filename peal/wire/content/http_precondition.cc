@@ -16,20 +16,20 @@ void HttpPrecondition::take(std::string_view name, std::string_view value) {
   switch (name.size()) {
     case 5:
       if (!equals_lower(name, "range")) break;
-      if (std::exchange(range_seen_, true)) range_counts_ = false;
+      if (std::exchange(range_seen_, true)) range_allowed_ = false;
       range_ = value;
       break;
     case 8:
       if (is_word(name, "if-match")) {
-        if (match_ != Condition::kTrue) match_ = lists_ours(value, true) ? Condition::kTrue : Condition::kFalse;
+        if (match_ != Condition::kTrue) match_ = lists_current_tag(value, true) ? Condition::kTrue : Condition::kFalse;
       } else if (is_word(name, "if-range")) {
-        if (std::exchange(if_range_seen_, true) || !names_ours(value)) range_counts_ = false;
+        if (std::exchange(if_range_seen_, true) || !if_range_holds(value)) range_allowed_ = false;
       }
       break;
     case 13:
       if (!is_word(name, "if-none-match")) break;
       if (none_match_ != Condition::kFalse) {
-        none_match_ = lists_ours(value, false) ? Condition::kFalse : Condition::kTrue;
+        none_match_ = lists_current_tag(value, false) ? Condition::kFalse : Condition::kTrue;
       }
       break;
     case 17:
@@ -43,7 +43,7 @@ void HttpPrecondition::take(std::string_view name, std::string_view value) {
 }
 
 // If-Match compares strongly (RFC 9110 13.1.1), If-None-Match weakly (13.1.2). "*": whatever there is.
-bool HttpPrecondition::lists_ours(std::string_view list, bool strongly) const {
+bool HttpPrecondition::lists_current_tag(std::string_view list, bool strongly) const {
   if (list == "*") return validators_.exists;
   const auto ours = parse_entity_tag(validators_.entity_tag);
   if (!ours || !validators_.exists) return false;
@@ -55,7 +55,7 @@ bool HttpPrecondition::lists_ours(std::string_view list, bool strongly) const {
 
 // What is no date, or given twice, is ignored, and so is any where the representation has none (RFC
 // 9110 13.1.3, 13.1.4).
-void HttpPrecondition::take_date(Single& field, std::string_view value, bool wants_change) {
+void HttpPrecondition::take_date(SingleField& field, std::string_view value, bool wants_change) {
   const bool again = std::exchange(field.seen, true);
   const auto date = parse_http_date(value, validators_.now);
   field.condition = Condition::kAbsent;
@@ -66,7 +66,7 @@ void HttpPrecondition::take_date(Single& field, std::string_view value, bool wan
 
 // RFC 9110 13.1.5. A date must be ours exactly, and strong: what was changed within the last second may change again
 // and keep its date (8.8.2.2).
-bool HttpPrecondition::names_ours(std::string_view if_range) const {
+bool HttpPrecondition::if_range_holds(std::string_view if_range) const {
   if (const auto tag = parse_entity_tag(if_range)) {
     const auto ours = parse_entity_tag(validators_.entity_tag);
     return ours && matches_strongly(*tag, *ours);
@@ -90,7 +90,7 @@ HttpPrecondition::Answer HttpPrecondition::answer(bool reads) const {
 }
 
 HttpRanges::Answer HttpPrecondition::ranges(uint64_t total_bytes, HttpRanges& ranges) const {
-  return range_seen_ && range_counts_ ? ranges.read(range_, total_bytes) : HttpRanges::Answer::kWhole;
+  return range_seen_ && range_allowed_ ? ranges.read(range_, total_bytes) : HttpRanges::Answer::kWhole;
 }
 
 }  // namespace peal

@@ -42,23 +42,23 @@ class HttpPrecondition {
  private:
   enum class Condition : uint8_t { kAbsent, kFalse, kTrue };
   // A field that stands once, or counts for nothing.
-  struct Single {
+  struct SingleField {
     bool seen = false;
     Condition condition = Condition::kAbsent;
   };
 
-  bool lists_ours(std::string_view list, bool strongly) const;
-  void take_date(Single& field, std::string_view value, bool wants_change);
-  bool names_ours(std::string_view if_range) const;
+  bool lists_current_tag(std::string_view list, bool strongly) const;
+  void take_date(SingleField& field, std::string_view value, bool wants_change);
+  bool if_range_holds(std::string_view if_range) const;
 
   const HttpValidators validators_;
   Condition match_ = Condition::kAbsent;
   Condition none_match_ = Condition::kAbsent;
-  Single modified_since_;
-  Single unmodified_since_;
+  SingleField modified_since_;
+  SingleField unmodified_since_;
   bool range_seen_ = false;
   bool if_range_seen_ = false;
-  bool range_counts_ = true;
+  bool range_allowed_ = true;
   std::string_view range_;
 };
 

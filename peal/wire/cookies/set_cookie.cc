@@ -27,7 +27,7 @@ bool has_prefix(std::string_view text, std::string_view lower) {
 }
 
 // What is wrong with it by the rules that both sides know, or nothing.
-std::string_view broken_promise(const SetCookie& cookie) {
+std::string_view broken_rule(const SetCookie& cookie) {
   if (cookie.same_site == SameSite::kNone && !cookie.secure) return "SameSite=None needs Secure";
   if (has_prefix(cookie.name, kSecurePrefix) && !cookie.secure) return "the prefix __Secure- needs Secure";
   if (has_prefix(cookie.name, kHostPrefix) && (!cookie.secure || !cookie.domain.empty() || cookie.path != "/"))
@@ -56,7 +56,7 @@ void check_cookie(const SetCookie& cookie) {
     throw_bad_value("cookie {} has a path that is none", cookie.name);
   if (!cookie.domain.empty() && !is_domain(cookie.domain))
     throw_bad_value("cookie {} has a domain that is none", cookie.name);
-  if (const std::string_view trouble = broken_promise(cookie); !trouble.empty())
+  if (const std::string_view trouble = broken_rule(cookie); !trouble.empty())
     throw_bad_value("cookie {}: {}", cookie.name, trouble);
   if (cookie.partitioned && !cookie.secure) throw_bad_value("cookie {}: Partitioned needs Secure", cookie.name);
 }
@@ -179,7 +179,7 @@ std::optional<SetCookie> parse_set_cookie(std::string_view field_value) {
     if (cookie.value.empty() || has_prefix(cookie.value, kSecurePrefix) || has_prefix(cookie.value, kHostPrefix))
       return std::nullopt;
   }
-  if (!broken_promise(cookie).empty()) return std::nullopt;
+  if (!broken_rule(cookie).empty()) return std::nullopt;
   return cookie;
 }
 

@@ -80,7 +80,7 @@ int http_status(MultipartFault fault) {
 }
 
 MultipartReader::MultipartReader(std::string_view boundary, const MultipartLimits& limits)
-    : limits_(limits), line_(fmt::format("\r\n--{}", boundary)) {
+    : limits_(limits), delimiter_(fmt::format("\r\n--{}", boundary)) {
   if (!is_boundary(boundary)) throw_bad_value("{} bytes that are no boundary", boundary.size());
 }
 
@@ -101,19 +101,19 @@ size_t MultipartReader::step(std::string_view bytes) {
 }
 
 // What precedes the first boundary is nobody's.
-void MultipartReader::show(std::string_view data) {
+void MultipartReader::report_data(std::string_view data) {
   if (state_ != State::kData || data.empty()) return;
   data_ = data;
   event_ = MultipartEvent::kData;
 }
 
 // Where line_ begins, or may begin: as much of it as there is.
-size_t MultipartReader::find_line(std::string_view bytes) const {
+size_t MultipartReader::find_delimiter(std::string_view bytes) const {
   const auto may_begin = [&](size_t at) {
     if (at + 1 < bytes.size() && bytes[at + 1] != '\n') return false;  // which most are not
-    const std::string_view there = bytes.substr(at, line_.size() + 1);
-    if (!std::string_view(line_).starts_with(there.substr(0, line_.size()))) return false;
-    return there.size() <= line_.size() || ends_boundary(there.back());
+    const std::string_view there = bytes.substr(at, delimiter_.size() + 1);
+    if (!std::string_view(delimiter_).starts_with(there.substr(0, delimiter_.size()))) return false;
+    return there.size() <= delimiter_.size() || ends_boundary(there.back());
   };
   size_t at = bytes.find('\r');
   while (at < bytes.size() && !may_begin(at)) at = bytes.find('\r', at + 1);
@@ -124,36 +124,36 @@ size_t MultipartReader::find_line(std::string_view bytes) const {
 // beginning of another only behind its end: all of what matched is data.
 size_t MultipartReader::take_data(std::string_view bytes) {
   if (matched_ == 0) {
-    const size_t begin = find_line(bytes);
+    const size_t begin = find_delimiter(bytes);
     if (begin > 0) {
-      show(bytes.substr(0, begin));
+      report_data(bytes.substr(0, begin));
       return begin;
     }
   }
   size_t taken = 0;
-  while (taken < bytes.size() && matched_ < line_.size() && bytes[taken] == line_[matched_]) {
+  while (taken < bytes.size() && matched_ < delimiter_.size() && bytes[taken] == delimiter_[matched_]) {
     ++taken;
     ++matched_;
   }
   if (taken == bytes.size()) return taken;
-  if (matched_ == line_.size() && ends_boundary(bytes[taken])) {
+  if (matched_ == delimiter_.size() && ends_boundary(bytes[taken])) {
     if (state_ == State::kData) event_ = MultipartEvent::kEnd;
     state_ = State::kBoundary;
-    last_ = 0;
+    last_after_boundary_ = 0;
   } else {
-    show(std::string_view(line_).substr(imagined_, matched_ - imagined_));
+    report_data(std::string_view(delimiter_).substr(assumed_, matched_ - assumed_));
   }
   matched_ = 0;
-  imagined_ = 0;
+  assumed_ = 0;
   return taken;
 }
 
 // "--", or blanks and CR LF.
 size_t MultipartReader::take_boundary_end(std::string_view bytes) {
   const char byte = bytes.front();
-  if (last_ == '-' && byte == '-') {
+  if (last_after_boundary_ == '-' && byte == '-') {
     state_ = State::kEpilogue;
-  } else if (last_ == '\r' && byte == '\n') {
+  } else if (last_after_boundary_ == '\r' && byte == '\n') {
     ++parts_;
     if (parts_ > limits_.parts) {
       fault_ = MultipartFault::kTooManyParts;
@@ -161,11 +161,11 @@ size_t MultipartReader::take_boundary_end(std::string_view bytes) {
     }
     state_ = State::kHead;
     head_.clear();
-  } else if (last_ == '-' || last_ == '\r' || (byte == '-' && last_ != 0) ||
-             (byte != '-' && byte != '\r' && !detail::is_blank(byte))) {
+  } else if (last_after_boundary_ == '-' || last_after_boundary_ == '\r' ||
+             (byte == '-' && last_after_boundary_ != 0) || (byte != '-' && byte != '\r' && !detail::is_blank(byte))) {
     fault_ = MultipartFault::kBadBoundary;
   }
-  last_ = byte;
+  last_after_boundary_ = byte;
   return 1;
 }
 
@@ -206,7 +206,7 @@ MultipartFault MultipartReader::read_head() {
   if (!disposed) return MultipartFault::kNoName;
   state_ = State::kData;
   matched_ = 2;
-  imagined_ = 2;
+  assumed_ = 2;
   event_ = MultipartEvent::kPart;
   return MultipartFault::kNone;
 }

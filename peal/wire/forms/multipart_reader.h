@@ -83,23 +83,23 @@ class MultipartReader {
  private:
   enum class State : uint8_t { kPreamble, kData, kBoundary, kHead, kEpilogue };
 
-  size_t find_line(std::string_view bytes) const;
+  size_t find_delimiter(std::string_view bytes) const;
   size_t take_data(std::string_view bytes);
   size_t take_boundary_end(std::string_view bytes);
   size_t take_head(std::string_view bytes);
-  void show(std::string_view data);
+  void report_data(std::string_view data);
   MultipartFault read_head();
   MultipartFault read_disposition(std::string_view value);
 
   const MultipartLimits limits_;
-  const std::string line_;  // CR LF "--" boundary
-  std::string head_;        // of the part under way, so far
+  const std::string delimiter_;  // CR LF "--" boundary
+  std::string head_;             // of the part under way, so far
   MultipartPart part_;
   std::string_view data_;
   size_t parts_ = 0;
-  uint8_t matched_ = 2;   // bytes of line_ that came last; at a beginning its CR LF need not
-  uint8_t imagined_ = 2;  // of them did not come
-  char last_ = 0;         // of what came behind a boundary
+  uint8_t matched_ = 2;           // bytes of line_ that came last; at a beginning its CR LF need not
+  uint8_t assumed_ = 2;           // of them did not come
+  char last_after_boundary_ = 0;  // of what came behind a boundary
   State state_ = State::kPreamble;
   MultipartEvent event_ = MultipartEvent::kNone;
   MultipartFault fault_ = MultipartFault::kNone;

@@ -99,7 +99,7 @@ std::string remove_dot_segments(std::string_view path) {
 
 // Bytes that no URL has (RFC 3986 2) in percent-encoding: spaces, those beyond ASCII, quotes, braces and the like.
 // Controls stay, and are refused.
-std::string encoded(std::string_view text) {
+std::string percent_encoded(std::string_view text) {
   std::string out;
   for (const char byte : text) {
     if (detail::kTargetBytes.contains(byte) || detail::kControlBytes.contains(byte) || byte == '\t') {
@@ -114,7 +114,7 @@ std::string encoded(std::string_view text) {
 // The path and query of a reference as they are asked for.
 std::string target_of(std::string_view text) {
   const size_t query = std::min(text.find('?'), text.size());
-  return encoded(remove_dot_segments(text.substr(0, query))) + encoded(text.substr(query));
+  return percent_encoded(remove_dot_segments(text.substr(0, query))) + percent_encoded(text.substr(query));
 }
 
 }  // namespace
@@ -132,7 +132,7 @@ std::expected<HttpUrl, std::string> HttpUrl::resolve(std::string_view reference)
   if (scheme_end > 0) return parse(reference);  // no http URL, which it says
   const std::string prefix = scheme + "://" + authority();
   const std::string_view base = std::string_view(target).substr(0, target.find('?'));
-  if (rest.starts_with('?')) return parse(prefix + std::string(base) + encoded(rest));
+  if (rest.starts_with('?')) return parse(prefix + std::string(base) + percent_encoded(rest));
   if (rest.starts_with('/')) return parse(prefix + target_of(rest));
   return parse(prefix + target_of(std::string(base.substr(0, base.rfind('/') + 1)).append(rest)));
 }
