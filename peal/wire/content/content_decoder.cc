@@ -32,7 +32,7 @@ class ContentDecoder::GzipCodec final : public Codec {
     constexpr int kGzipWindowBits = 15 + 16;  // the largest, and gzip's head and tail, which are checked
     const int answer = ::inflateInit2(&z_, kGzipWindowBits);
     if (answer == Z_MEM_ERROR) throw std::bad_alloc();
-    PEAL_ASSERT(answer == Z_OK, "inflateInit2: {}", answer);
+    PEAL_ASSERT(answer == Z_OK, "zlib's inflateInit2() returned {}", answer);
   }
   ~GzipCodec() override { ::inflateEnd(&z_); }
   GzipCodec(const GzipCodec&) = delete;
@@ -67,7 +67,7 @@ class ContentDecoder::ZstdCodec final : public Codec {
     if (context_ == nullptr) throw std::bad_alloc();
     const size_t answer =
         ::ZSTD_DCtx_setParameter(context_, ZSTD_d_windowLogMax, static_cast<int>(std::countr_zero(window_bytes)));
-    PEAL_ASSERT(::ZSTD_isError(answer) == 0, "a zstd window of {} bytes: {}", window_bytes,
+    PEAL_ASSERT(::ZSTD_isError(answer) == 0, "libzstd refuses a window of {} bytes: {}", window_bytes,
                 ::ZSTD_getErrorName(answer));
   }
   ~ZstdCodec() override { ::ZSTD_freeDCtx(context_); }
@@ -119,9 +119,11 @@ class ContentDecoder::ZstdCodec final : public Codec {
 ContentDecoder::ContentDecoder(ContentCoding coding, const ContentDecoderLimits& limits)
     : coding_(coding), limits_(limits) {
   constexpr uint32_t kLeastWindowBytes = 1024;
-  if (coding == ContentCoding::kIdentity) throw_bad_value("identity needs no decoder");
+  if (coding == ContentCoding::kIdentity)
+    throw_bad_value("ContentDecoder decodes gzip and zstd; a body in identity needs no decoder");
   if (!std::has_single_bit(limits.zstd_window_bytes) || limits.zstd_window_bytes < kLeastWindowBytes) {
-    throw_bad_value("a zstd window of {} bytes", limits.zstd_window_bytes);
+    throw_bad_value("zstd_window_bytes is {}; it must be a power of two of at least {}", limits.zstd_window_bytes,
+                    kLeastWindowBytes);
   }
   if (coding == ContentCoding::kGzip) {
     codec_ = std::make_unique<GzipCodec>();
@@ -138,7 +140,7 @@ bool ContentDecoder::is_beyond_limits() const {
 }
 
 std::expected<size_t, ContentDecodeError> ContentDecoder::decode(std::string_view& bytes, std::span<std::byte> room) {
-  PEAL_ASSERT(!room.empty(), "no room to decode {} bytes", bytes.size());
+  PEAL_ASSERT(!room.empty(), "decode() of {} bytes was given an empty room", bytes.size());
   std::span<std::byte> left = room;
   while (!failed_ && !left.empty() && (output_pending_ || !bytes.empty())) {
     const size_t bytes_before = bytes.size();

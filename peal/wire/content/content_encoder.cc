@@ -30,7 +30,7 @@ class ContentEncoder::GzipCodec final : public Codec {
     constexpr int kMemoryLevel = 8;
     const int answer = ::deflateInit2(&z_, level, Z_DEFLATED, kGzipWindowBits, kMemoryLevel, Z_DEFAULT_STRATEGY);
     if (answer == Z_MEM_ERROR) throw std::bad_alloc();
-    if (answer != Z_OK) throw_bad_value("gzip knows no level {}", level);
+    if (answer != Z_OK) throw_bad_value("gzip_level is {}; it must be 1 (fast) to 9", level);
   }
   ~GzipCodec() override { ::deflateEnd(&z_); }
   GzipCodec(const GzipCodec&) = delete;
@@ -49,7 +49,8 @@ class ContentEncoder::GzipCodec final : public Codec {
     z_.avail_out = static_cast<uInt>(room.size());
     const int answer = ::deflate(&z_, flush);
     // Z_BUF_ERROR: there was nothing left to do.
-    PEAL_ASSERT(answer == Z_OK || answer == Z_STREAM_END || answer == Z_BUF_ERROR, "deflate: {}", answer);
+    PEAL_ASSERT(answer == Z_OK || answer == Z_STREAM_END || answer == Z_BUF_ERROR, "zlib's deflate() returned {}",
+                answer);
     bytes.remove_prefix(piece.size() - z_.avail_in);
     room = room.last(z_.avail_out);
     if (then == Then::kEnd) return answer == Z_STREAM_END;
@@ -85,7 +86,8 @@ class ContentEncoder::ZstdCodec final : public Codec {
     ZSTD_outBuffer out{room.data(), room.size(), 0};
     const size_t left = ::ZSTD_compressStream2(context_, &out, &in, how);
     if (::ZSTD_isError(left) != 0) {
-      PEAL_ASSERT(::ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation, "zstd: {}", ::ZSTD_getErrorName(left));
+      PEAL_ASSERT(::ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation, "libzstd failed to compress: {}",
+                  ::ZSTD_getErrorName(left));
       throw std::bad_alloc();
     }
     bytes.remove_prefix(in.pos);
@@ -96,8 +98,8 @@ class ContentEncoder::ZstdCodec final : public Codec {
  private:
   void set(ZSTD_cParameter parameter, int value) {
     const size_t answer = ::ZSTD_CCtx_setParameter(context_, parameter, value);
-    PEAL_ASSERT(::ZSTD_isError(answer) == 0, "zstd's parameter {} = {}: {}", static_cast<int>(parameter), value,
-                ::ZSTD_getErrorName(answer));
+    PEAL_ASSERT(::ZSTD_isError(answer) == 0, "libzstd refuses parameter {} = {}: {}", static_cast<int>(parameter),
+                value, ::ZSTD_getErrorName(answer));
   }
 
   ZSTD_CCtx* const context_;
@@ -105,7 +107,8 @@ class ContentEncoder::ZstdCodec final : public Codec {
 
 ContentEncoder::ContentEncoder(ContentCoding coding, const ContentEncoderOptions& options)
     : coding_(coding), options_(options) {
-  if (coding == ContentCoding::kIdentity) throw_bad_value("identity needs no encoder");
+  if (coding == ContentCoding::kIdentity)
+    throw_bad_value("ContentEncoder encodes gzip and zstd; a body in identity needs no encoder");
   if (coding == ContentCoding::kGzip) {
     codec_ = std::make_unique<GzipCodec>(options.gzip_level);
   } else {

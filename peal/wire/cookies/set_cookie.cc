@@ -47,15 +47,19 @@ bool is_domain(std::string_view domain) {
 
 // Messages show no value: it may be a secret.
 void check_cookie(const SetCookie& cookie) {
-  if (!detail::is_token(cookie.name)) throw_bad_value("a cookie's name of {} bytes is no token", cookie.name.size());
-  if (!is_cookie_value(cookie.value)) throw_bad_value("the value of cookie {} needs encoding", cookie.name);
+  if (!detail::is_token(cookie.name))
+    throw_bad_value("the cookie name of {} bytes is not a token (RFC 9110 5.6.2)", cookie.name.size());
+  if (!is_cookie_value(cookie.value))
+    throw_bad_value("the value of cookie {} has bytes that a cookie cannot carry; encode it", cookie.name);
   if (const size_t bytes = cookie.name.size() + cookie.value.size(); bytes > kCookieBytesMax)
-    throw_bad_value("{} bytes of a cookie, of {}", bytes, kCookieBytesMax);
+    throw_bad_value("the name and value of a cookie take {} bytes, of at most {}", bytes, kCookieBytesMax);
   if (!cookie.path.empty() && (cookie.path.front() != '/' || cookie.path.size() > kCookieAttributeBytesMax ||
                                !detail::all_in(kPathBytes, cookie.path)))
-    throw_bad_value("cookie {} has a path that is none", cookie.name);
+    throw_bad_value("the path of cookie {} must begin with '/' and be at most {} bytes of printable ASCII without ';'",
+                    cookie.name, kCookieAttributeBytesMax);
   if (!cookie.domain.empty() && !is_domain(cookie.domain))
-    throw_bad_value("cookie {} has a domain that is none", cookie.name);
+    throw_bad_value("the domain of cookie {} is not a host name of at most {} bytes", cookie.name,
+                    kCookieAttributeBytesMax);
   if (const std::string_view trouble = broken_rule(cookie); !trouble.empty())
     throw_bad_value("cookie {}: {}", cookie.name, trouble);
   if (cookie.partitioned && !cookie.secure) throw_bad_value("cookie {}: Partitioned needs Secure", cookie.name);

@@ -64,13 +64,13 @@ bool are_parameters(std::string_view rest, Backslash backslash) {
 std::string_view to_string(MultipartFault fault) {
   switch (fault) {
     case MultipartFault::kNone: return "no fault";
-    case MultipartFault::kBadBoundary: return "a boundary that does not end with its line";
+    case MultipartFault::kBadBoundary: return "other bytes follow a boundary on its line";
     case MultipartFault::kBadHead: return "the head of a part is malformed";
-    case MultipartFault::kNoName: return "a part without a name";
-    case MultipartFault::kEncoded: return "a part in a transfer encoding";
+    case MultipartFault::kNoName: return "a part has no name";
+    case MultipartFault::kEncoded: return "a part has a transfer encoding, which forms do not use";
     case MultipartFault::kTooManyParts: return "too many parts";
     case MultipartFault::kHeadTooLarge: return "the head of a part is too large";
-    case MultipartFault::kCutShort: return "it ends before the last boundary";
+    case MultipartFault::kCutShort: return "the form ends before its last boundary";
   }
   return "unknown fault";
 }
@@ -81,7 +81,8 @@ int http_status(MultipartFault fault) {
 
 MultipartReader::MultipartReader(std::string_view boundary, const MultipartLimits& limits)
     : limits_(limits), delimiter_(fmt::format("\r\n--{}", boundary)) {
-  if (!is_boundary(boundary)) throw_bad_value("{} bytes that are no boundary", boundary.size());
+  if (!is_boundary(boundary))
+    throw_bad_value("the multipart boundary of {} bytes is not valid (RFC 2046 5.1.1)", boundary.size());
 }
 
 size_t MultipartReader::step(std::string_view bytes) {

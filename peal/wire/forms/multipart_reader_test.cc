@@ -135,13 +135,13 @@ TEST(MultipartReader, what_is_malformed_is_a_fault) {
   const auto with_head = [](std::string_view head) { return "--B\r\n" + std::string(head) + "\r\n\r\nx\r\n--B--\r\n"; };
   const std::string kDisposition = "Content-Disposition: form-data; name=a";
   const std::pair<std::string, std::string_view> cases[] = {
-      {"", "!it ends before the last boundary"},
-      {"--B", "!it ends before the last boundary"},
-      {"--B-", "!it ends before the last boundary"},
-      {part_of("name=a", "x"), "[a|-|]x!it ends before the last boundary"},
-      {"--B\r\n\r\nx\r\n--B--", "!a part without a name"},
-      {with_head("Content-Type: text/plain"), "!a part without a name"},
-      {with_head("Content-Disposition: form-data"), "!a part without a name"},
+      {"", "!the form ends before its last boundary"},
+      {"--B", "!the form ends before its last boundary"},
+      {"--B-", "!the form ends before its last boundary"},
+      {part_of("name=a", "x"), "[a|-|]x!the form ends before its last boundary"},
+      {"--B\r\n\r\nx\r\n--B--", "!a part has no name"},
+      {with_head("Content-Type: text/plain"), "!a part has no name"},
+      {with_head("Content-Disposition: form-data"), "!a part has no name"},
       {with_head("Content-Disposition: attachment; name=a"), "!the head of a part is malformed"},
       {with_head(kDisposition + "; name=b"), "!the head of a part is malformed"},
       {with_head(kDisposition + "; filename=b; filename=c"), "!the head of a part is malformed"},
@@ -153,14 +153,15 @@ TEST(MultipartReader, what_is_malformed_is_a_fault) {
       {with_head(kDisposition + "\r\nX: a\0b"s), "!the head of a part is malformed"},
       {with_head(kDisposition + "\nX: y"), "!the head of a part is malformed"},
       {with_head(kDisposition + "\r\n--B"), "!the head of a part is malformed"},
-      {with_head(kDisposition + "\r\nContent-Transfer-Encoding: base64"), "!a part in a transfer encoding"},
+      {with_head(kDisposition + "\r\nContent-Transfer-Encoding: base64"),
+       "!a part has a transfer encoding, which forms do not use"},
       {with_head(kDisposition + "\r\nContent-Transfer-Encoding: Binary"), "[a|-|]x."},
-      {"--B x\r\n", "!a boundary that does not end with its line"},
-      {"--B\rx", "!a boundary that does not end with its line"},
-      {"--B-x", "!a boundary that does not end with its line"},
-      {"--B --", "!a boundary that does not end with its line"},
-      {"--B\r\r\n", "!a boundary that does not end with its line"},
-      {form_of("name=a", "x\r\n--B-y"), "[a|-|]x.!a boundary that does not end with its line"},
+      {"--B x\r\n", "!other bytes follow a boundary on its line"},
+      {"--B\rx", "!other bytes follow a boundary on its line"},
+      {"--B-x", "!other bytes follow a boundary on its line"},
+      {"--B --", "!other bytes follow a boundary on its line"},
+      {"--B\r\r\n", "!other bytes follow a boundary on its line"},
+      {form_of("name=a", "x\r\n--B-y"), "[a|-|]x.!other bytes follow a boundary on its line"},
   };
   for (const auto& [text, expected] : cases) {
     for (size_t piece_bytes = 1; piece_bytes <= text.size() + 1; ++piece_bytes)

@@ -38,10 +38,10 @@ std::expected<void, HttpPathError> append_segment(std::string_view segment, std:
 std::string_view to_string(HttpPathError error) {
   switch (error) {
     case HttpPathError::kNotAbsolute: return "the path does not begin with a slash";
-    case HttpPathError::kBadEscape: return "a percent sign without two hexadecimal digits";
-    case HttpPathError::kEncodedSlash: return "an encoded slash";
-    case HttpPathError::kEncodedControl: return "an encoded control character";
-    case HttpPathError::kAboveRoot: return "the path leaves the root";
+    case HttpPathError::kBadEscape: return "the path has a percent sign without two hexadecimal digits";
+    case HttpPathError::kEncodedSlash: return "the path has an encoded slash (%2F)";
+    case HttpPathError::kEncodedControl: return "the path has an encoded control character";
+    case HttpPathError::kAboveRoot: return "the path goes above the root with '..'";
   }
   return "unknown error";
 }

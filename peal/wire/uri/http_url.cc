@@ -40,7 +40,8 @@ Outcome parse_literal(std::string_view authority, HttpUrl& url) {
   }
   const std::string_view after = authority.substr(bracket + 1);
   if (after.empty()) return {};
-  if (after.front() != ':') return Unexpected(fmt::format("\"{}\" follows the address where a port might", after));
+  if (after.front() != ':')
+    return Unexpected(fmt::format("\"{}\" follows the address, where only ':' and a port may stand", after));
   return parse_port(after.substr(1), url);
 }
 
