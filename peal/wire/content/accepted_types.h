@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The choice among media types by Accept (RFC 9110 12.5.1), as content_coding.h has it for codings. Pure; one thread at
-// a time.
+// AcceptedTypes: chooses the media type of an answer by the Accept fields of a request (RFC 9110 12.5.1).
+// AcceptedCodings in content_coding.h does this for content codings. No I/O; one thread at a time.
+//
+//   AcceptedTypes accepted;
+//   accepted.take("text/html;q=0.5, application/json");
+//   accepted.choose({"text/html", "application/json"});  // 1
 #pragma once
 
 #include <cstddef>
@@ -12,32 +16,38 @@ namespace peal {
 
 class AcceptedTypes {
  public:
-  // The value of one Accept field, which outlives this; of several, each. A malformed element is passed over.
+  // Reads the value of one Accept field. If the request has several, call take() with each of them. The object keeps
+  // views of `value`, so the bytes must outlive the object. A malformed element of the list is ignored.
   void take(std::string_view value);
 
-  // How much the client likes a type, "text/html" or "text/plain; version=0.0.4", in thousandths; 0: it is not
-  // acceptable. The most exact of the ranges that have it counts (RFC 9110 12.5.1). A parameter of a range must be the
-  // type's where the type has one of that name; others are no condition: scrapers add some that say how, not what.
+  // Returns the weight that the client gives to a type such as "text/html" or "text/plain; version=0.0.4". The weight
+  // is in thousandths: 1000 is the highest, 0 means that the client does not accept the type. Without an Accept field
+  // every type has 1000. If several ranges match the type, the most specific range decides (RFC 9110 12.5.1).
+  //
+  // A range does not match if it and the type have a parameter of one name with different values. A parameter that only
+  // the range has is ignored, because metrics scrapers add parameters that do not describe the type.
   int quality(std::string_view type) const { return judge(type).quality; }
-  // Which of them to answer with: the one liked best; of several the one that is named most exactly; then the first.
-  // Also the first where there is no such field and where none is acceptable: a server may answer all the same
-  // (12.5.1).
+
+  // Returns the index of the type to answer with. The type with the highest quality() wins; among equals the type that
+  // a range names most specifically; among equals the first. Returns 0 if no type is acceptable, because a server may
+  // answer all the same (RFC 9110 12.5.1).
   size_t choose(std::initializer_list<std::string_view> types) const;
 
  private:
   struct Range {
-    std::string_view type;        // as it was sent
-    std::string_view parameters;  // the weight among them
+    std::string_view type;        // as the client wrote it, without parameters
+    std::string_view parameters;  // from the first semicolon on, the weight included
     int quality;
   };
   struct Verdict {
     int quality = 0;
-    int exactness = -1;  // -1: no range has the type
+    int exactness = -1;  // how specific the range that matched is; -1: no range matched
   };
+  // Finds the most specific range that matches the type.
   Verdict judge(std::string_view type) const;
 
   std::vector<Range> ranges_;
-  bool seen_ = false;
+  bool seen_ = false;  // true after the first take()
 };
 
 }  // namespace peal

@@ -16,7 +16,7 @@ int quality_of(std::initializer_list<std::string_view> fields, std::string_view 
   return accepted.quality(type);
 }
 
-// RFC 9110 12.5.1: the most exact range that has a type counts, wherever it stands.
+// RFC 9110 12.5.1: the most exact range that has a type decides, wherever in the list it stands.
 TEST(AcceptedTypes, most_exact_range_counts) {
   const std::string_view field =
       "text/*;q=0.3, text/plain;q=0.7, text/plain;format=flowed, text/plain;format=fixed;q=0.4, */*;q=0.5";
@@ -34,10 +34,10 @@ TEST(AcceptedTypes, weights_and_case_as_the_rfc_has_them) {
       {"text/html;q=0", 0},
       {"text/html;q=0.000", 0},
       {"text/html;q=0.001", 1},
-      {"text/html;q=1.001", 0},  // malformed, so passed over
+      {"text/html;q=1.001", 0},  // malformed, so ignored
       {"text/html;q=", 0},
       {"text/html;q=\"0.5\"", 500},
-      {"text/html; charset=\"a,b\";q=0.5, text/plain", 500},  // the comma between quotes separates nothing
+      {"text/html; charset=\"a,b\";q=0.5, text/plain", 500},  // a comma inside quotes does not separate elements
       {"text/html;q=0, */*", 0},
       {"*/*, text/html;q=0", 0},
       {"text/*;q=0, */*", 0},
@@ -62,7 +62,7 @@ TEST(AcceptedTypes, best_liked_one_is_chosen) {
   };
   EXPECT_EQ(AcceptedTypes().choose({"application/json", "text/html"}), 0U);
   EXPECT_EQ(choose("*/*"), 0U);
-  EXPECT_EQ(choose("text/html,*/*"), 1U);  // as good, and named
+  EXPECT_EQ(choose("text/html,*/*"), 1U);  // equal weights: the type that is named wins
   EXPECT_EQ(choose("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"), 1U);
   EXPECT_EQ(choose("text/html;q=0.5,application/json"), 0U);
   EXPECT_EQ(choose("text/html,application/json"), 0U);
@@ -71,7 +71,7 @@ TEST(AcceptedTypes, best_liked_one_is_chosen) {
   EXPECT_EQ(choose("image/png"), 0U);
 }
 
-// What Prometheus 3 sends, and one that knows of an older format alone.
+// The Accept fields of Prometheus 3 and of a scraper that reads only the older format.
 TEST(AcceptedTypes, scrapers) {
   const auto choose = [](std::string_view field) {
     AcceptedTypes accepted;

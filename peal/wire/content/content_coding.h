@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Content codings (RFC 9110 8.4.1) and the choice among them by Accept-Encoding (12.5.3). Pure; one thread at a time.
+// Content codings (RFC 9110 8.4.1), and AcceptedCodings, which chooses a coding by the Accept-Encoding fields of a
+// request (RFC 9110 12.5.3). No I/O; one thread at a time.
+//
+//   AcceptedCodings accepted;
+//   accepted.take("gzip, zstd");
+//   accepted.choose({ContentCoding::kIdentity, ContentCoding::kGzip});  // kGzip
 #pragma once
 
 #include <array>
@@ -12,37 +17,48 @@
 
 namespace peal {
 
-// Where a client likes several equally, the later ones are the better ones: zstd packs about as tightly as gzip in a
-// fifth of the time.
+// The codings in order of preference. If a client gives several codings the same weight, the server prefers the later
+// enumerator: zstd compresses about as tightly as gzip in a fifth of the time.
 enum class ContentCoding : uint8_t { kIdentity, kGzip, kZstd };
 inline constexpr size_t kContentCodings = 3;
 
-// As Content-Encoding has it: "identity" (which is never sent), "gzip", "zstd".
+// Returns the name for a Content-Encoding field: "gzip" or "zstd". For kIdentity it returns "identity", which must not
+// be sent in that field.
 std::string_view to_string(ContentCoding coding);
-// Which one that name means, in any case of letters, "x-gzip" too (RFC 9110 8.4.1.3); nothing: none of these.
+
+// Returns the coding with this name, which may be in any case of letters. "x-gzip" means gzip (RFC 9110 8.4.1.3).
+// Returns nullopt for any other name.
 std::optional<ContentCoding> content_coding_named(std::string_view name);
 
 class AcceptedCodings {
  public:
-  // The value of one Accept-Encoding field; of several, each. A malformed element is passed over.
+  // Reads the value of one Accept-Encoding field. If the request has several, call take() with each of them. A
+  // malformed element of the list is ignored.
   void take(std::string_view value);
 
-  // In thousandths; 0: not acceptable. Without a field everything is acceptable (RFC 9110 12.5.3 1.).
+  // Returns the weight that the client gives to the coding, in thousandths. 0 means that the client does not accept the
+  // coding. Without an Accept-Encoding field every coding has 1000 (RFC 9110 12.5.3).
   int quality(ContentCoding coding) const;
-  // Whether the client asked for any coding but identity.
+
+  // True if the client sent an Accept-Encoding field and accepts gzip or zstd.
   bool any() const { return seen_ && (quality(ContentCoding::kGzip) > 0 || quality(ContentCoding::kZstd) > 0); }
-  // The best of those there are, identity among them or not. Nothing: none is acceptable (RFC 9110 15.5.7: 406). A
-  // client that sent no field gets identity: it may know of no other.
+
+  // Returns the coding of `available` that the client accepts with the highest weight. Among equal weights the later
+  // enumerator of ContentCoding wins. List kIdentity too if the body can be sent without a coding. Returns nullopt if
+  // the client accepts none of them; the answer is then 406 (RFC 9110 15.5.7).
+  //
+  // If the client sent no Accept-Encoding field and kIdentity is available, the result is kIdentity, because such a
+  // client may not be able to decode anything.
   std::optional<ContentCoding> choose(std::span<const ContentCoding> available) const;
   std::optional<ContentCoding> choose(std::initializer_list<ContentCoding> available) const {
     return choose(std::span(available.begin(), available.size()));
   }
 
  private:
-  static constexpr int kNotNamed = -1;
+  static constexpr int kNotNamed = -1;  // the fields do not name the coding
   std::array<int, kContentCodings> named_ = {kNotNamed, kNotNamed, kNotNamed};
-  int others_ = kNotNamed;  // "*"
-  bool seen_ = false;
+  int others_ = kNotNamed;  // the weight of "*"
+  bool seen_ = false;       // true after the first take()
 };
 
 }  // namespace peal

@@ -11,7 +11,7 @@ namespace {
 
 using enum ContentCoding;
 
-// What is chosen of all three, by the fields given.
+// Returns the name of the coding that is chosen if all three are available, for these Accept-Encoding fields.
 std::string chosen(const std::vector<std::string_view>& fields) {
   AcceptedCodings accepted;
   for (const std::string_view field : fields) accepted.take(field);
@@ -19,7 +19,7 @@ std::string chosen(const std::vector<std::string_view>& fields) {
   return std::string(coding ? to_string(*coding) : "none");
 }
 
-// RFC 9110 12.5.3.
+// The examples of RFC 9110 12.5.3.
 TEST(ContentCoding, examples_of_the_standard) {
   EXPECT_EQ(chosen({"compress, gzip"}), "gzip");
   EXPECT_EQ(chosen({""}), "identity");

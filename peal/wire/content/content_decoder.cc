@@ -16,20 +16,27 @@
 
 namespace peal {
 
+// Decodes one coding with its library. Limits are checked by ContentDecoder.
 class ContentDecoder::Codec {
  public:
-  enum class Step : uint8_t { kInside, kAtEnd, kBroken };
+  enum class Step : uint8_t {
+    kInside,  // the member or frame is not complete
+    kAtEnd,   // a member or frame ended
+    kBroken,  // the bytes are malformed
+  };
 
   virtual ~Codec() = default;
-  // Takes from the front of `bytes` and writes into `room`, whose rest it leaves there. At the end of a member or frame
-  // it stops, and begins the next one when it is called again.
+
+  // Decodes from the front of `bytes` to the front of `room`, and shortens both to what is left. Stops at the end of a
+  // member or frame; the next call begins the next member or frame.
   virtual Step step(std::string_view& bytes, std::span<std::byte>& room) = 0;
 };
 
 class ContentDecoder::GzipCodec final : public Codec {
  public:
   GzipCodec() {
-    constexpr int kGzipWindowBits = 15 + 16;  // the largest, and gzip's head and tail, which are checked
+    // 15 is the largest window. The 16 on top makes zlib read and check the head and the tail of gzip.
+    constexpr int kGzipWindowBits = 15 + 16;
     const int answer = ::inflateInit2(&z_, kGzipWindowBits);
     if (answer == Z_MEM_ERROR) throw std::bad_alloc();
     PEAL_ASSERT(answer == Z_OK, "zlib's inflateInit2() returned {}", answer);
@@ -39,7 +46,7 @@ class ContentDecoder::GzipCodec final : public Codec {
   GzipCodec& operator=(const GzipCodec&) = delete;
 
   Step step(std::string_view& bytes, std::span<std::byte>& room) override {
-    constexpr size_t kMostAtOnce = 1 << 30;  // zlib counts in 32 bits
+    constexpr size_t kMostAtOnce = 1 << 30;  // zlib counts bytes in 32 bits
     const size_t given = std::min(bytes.size(), kMostAtOnce);
     const size_t space = std::min(room.size(), kMostAtOnce);
     z_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
@@ -50,7 +57,7 @@ class ContentDecoder::GzipCodec final : public Codec {
     bytes.remove_prefix(given - z_.avail_in);
     room = room.subspan(space - z_.avail_out);
     if (answer == Z_MEM_ERROR) throw std::bad_alloc();
-    // Z_BUF_ERROR: there was nothing to do.
+    // Z_BUF_ERROR is no error here: inflate() could neither read nor write a byte.
     if (answer == Z_OK || answer == Z_BUF_ERROR) return Step::kInside;
     if (answer != Z_STREAM_END) return Step::kBroken;
     ::inflateReset(&z_);
@@ -74,8 +81,9 @@ class ContentDecoder::ZstdCodec final : public Codec {
   ZstdCodec(const ZstdCodec&) = delete;
   ZstdCodec& operator=(const ZstdCodec&) = delete;
 
-  // What a frame begins with is looked at here: libzstd may know what came before RFC 8878, too, decoders that nobody
-  // looks after any more, and recognises those only where it is given their beginning in one piece.
+  // Collects and checks the first four bytes of a frame before libzstd sees them. A libzstd may also decode the formats
+  // older than RFC 8878, whose decoders are no longer maintained, so step() refuses those formats. libzstd receives the
+  // four bytes in one piece, because it recognizes a format only that way.
   Step step(std::string_view& bytes, std::span<std::byte>& room) override {
     if (magic_bytes_ < magic_.size()) {
       const size_t taken = bytes.copy(magic_.data() + magic_bytes_, magic_.size() - magic_bytes_);
@@ -92,12 +100,13 @@ class ContentDecoder::ZstdCodec final : public Codec {
   }
 
  private:
-  // RFC 8878 3.1.1, or a skippable one, 3.1.2.
+  // True if these four bytes begin a zstd frame (RFC 8878 3.1.1) or a skippable frame (RFC 8878 3.1.2).
   static bool begins_frame(std::string_view magic) {
     using namespace std::literals;
     return magic == "\x28\xb5\x2f\xfd"sv || ((magic[0] & 0xf0) == 0x50 && magic.substr(1) == "\x2a\x4d\x18"sv);
   }
 
+  // Passes bytes to libzstd; the contract is that of step().
   Step run(std::string_view& bytes, std::span<std::byte>& room) {
     ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
     ZSTD_outBuffer out{room.data(), room.size(), 0};
@@ -112,8 +121,8 @@ class ContentDecoder::ZstdCodec final : public Codec {
   }
 
   ZSTD_DCtx* const context_;
-  std::array<char, 4> magic_;
-  size_t magic_bytes_ = 0;  // of this frame's, taken so far
+  std::array<char, 4> magic_;  // the first bytes of the current frame
+  size_t magic_bytes_ = 0;     // how many bytes of magic_ have arrived
 };
 
 ContentDecoder::ContentDecoder(ContentCoding coding, const ContentDecoderLimits& limits)

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ContentDecoder: takes bytes out of gzip (RFC 1952, by zlib) or zstd (RFC 8878, by libzstd) as they come, into room
-// that the caller gives: it never makes more at once than that, whatever a few bytes stand for.
+// ContentDecoder: decodes a body in gzip (RFC 1952, by zlib) or zstd (RFC 8878, by libzstd) as its bytes arrive. The
+// caller gives the room for the decoded bytes, and decode() never writes more than that room holds. A few coded bytes
+// therefore cannot make the decoder allocate a large body.
 //
 //   while (true) {
-//     auto made = decoder.decode(coded, room);   // takes from the front of `coded`
-//     if (!made) ...                             // broken, or beyond a limit
-//     if (*made == 0) break;                     // it wants more bytes
+//     auto made = decoder.decode(coded, room);   // removes the bytes it used from the front of `coded`
+//     if (!made) ...                             // the body is malformed or exceeds a limit
+//     if (*made == 0) break;                     // every coded byte so far is decoded
 //     use(room.first(*made));
 //   }
-//   ... and when no more come: decoder.is_whole()
 //
-// Several gzip members and several zstd frames, skippable ones too, are one body (RFC 1952 2.2, RFC 8878 3.1). Whatever
-// else stands behind the last one is an error. No bytes at all are an empty body: servers send that.
+// After the last bytes of the body have been decoded, decoder.is_whole() tells whether the body was complete.
 //
-// Memory: gzip 40 KiB; zstd 130 KiB, and from a frame's head on as much as that asks for, at most zstd_window_bytes and
-// some 400 KiB. Pure; one thread at a time.
+// A body may consist of several gzip members (RFC 1952 2.2), or of several zstd frames, skippable frames included (RFC
+// 8878 3.1). Any other bytes after the last member or frame are an error. A body without any bytes counts as complete
+// and empty, because some servers send that.
+//
+// Memory: gzip uses 40 KiB. zstd uses 130 KiB, and after the head of a frame as much as that frame asks for, at most
+// zstd_window_bytes plus some 400 KiB. No I/O; one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -28,41 +31,52 @@
 
 namespace peal {
 
-// What a peer can have made of a few bytes. Beyond one of them: ContentDecodeError::kTooLong.
+// Limits that keep a peer from expanding a few bytes to a huge body.
 struct ContentDecoderLimits {
-  // Of the decoded body. 0: any number; then somebody else has to count.
+  // The largest decoded body, in bytes; a longer body fails with kTooLong. 0: no limit, the caller has to count.
   uint64_t decoded_bytes = 0;
-  // Decoded bytes for each coded one, looked at once `ratio_free_bytes` are decoded: a small body of nothing but blanks
-  // is no attack. gzip cannot exceed 1,032; zstd can come to 30,000, which of honest bodies only empty disks do. 0:
-  // any.
+
+  // The most decoded bytes for each coded byte; a body that exceeds the ratio fails with kTooLong. 0: no limit. gzip
+  // cannot exceed 1,032, so the default never refuses gzip. zstd can reach 30,000, which in practice only attacks and
+  // images of empty disks do.
   uint32_t ratio = 1100;
+
+  // The ratio is checked only after this many decoded bytes, because a small body of blanks is no attack.
   uint64_t ratio_free_bytes = 16 * 1024 * 1024;
-  // What a zstd frame may ask for; a power of two, at least 1 KiB, or std::invalid_argument. Nothing that is sent as
-  // Content-Encoding needs more (RFC 9659 3).
+
+  // The largest window that a zstd frame may ask for, in bytes. A frame that asks for more fails with kBroken. The
+  // default is the most that a sender may use in Content-Encoding (RFC 9659 3). ContentDecoder throws
+  // std::invalid_argument if this is not a power of two of at least 1 KiB.
   uint32_t zstd_window_bytes = 8 * 1024 * 1024;
 };
 
 enum class ContentDecodeError : uint8_t {
-  kBroken,   // what came is not in that coding
-  kTooLong,  // ContentDecoderLimits
+  kBroken,   // the bytes are not in the coding, or a zstd frame asks for a window above zstd_window_bytes
+  kTooLong,  // the decoded body exceeds `decoded_bytes` or `ratio` of ContentDecoderLimits
 };
 
 class ContentDecoder {
  public:
-  // kGzip or kZstd, or std::invalid_argument. Throws std::bad_alloc, and so does decode().
+  // `coding` must be kGzip or kZstd. Throws std::invalid_argument for kIdentity and for a wrong zstd_window_bytes. The
+  // constructor and decode() throw std::bad_alloc if zlib or libzstd gets no memory.
   explicit ContentDecoder(ContentCoding coding, const ContentDecoderLimits& limits = {});
   ~ContentDecoder();
   ContentDecoder(const ContentDecoder&) = delete;
   ContentDecoder& operator=(const ContentDecoder&) = delete;
 
-  // Takes bytes from the front and writes what they become to the front of `room`, which is not empty; how many that
-  // are. When `room` was filled there may be more without any bytes. After an error it stays so.
+  // Decodes bytes from the front of `bytes`, removes them there, and writes the decoded bytes to the front of `room`.
+  // Returns how many bytes it wrote. `room` must not be empty.
+  //
+  // If `room` was filled, the decoder may hold more decoded bytes: call decode() again, even if `bytes` is empty. After
+  // an error every later call returns that error.
   std::expected<size_t, ContentDecodeError> decode(std::string_view& bytes, std::span<std::byte> room);
-  // Whether what has come may be all: it ends where a member or a frame does.
+
+  // True if the body may end here: the bytes so far end with a gzip member or a zstd frame, or there were none.
   bool is_whole() const { return !inside_ && !failed_; }
 
   ContentCoding coding() const { return coding_; }
-  // Taken and made so far.
+
+  // The coded bytes taken and the decoded bytes written so far.
   uint64_t coded_bytes() const { return coded_bytes_; }
   uint64_t decoded_bytes() const { return decoded_bytes_; }
 
@@ -71,6 +85,7 @@ class ContentDecoder {
   class GzipCodec;
   class ZstdCodec;
 
+  // True if the decoded bytes so far exceed `decoded_bytes` or `ratio`.
   bool is_beyond_limits() const;
 
   const ContentCoding coding_;
@@ -78,10 +93,10 @@ class ContentDecoder {
   std::unique_ptr<Codec> codec_;
   uint64_t coded_bytes_ = 0;
   uint64_t decoded_bytes_ = 0;
-  bool inside_ = false;          // a member or frame
-  bool output_pending_ = false;  // the last room was filled: there may be more
+  bool inside_ = false;          // true after the first byte of a member or frame, until its end
+  bool output_pending_ = false;  // the last room was filled, so the codec may hold more decoded bytes
   bool failed_ = false;
-  ContentDecodeError error_ = ContentDecodeError::kBroken;  // if so
+  ContentDecodeError error_ = ContentDecodeError::kBroken;  // valid if failed_
 };
 
 }  // namespace peal

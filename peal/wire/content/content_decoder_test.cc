@@ -14,7 +14,7 @@
 namespace peal {
 namespace {
 
-// Of bytes given in pieces of one size, into rooms of one size.
+// The result of decoding bytes that were given in pieces of one size, into rooms of one size.
 struct DecodeOutcome {
   std::string bytes;
   bool whole = false;
@@ -134,7 +134,7 @@ TEST_P(Decoding, garbage_before_between_and_behind) {
 }
 
 TEST_P(Decoding, a_flipped_bit_is_an_error_or_a_body_that_is_not_whole_or_other_bytes) {
-  // Never a crash; gzip's checksum finds them all.
+  // No flipped bit may crash the decoder, and the checksum of gzip must find every one.
   const std::string body = words(2000);
   const std::string coded = encode(body);
   size_t unnoticed = 0;
@@ -166,7 +166,7 @@ TEST_P(Decoding, a_bomb_is_stopped_by_its_ratio) {
   EXPECT_LT(outcome.bytes.size(), size_t{32} << 20);
   ContentDecoder any(GetParam(), {.ratio = 0});
   EXPECT_TRUE(decode_all(any, coded, SIZE_MAX, 65536).whole);
-  // By default gzip's best is no bomb.
+  // The default ratio allows the highest ratio that gzip can reach.
   if (gzip()) {
     ContentDecoder usual(GetParam());
     EXPECT_TRUE(decode_all(usual, coded, SIZE_MAX, 65536).whole);
@@ -185,7 +185,7 @@ std::string zstd_frame(std::string_view bytes, int window_log) {
   ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, window_log);
   ZSTD_outBuffer out{frame.data(), frame.size(), 0};
   ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
-  ZSTD_compressStream2(context, &out, &in, ZSTD_e_flush);  // so that it is of unknown length
+  ZSTD_compressStream2(context, &out, &in, ZSTD_e_flush);  // a flush first, so that the frame has no length
   ZSTD_compressStream2(context, &out, &in, ZSTD_e_end);
   ZSTD_freeCCtx(context);
   return frame.substr(0, out.pos);
@@ -199,7 +199,8 @@ TEST(ZstdDecoding, a_frame_that_asks_for_a_larger_window_is_refused) {
   EXPECT_EQ(decode_all(other, zstd_frame(body, 24)).error, ContentDecodeError::kBroken);
 }
 
-// libzstd may be built to read them: nothing on the web is written so, and their decoders are old.
+// libzstd may be built with decoders for these formats. The web does not use the formats, and their decoders are no
+// longer maintained.
 TEST(ZstdDecoding, frames_of_before_the_standard_are_no_zstd) {
   for (const char version : std::string_view("\x1e\x22\x23\x24\x25\x26\x27")) {
     for (const size_t piece : {size_t{1}, SIZE_MAX}) {

@@ -15,18 +15,22 @@
 
 namespace peal {
 
+// Encodes bodies in one coding with its library.
 class ContentEncoder::Codec {
  public:
   virtual ~Codec() = default;
   virtual void begin(std::optional<uint64_t> total_bytes) = 0;
-  // Takes from the front of `bytes` and writes into `room`, whose rest it leaves there; true when all is done.
+
+  // Encodes from the front of `bytes` to the front of `room`, and shortens both to what is left. Returns true when all
+  // of `bytes` is taken and everything that `then` asks for is written. Call it again with more room until then.
   virtual bool step(std::string_view& bytes, Then then, std::span<std::byte>& room) = 0;
 };
 
 class ContentEncoder::GzipCodec final : public Codec {
  public:
   explicit GzipCodec(int level) {
-    constexpr int kGzipWindowBits = 15 + 16;  // the largest, and gzip's head and tail
+    // 15 is the largest window. The 16 on top makes zlib write the head and the tail of gzip.
+    constexpr int kGzipWindowBits = 15 + 16;
     constexpr int kMemoryLevel = 8;
     const int answer = ::deflateInit2(&z_, level, Z_DEFLATED, kGzipWindowBits, kMemoryLevel, Z_DEFAULT_STRATEGY);
     if (answer == Z_MEM_ERROR) throw std::bad_alloc();
@@ -39,7 +43,7 @@ class ContentEncoder::GzipCodec final : public Codec {
   void begin(std::optional<uint64_t>) override { ::deflateReset(&z_); }
 
   bool step(std::string_view& bytes, Then then, std::span<std::byte>& room) override {
-    constexpr size_t kMostAtOnce = 1 << 30;  // zlib counts in 32 bits
+    constexpr size_t kMostAtOnce = 1 << 30;  // zlib counts bytes in 32 bits
     const std::string_view piece = bytes.substr(0, kMostAtOnce);
     const bool last = piece.size() == bytes.size();
     const int flush = !last || then == Then::kMore ? Z_NO_FLUSH : then == Then::kFlush ? Z_SYNC_FLUSH : Z_FINISH;
@@ -48,7 +52,7 @@ class ContentEncoder::GzipCodec final : public Codec {
     z_.next_out = reinterpret_cast<Bytef*>(room.data());
     z_.avail_out = static_cast<uInt>(room.size());
     const int answer = ::deflate(&z_, flush);
-    // Z_BUF_ERROR: there was nothing left to do.
+    // Z_BUF_ERROR is no error here: deflate() could neither read nor write a byte.
     PEAL_ASSERT(answer == Z_OK || answer == Z_STREAM_END || answer == Z_BUF_ERROR, "zlib's deflate() returned {}",
                 answer);
     bytes.remove_prefix(piece.size() - z_.avail_in);
@@ -65,7 +69,7 @@ class ContentEncoder::ZstdCodec final : public Codec {
  public:
   explicit ZstdCodec(int level) : context_(::ZSTD_createCCtx()) {
     if (context_ == nullptr) throw std::bad_alloc();
-    constexpr int kWindowLog = 17;
+    constexpr int kWindowLog = 17;  // 128 KiB
     set(ZSTD_c_compressionLevel, level);
     set(ZSTD_c_windowLog, kWindowLog);
   }
@@ -120,7 +124,7 @@ ContentEncoder::~ContentEncoder() = default;
 void ContentEncoder::begin(std::optional<uint64_t> total_bytes) { codec_->begin(total_bytes); }
 
 void ContentEncoder::encode(std::string_view bytes, Then then, Buffer& output) {
-  constexpr size_t kOverheadBytes = 128;  // heads, tails and flushes
+  constexpr size_t kOverheadBytes = 128;  // room for the head, the tail and a flush
   for (bool done = false; !done;) {
     const std::span<std::byte> room = output.prepare(std::min<size_t>(bytes.size() + kOverheadBytes, kLargeBlockBytes));
     std::span<std::byte> left = room;

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ContentEncoder: puts bytes into gzip (RFC 1952, by zlib) or zstd (RFC 8878, by libzstd), one body after the other.
+// ContentEncoder: encodes bodies in gzip (RFC 1952, by zlib) or zstd (RFC 8878, by libzstd). One encoder serves many
+// bodies, one after the other.
 //
-// Memory, from the first body on: gzip 260 KiB; zstd at its default level 1.3 MiB for a stream of unknown length, less
-// for a body that is known to be small. Its window is bounded at 128 KiB, far below what a client must be able to hold
-// (8 MiB: RFC 9659). Pure; one thread at a time.
+//   encoder.begin();
+//   encoder.encode("first piece", ContentEncoder::Then::kMore, output);
+//   encoder.encode("last piece", ContentEncoder::Then::kEnd, output);
+//
+// Memory, from the first body on: gzip uses 260 KiB. zstd at its default level uses 1.3 MiB for a body of unknown
+// length, and less for a body that is known to be small. The zstd window is 128 KiB at most, far below the 8 MiB that
+// every client must support (RFC 9659). No I/O; one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +22,12 @@
 namespace peal {
 
 struct ContentEncoderOptions {
-  // 1 (fast) to 9. 5 packs source text within 3 % of what 9 does, in less than half of its time: 35 ms for a MiB.
+  // 1 (fast) to 9. Level 5 compresses source text to within 3 % of level 9 in less than half of the time, 35 ms for a
+  // MiB.
   int gzip_level = 5;
-  // 1 (fast) to 19. 3 comes within 8 % of gzip's 5 in a fifth of its time; 5 packs tighter than gzip does.
+
+  // 1 (fast) to 19. Level 3 comes within 8 % of gzip's level 5 in a fifth of the time. Level 5 compresses more tightly
+  // than gzip.
   int zstd_level = 3;
 
   bool operator==(const ContentEncoderOptions&) const = default;
@@ -27,22 +35,27 @@ struct ContentEncoderOptions {
 
 class ContentEncoder {
  public:
-  // What becomes of bytes that were encoded.
+  // Says what encode() does after it has taken its bytes.
   enum class Then : uint8_t {
-    kMore,   // they may stay inside until more come
-    kFlush,  // the other side can decode all there is so far, for a few bytes more
-    kEnd,    // the body is complete
+    kMore,   // the encoder may keep the bytes until more arrive
+    kFlush,  // writes all encoded bytes, so that the peer can decode the body so far; costs a few extra bytes
+    kEnd,    // ends the body
   };
 
-  // kGzip or kZstd, and a level of it, or std::invalid_argument. Throws std::bad_alloc too.
+  // `coding` must be kGzip or kZstd. Throws std::invalid_argument for kIdentity and for a gzip level that zlib does not
+  // accept. libzstd replaces a zstd level outside its range by the nearest valid level. Throws std::bad_alloc if zlib
+  // or libzstd gets no memory.
   ContentEncoder(ContentCoding coding, const ContentEncoderOptions& options);
   ~ContentEncoder();
   ContentEncoder(const ContentEncoder&) = delete;
   ContentEncoder& operator=(const ContentEncoder&) = delete;
 
-  // Before each body, however the one before ended. `total_bytes`: exactly so many will come.
+  // Begins a body. Call begin() before each body; a body that was not finished is dropped. `total_bytes` is the exact
+  // length of the body if that is known. zstd writes the length into the frame, and encoding another number of bytes
+  // may fail an assertion. gzip ignores `total_bytes`.
   void begin(std::optional<uint64_t> total_bytes = std::nullopt);
-  // Appends what the bytes become to `output`.
+
+  // Encodes `bytes` and appends the encoded bytes to `output`. Throws std::bad_alloc if libzstd gets no memory.
   void encode(std::string_view bytes, Then then, Buffer& output);
 
   ContentCoding coding() const { return coding_; }

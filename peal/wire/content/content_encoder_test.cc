@@ -14,7 +14,7 @@ namespace {
 
 using Then = ContentEncoder::Then;
 
-// What a client makes of it: everything that can be decoded of `coded`, and whether it ended.
+// The bytes that a client can decode from a coded text, and whether the text was complete.
 struct Decoded {
   std::string bytes;
   bool ended = false;

@@ -13,7 +13,8 @@ void skip_blanks(std::string_view& text) {
   while (!text.empty() && detail::is_blank(text.front())) text.remove_prefix(1);
 }
 
-// Cuts off what stands before the closing quote, which goes too; `text` begins behind the opening one.
+// Sets `inside` to the text before the closing quote, and removes that text and the quote from `text`. `text` must
+// begin after the opening quote. Returns false if there is no closing quote.
 bool take_quoted(std::string_view& text, std::string_view& inside, Backslash backslash) {
   for (size_t at = 0; at < text.size(); ++at) {
     if (text[at] == '\\' && backslash == Backslash::kHidesQuote) {
@@ -79,7 +80,8 @@ std::optional<std::string> find_parameter(std::string_view field_value, std::str
     if (!same_field_name(parameter.name, name)) continue;
     std::string value;
     for (size_t at = 0; at < parameter.value.size(); ++at) {
-      if (parameter.quoted && parameter.value[at] == '\\') ++at;  // never the last: that would have hidden the quote
+      // A character follows each backslash: a backslash at the end would have escaped the closing quote.
+      if (parameter.quoted && parameter.value[at] == '\\') ++at;
       value.push_back(parameter.value[at]);
     }
     return value;

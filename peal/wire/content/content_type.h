@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Content-Type and what else has parameters: "multipart/form-data; boundary=x", "attachment; filename=y" (RFC
-// 9110 5.6.6, 8.3.1). Pure functions; any thread.
+// Reads Content-Type and other field values with parameters, such as "multipart/form-data; boundary=x" and "attachment;
+// filename=y" (RFC 9110 5.6.6, 8.3.1). Pure functions; any thread. Returned views point into the text that was read.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +10,36 @@
 
 namespace peal {
 
-// Whether the value of a Content-Type field is this type, its parameters aside, in any case of letters. `type` in lower
-// case: "application/json".
+// True if a Content-Type field names this type. Parameters of the field and the case of letters do not matter. `type`
+// must be in lower case and without parameters, such as "application/json".
 bool is_content_type(std::string_view field_value, std::string_view type);
 
-// One parameter, views into what it was read from.
+// One parameter of a field value.
 struct FieldParameter {
-  std::string_view name;   // a token; its case does not matter
-  std::string_view value;  // what stands between the quotes, as it stands there, backslashes too; or a token
+  std::string_view name;   // a token; the case of letters does not matter
+  std::string_view value;  // a token, or the text between the quotes with its backslashes still in it
   bool quoted = false;
 };
-// What a backslash between quotes does: it hides the quote behind it (RFC 9110 5.6.4), or is a character like others,
-// as in the forms of browsers.
-enum class Backslash : uint8_t { kHidesQuote, kIsText };
-// Cuts the next one off `rest`, which begins at a semicolon or with blanks before one. False when there is none left:
-// `rest` is empty then, and what is left of it where it is not well formed. Empty ones are passed over.
+
+// How a backslash inside a quoted value is read.
+enum class Backslash : uint8_t {
+  kHidesQuote,  // the backslash escapes the next character, so that `\"` does not end the value (RFC 9110 5.6.4)
+  kIsText,      // the backslash is an ordinary character, as in the forms that browsers send
+};
+
+// Reads the next parameter from `rest` and removes its text there. `rest` must begin with a semicolon, or with blanks
+// before one; empty parameters are skipped. Returns false if no parameter is left. `rest` is then empty, or begins with
+// the malformed parameter.
 bool next_field_parameter(std::string_view& rest, FieldParameter& parameter,
                           Backslash backslash = Backslash::kHidesQuote);
-// What stands before the first semicolon, without blanks; `rest` is what follows, for next_field_parameter().
+
+// Returns the text before the first semicolon without the blanks around that text. Sets `rest` to the remaining text,
+// from the semicolon on, for next_field_parameter().
 std::string_view split_parameters(std::string_view field_value, std::string_view& rest);
 
-// The value of the first parameter of that name, quoted pairs resolved (RFC 9110 5.6.4). Nothing where there is none
-// before the first that is not well formed.
+// Returns the value of the first parameter with this name, without the backslashes of its quoted pairs (RFC 9110
+// 5.6.4). `name` may be in any case of letters. Returns nullopt if the field has no such parameter, or if a malformed
+// parameter precedes it.
 std::optional<std::string> find_parameter(std::string_view field_value, std::string_view name);
 
 }  // namespace peal

@@ -6,15 +6,16 @@
 namespace peal {
 namespace {
 
-// etagc = %x21 / %x23-7E / obs-text: commas and semicolons too, no quote, no space.
+// True for a character that may stand between the quotes of a tag: etagc = %x21 / %x23-7E / obs-text. Commas and
+// semicolons are allowed, quotes and spaces are not.
 bool is_tag_character(char byte) {
   const auto value = static_cast<unsigned char>(byte);
   return value > 0x20 && value != '"' && value != 0x7f;
 }
 
-// How many bytes of the front are an entity tag; 0: none.
+// Reads the entity tag at the front of `text` and returns its length in bytes, or 0 if no tag stands there.
 size_t read_entity_tag(std::string_view text, EntityTag& tag) {
-  tag.weak = text.starts_with("W/");  // case counts
+  tag.weak = text.starts_with("W/");  // "w/" is not allowed (RFC 9110 8.8.3)
   const size_t begin = tag.weak ? 2 : 0;
   if (begin >= text.size() || text[begin] != '"') return 0;
   size_t end = begin + 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// html_escaped(): text for a page of HTML, or for an attribute in quotes, in which nothing is markup. Pure; any thread.
+// html_escaped() escapes text for HTML. Pure; any thread.
 #pragma once
 
 #include <string>
@@ -7,6 +7,9 @@
 
 namespace peal {
 
+// Returns `text` with & < > " and ' replaced by character references. The result may stand in the body of an HTML page
+// or in a quoted attribute, and browsers show it as text. It is not safe inside <script>, <style> or an unquoted
+// attribute.
 inline std::string html_escaped(std::string_view text) {
   std::string safe;
   for (const char byte : text) {

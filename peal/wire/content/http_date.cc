@@ -25,17 +25,20 @@ struct DateParts {
   unsigned second = 0;
 };
 
-// Takes a date apart from the front. After a step that did not fit, nothing fits.
+// Reads the text of a date from front to back. After one call has failed, all later calls do nothing and at_end()
+// returns false.
 class DateReader {
  public:
   explicit DateReader(std::string_view text) : rest_(text) {}
 
+  // True if the whole text was read and every call succeeded.
   bool at_end() const { return fits_ && rest_.empty(); }
   bool begins_with(std::string_view text) const { return rest_.starts_with(text); }
   void skip(std::string_view text) {
     fits_ = fits_ && rest_.starts_with(text);
     if (fits_) rest_.remove_prefix(text.size());
   }
+  // Reads a number of exactly so many digits.
   unsigned number(size_t digits) {
     unsigned value = 0;
     fits_ = fits_ && rest_.size() >= digits && std::ranges::all_of(rest_.substr(0, digits), detail::is_digit);
@@ -44,7 +47,7 @@ class DateReader {
     rest_.remove_prefix(digits);
     return value;
   }
-  // One of `names`, of which the first `bytes` count; returns which.
+  // Reads one of `names`, shortened to its first `bytes`, and returns the index of the name.
   unsigned name(std::span<const std::string_view> names, size_t bytes = std::string_view::npos) {
     const auto found =
         std::ranges::find_if(names, [&](std::string_view each) { return rest_.starts_with(each.substr(0, bytes)); });
@@ -53,6 +56,7 @@ class DateReader {
     rest_.remove_prefix(found->substr(0, bytes).size());
     return static_cast<unsigned>(found - names.begin());
   }
+  // Reads a time such as "08:49:37".
   void time_of_day(DateParts& parts) {
     parts.hour = number(2);
     skip(":");
@@ -66,15 +70,16 @@ class DateReader {
   bool fits_ = true;
 };
 
-// How many letters a day's name has, what stands between day, month and year, and how many digits the year has.
+// The differences between IMF-fixdate and the form of RFC 850.
 struct DateForm {
-  size_t day_letters = 0;
-  std::string_view between;
+  size_t day_letters = 0;    // of the name of the day; npos: the full name
+  std::string_view between;  // the separator of day, month and year
   size_t year_digits = 0;
 };
 constexpr DateForm kFixdate{3, " ", 4};                          // "Sun, 06 Nov 1994 08:49:37 GMT"
 constexpr DateForm kRfc850Date{std::string_view::npos, "-", 2};  // "Sunday, 06-Nov-94 08:49:37 GMT"
 
+// Reads "Sun, 06 Nov 1994 08:49:37 GMT" or "Sunday, 06-Nov-94 08:49:37 GMT", as `form` says.
 bool read_date(std::string_view text, const DateForm& form, DateParts& parts) {
   DateReader reader(text);
   reader.name(kDayNames, form.day_letters);
@@ -90,7 +95,7 @@ bool read_date(std::string_view text, const DateForm& form, DateParts& parts) {
   return reader.at_end();
 }
 
-// "Sun Nov  6 08:49:37 1994"
+// Reads the form of asctime(): "Sun Nov  6 08:49:37 1994".
 bool read_asctime_date(std::string_view text, DateParts& parts) {
   DateReader reader(text);
   reader.name(kDayNames, 3);
@@ -107,16 +112,17 @@ bool read_asctime_date(std::string_view text, DateParts& parts) {
   return reader.at_end();
 }
 
+// Returns the Unix seconds of a date and time, or nullopt if there is no such day or time.
 std::optional<int64_t> seconds_of(const DateParts& parts) {
   namespace ch = std::chrono;
   const ch::year_month_day date{ch::year(parts.year), ch::month(parts.month), ch::day(parts.day)};
   if (!date.ok() || parts.hour > 23 || parts.minute > 59 || parts.second > 60)
-    return std::nullopt;  // 60: a leap second
+    return std::nullopt;  // second 60 is allowed: it is a leap second
   const int64_t day = ch::sys_days(date).time_since_epoch().count();
   return ((day * 24 + parts.hour) * 60 + parts.minute) * 60 + parts.second;
 }
 
-// RFC 9110 5.6.7: the year with these last two digits that is at most fifty years ahead.
+// Chooses the latest year with these last two digits that is at most fifty years after `now` (RFC 9110 5.6.7).
 std::optional<int64_t> seconds_of_short_year(DateParts parts, int64_t now) {
   namespace ch = std::chrono;
   const ch::sys_seconds present{ch::seconds(std::clamp(now, kFirstSecond, kLastSecond))};

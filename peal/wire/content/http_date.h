@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Dates as HTTP's fields carry them (RFC 9110 5.6.7), as seconds since 1970 UTC. Pure functions; any thread.
+// Writes and reads the dates of HTTP fields (RFC 9110 5.6.7). Times are Unix seconds: seconds since 1970-01-01 00:00:00
+// UTC. Pure functions; any thread.
 #pragma once
 
 #include <array>
@@ -10,15 +11,19 @@
 
 namespace peal {
 
+// The length of every date that format_http_date() writes.
 inline constexpr size_t kHttpDateBytes = 29;
 
-// IMF-fixdate, "Sun, 06 Nov 1994 08:49:37 GMT": the one form that may be sent. What lies outside the years 0 to 9999
-// is given as the nearest second inside.
+// Writes the date as IMF-fixdate, "Sun, 06 Nov 1994 08:49:37 GMT", the only form that may be sent. A time outside the
+// years 0 to 9999 is written as the nearest second inside them. The array has no NUL at its end.
 std::array<char, kHttpDateBytes> format_http_date(int64_t unix_seconds);
 
-// All three forms that must be understood: IMF-fixdate, that of RFC 850 and that of asctime(). Case counts; the name of
-// the day must be one, but need not fit the date. A year of two digits that would lie more than fifty years after
-// `now_unix_seconds` is of the century before.
+// Reads a date in any of the three forms that a recipient must accept: IMF-fixdate, the form of RFC 850 and the form of
+// asctime(). Upper and lower case must be as RFC 9110 writes them. The text must name a day of the week, but that day
+// is not compared with the date. Returns nullopt for any other text and for a date or time that does not exist.
+//
+// The form of RFC 850 has a year of two digits. They mean the latest year with these digits that is at most fifty years
+// after `now_unix_seconds`.
 std::optional<int64_t> parse_http_date(std::string_view text, int64_t now_unix_seconds);
 
 }  // namespace peal

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpPrecondition: what a request's conditions come to for one representation (RFC 9110 13), and which part of it is
-// asked for. Give it each field of the head once; those that are no condition it ignores.
+// HttpPrecondition: evaluates the conditions of a request (RFC 9110 13) for one representation, and finds the part of
+// the representation that the request asks for. Give each field of the head to take(), in any order; fields that are no
+// conditions are ignored.
 //
-//   If-Match, If-Unmodified-Since   ──► kFailed (412): somebody has changed it meanwhile
-//   If-None-Match, If-Modified-Since ─► kNotModified (304): the client has it
-//   Range, If-Range                 ──► ranges()
+//   If-Match, If-Unmodified-Since    ──► kFailed (412): the representation has changed
+//   If-None-Match, If-Modified-Since ──► kNotModified (304): the client already has the representation
+//   Range, If-Range                  ──► ranges()
 //
-// Conditions are for requests that would otherwise succeed (RFC 9110 13.2.1). Pure; one thread at a time. It keeps
-// views of the Range field, so it is used up before the head is consumed.
+// Use the answer only for a request that would succeed without conditions (RFC 9110 13.2.1). No I/O; one thread at a
+// time. The object keeps views of the Range field and of HttpValidators::entity_tag. Both must live as long as the
+// object is used, so use it before the head of the request is consumed.
 #pragma once
 
 #include <cstdint>
@@ -18,37 +20,51 @@
 
 namespace peal {
 
+// The current state of the representation, with which the conditions are compared.
 struct HttpValidators {
-  std::string_view entity_tag;           // as an ETag field would carry it; empty: none
-  std::optional<int64_t> last_modified;  // Unix seconds
-  int64_t now = 0;                       // Unix seconds
-  bool exists = true;                    // false: there is no representation yet, as before a PUT
+  std::string_view entity_tag;           // the value of the ETag field; empty: the representation has no tag
+  std::optional<int64_t> last_modified;  // in Unix seconds; nullopt: the time is not known
+  int64_t now = 0;                       // the current time in Unix seconds
+  bool exists = true;                    // false if there is no representation yet, as before a PUT that creates it
 };
 
 class HttpPrecondition {
  public:
-  enum class Answer : uint8_t { kProceed, kNotModified, kFailed };
+  enum class Answer : uint8_t {
+    kProceed,      // answer the request as if it had no conditions
+    kNotModified,  // answer 304
+    kFailed,       // answer 412
+  };
 
   explicit HttpPrecondition(const HttpValidators& validators) : validators_(validators) {}
 
-  // One field of the head; `value` without the white space around it.
+  // Reads one field of the head. `value` must have no white space around it.
   void take(std::string_view name, std::string_view value);
 
-  // In the order of RFC 9110 13.2.2. `reads`: the method is GET or HEAD; kNotModified is for them alone.
+  // Evaluates the conditions in the order of RFC 9110 13.2.2. `reads` says that the method is GET or HEAD. For other
+  // methods If-Modified-Since is ignored, and an If-None-Match that does not hold gives kFailed instead of
+  // kNotModified.
   Answer answer(bool reads) const;
-  // For a GET that is to proceed: what Range asks for of `total_bytes`, unless If-Range forbids it.
+
+  // Reads the Range field for a representation of `total_bytes`; see HttpRanges::read(). Call it for a GET that is to
+  // proceed. Returns kWhole if the request has no Range field or several, or if If-Range does not hold.
   HttpRanges::Answer ranges(uint64_t total_bytes, HttpRanges& ranges) const;
 
  private:
   enum class Condition : uint8_t { kAbsent, kFalse, kTrue };
-  // A field that stands once, or counts for nothing.
+  // A field with a date. If the request has the field several times, the field is ignored.
   struct SingleField {
     bool seen = false;
     Condition condition = Condition::kAbsent;
   };
 
+  // True if the list of entity tags names the tag of the representation, or if the list is "*" and the representation
+  // exists.
   bool lists_current_tag(std::string_view list, bool strongly) const;
+  // Evaluates a field with a date. `wants_change` is true for If-Modified-Since, which holds if the representation
+  // changed after the date, and false for If-Unmodified-Since.
   void take_date(SingleField& field, std::string_view value, bool wants_change);
+  // True if the validator in If-Range is that of the current representation.
   bool if_range_holds(std::string_view if_range) const;
 
   const HttpValidators validators_;
@@ -58,7 +74,7 @@ class HttpPrecondition {
   SingleField unmodified_since_;
   bool range_seen_ = false;
   bool if_range_seen_ = false;
-  bool range_allowed_ = true;
+  bool range_allowed_ = true;  // false if Range or If-Range came twice, or if If-Range does not hold
   std::string_view range_;
 };
 

@@ -13,7 +13,7 @@ namespace {
 using Answer = HttpPrecondition::Answer;
 using Fields = std::vector<std::pair<std::string_view, std::string_view>>;
 
-constexpr int64_t kModified = 784111777;  // RFC 9110's own: Sun, 06 Nov 1994 08:49:37 GMT
+constexpr int64_t kModified = 784111777;  // the example of RFC 9110: Sun, 06 Nov 1994 08:49:37 GMT
 constexpr std::string_view kThen = "Sun, 06 Nov 1994 08:49:37 GMT";
 constexpr std::string_view kBefore = "Sun, 06 Nov 1994 08:49:36 GMT";
 constexpr std::string_view kAfter = "Mon, 07 Nov 1994 00:00:00 GMT";
@@ -81,7 +81,7 @@ TEST(HttpPrecondition, if_unmodified_since) {
   EXPECT_EQ(answer({{"If-Unmodified-Since", "Sun, 06 Nov 1994 08:49:36 GMT, x"}}), Answer::kProceed) << "no date";
 }
 
-// RFC 9110 13.2.2: tags go before dates, and what would fail before what would save the bytes.
+// The order of RFC 9110 13.2.2: entity tags before dates, and conditions that give 412 before those that give 304.
 TEST(HttpPrecondition, in_the_order_of_the_standard) {
   EXPECT_EQ(answer({{"If-Unmodified-Since", kBefore}, {"If-Match", R"("xyzzy")"}}), Answer::kProceed);
   EXPECT_EQ(answer({{"If-Unmodified-Since", kThen}, {"If-Match", R"("a")"}}), Answer::kFailed);

@@ -12,7 +12,8 @@
 namespace peal {
 namespace {
 
-// 1*DIGIT. What 64 bits do not hold is as good as the most they do: it lies beyond any end.
+// Reads a number of at least one digit. A number that does not fit 64 bits is read as the largest that fits, which lies
+// beyond the end of any representation. Returns nullopt if the text is not a number.
 std::optional<uint64_t> read_position(std::string_view text) {
   if (text.empty()) return std::nullopt;
   uint64_t value = 0;
@@ -20,14 +21,14 @@ std::optional<uint64_t> read_position(std::string_view text) {
     if (!detail::is_digit(byte)) return std::nullopt;
     if (__builtin_mul_overflow(value, uint64_t{10}, &value) ||
         __builtin_add_overflow(value, static_cast<uint64_t>(byte - '0'), &value)) {
-      value = std::numeric_limits<uint64_t>::max();  // which overflows again
+      value = std::numeric_limits<uint64_t>::max();  // a further digit overflows again
     }
   }
   return value;
 }
 
-// range-spec = int-range / suffix-range (RFC 9110 14.1.2). A range without bytes lies outside; none at all is
-// malformed.
+// Reads one range: range-spec = int-range / suffix-range (RFC 9110 14.1.2). Returns a range without bytes if the range
+// lies outside the representation, and nullopt if the text is malformed.
 std::optional<HttpByteRange> read_range(std::string_view spec, uint64_t total) {
   const size_t dash = spec.find('-');
   if (dash == std::string_view::npos) return std::nullopt;
@@ -64,7 +65,7 @@ HttpRanges::Answer HttpRanges::read(std::string_view value, uint64_t total_bytes
     if (count_ == kHttpRangesMax || together > total_bytes) return Answer::kWhole;
     ranges_[count_++] = *range;
   }
-  // Of nothing there is no part to name in a Content-Range, and a client that resumes may as well have all of it.
+  // An empty representation has no part that a Content-Range could name, so the client gets all of it.
   if (!any || total_bytes == 0) return Answer::kWhole;
   return count_ > 0 ? Answer::kPartial : Answer::kUnsatisfiable;
 }

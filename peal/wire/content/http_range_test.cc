@@ -14,7 +14,7 @@ namespace {
 using RangeAnswer = HttpRanges::Answer;
 constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
 
-// "first+bytes first+bytes", or what else the answer is.
+// Returns the ranges as "first+bytes first+bytes", or the name of another answer.
 std::string read(std::string_view value, uint64_t total) {
   HttpRanges ranges;
   switch (ranges.read(value, total)) {
@@ -29,7 +29,7 @@ std::string read(std::string_view value, uint64_t total) {
   return text;
 }
 
-// RFC 9110 14.1.2, of 10000 bytes.
+// The examples of RFC 9110 14.1.2 for a representation of 10000 bytes.
 TEST(HttpRange, examples_of_the_standard) {
   EXPECT_EQ(read("bytes=0-499", 10000), "0+500");
   EXPECT_EQ(read("bytes=500-999", 10000), "500+500");
@@ -120,7 +120,7 @@ TEST(HttpRange, no_beginning_of_a_field_is_read_past_its_end) {
   for (size_t size = 0; size <= kText.size(); ++size) read(guarded.hold(kText.substr(0, size)), 10000);
 }
 
-// "first bytes total", "-" for what is not said; "none".
+// Returns "first bytes total" with "-" for an unknown number, or "none" if the value is malformed.
 std::string content_range(std::string_view value) {
   const auto parts = parse_http_content_range(value);
   if (!parts) return "none";

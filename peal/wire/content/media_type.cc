@@ -15,9 +15,10 @@ struct MediaTypeRow {
   std::string_view type;
 };
 
-// What the web serves. The types, and the extensions that belong to them, are those of IANA's registry
-// (https://www.iana.org/assignments/media-types); wav and webm are not in it, and named as browsers know them.
-// The web's text is UTF-8, so it is said for text; JSON, XML and the like say or fix it themselves (RFC 8259 8.1).
+// The extensions of files that web servers commonly serve, sorted. Types and extensions are those of IANA's registry
+// (https://www.iana.org/assignments/media-types). The registry lacks wav and webm, whose types are those that browsers
+// use. Text gets a charset, because browsers would guess it otherwise. JSON is always UTF-8 (RFC 8259 8.1), and XML
+// names its encoding itself.
 constexpr MediaTypeRow kMediaTypes[] = {
     {"aac", "audio/aac"},
     {"apng", "image/apng"},
@@ -96,7 +97,7 @@ constexpr MediaTypeRow kMediaTypes[] = {
 };
 static_assert(std::ranges::is_sorted(kMediaTypes, {}, &MediaTypeRow::extension));
 
-// Those of no family of text.
+// The types that compress well, except text/*, *+json and *+xml; sorted.
 constexpr std::string_view kCompressibleTypes[] = {
     "application/javascript",
     "application/json",
@@ -112,6 +113,7 @@ constexpr std::string_view kCompressibleTypes[] = {
 };
 static_assert(std::ranges::is_sorted(kCompressibleTypes));
 
+// The length of the longest extension in kMediaTypes.
 constexpr size_t kExtensionBytes =
     std::ranges::max(kMediaTypes, {}, [](const MediaTypeRow& row) { return row.extension.size(); }).extension.size();
 

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Media types of files, by the extension of their names. Pure functions; any thread.
+// Finds the media type of a file by the extension of its name. Pure functions; any thread.
 #pragma once
 
 #include <string_view>
 
 namespace peal {
 
-// For the Content-Type of the file with this name or path, the case of letters aside. Text comes with
-// "; charset=utf-8". Empty where the extension is unknown or missing.
+// Returns the value of the Content-Type field for the file with this name or path. The extension may be in any case of
+// letters. Types of text end with "; charset=utf-8". Returns an empty view if the extension is unknown or missing. The
+// view is valid forever.
 std::string_view media_type_of(std::string_view path);
 
-// Whether bytes of this type, parameters aside, become notably fewer by gzip or zstd: text, JSON, XML, fonts that are
-// not packed already, and the like. Case counts: types come from our own side, in lower case.
+// True if gzip or zstd make files of this type notably smaller. Text, JSON, XML and fonts that are not compressed
+// already belong to these types. Parameters of the type are ignored. The type must be in lower case, because it comes
+// from the server and not from a peer.
 bool is_compressible(std::string_view media_type);
 
 }  // namespace peal

@@ -7,19 +7,21 @@
 namespace peal {
 namespace {
 
+// Appends one field or comment. A line end in the value would begin another field, so it becomes a space.
 void append_line(std::string& text, std::string_view name, std::string_view value) {
   text += name;
   if (!value.empty()) text += ' ';
   const size_t from = text.size();
   text += value;
-  // An id with NUL in it would be ignored.
+  // NUL becomes a space too, because clients ignore an id with NUL in it.
   std::replace_if(
       text.begin() + static_cast<std::ptrdiff_t>(from), text.end(),
       [](char c) { return c == '\n' || c == '\r' || c == '\0'; }, ' ');
   text += '\n';
 }
 
-// The last line has none of its own: "a\n" are two, as many as arrive.
+// Appends one data field for each line of `data`. Text after the last line end is a line too, even if it is empty:
+// "a\n" gives two fields, which the client joins to "a\n" again.
 void append_lines(std::string& text, std::string_view data) {
   for (;;) {
     const size_t end = data.find_first_of("\r\n");

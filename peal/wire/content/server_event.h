@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The text of an event stream (WHATWG HTML 9.2.5): what a server writes, and browsers read with EventSource. Pure
-// functions; any thread.
+// Writes the text of an event stream (WHATWG HTML 9.2.5), which a server sends as text/event-stream and a browser reads
+// with EventSource. Pure functions; any thread.
+//
+//   event_text({.event = "price", .id = "17", .data = json})
 #pragma once
 
 #include <chrono>
@@ -10,22 +12,31 @@
 
 namespace peal {
 
-// `{.event = "price", .id = "17", .data = json}`. Whatever bytes the values hold, they are values and no fields.
+// One event. The values may hold any bytes: event_text() writes them so that they cannot add a field or another event.
 struct ServerEvent {
-  // Its type, which addEventListener() is given; empty: "message". Controls that would end the line become spaces.
+  // The type of the event, for which the client registers by addEventListener(). Empty: the type is "message". CR, LF
+  // and NUL in the type are written as spaces.
   std::string_view event = {};
-  // What the client says as Last-Event-ID when it comes back; "" takes the last one back; none: the last one stays. As
-  // above for what is in it.
+
+  // The id that the client sends as Last-Event-ID when it reconnects. An empty id makes the client forget the id of an
+  // earlier event; nullopt keeps that id. CR, LF and NUL in the id are written as spaces.
   std::optional<std::string_view> id = {};
-  // Of any number of lines, ended by LF, CR LF or CR; they arrive with LF. UTF-8: what is not, arrives as U+FFFD. None:
-  // no event is dispatched, and `id` and `retry` alone are told.
+
+  // The data of the event, any number of lines that end with LF, CR LF or CR. The client receives each line end as LF.
+  // Data must be UTF-8: the client replaces other bytes by U+FFFD. If data is nullopt, the client dispatches no event
+  // and only remembers `id` and `retry`.
   std::optional<std::string_view> data = {};
-  // How long the client waits before it comes back; it goes on doing so.
+
+  // How long the client waits before it reconnects, from now on. A negative time is written as 0; nullopt keeps the
+  // earlier time.
   std::optional<std::chrono::milliseconds> retry = {};
 };
 
+// Returns the text of the event with the empty line that ends the event.
 std::string event_text(const ServerEvent& event);
-// A comment, which clients ignore and every machine in between sees; of one line.
+
+// Returns a comment of one line; CR, LF and NUL in `text` become spaces. Clients ignore comments. Send one now and then
+// so that proxies do not close a stream without events.
 std::string event_comment(std::string_view text = {});
 
 }  // namespace peal

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Against a reader that does what WHATWG HTML 9.2.6 says a browser does.
+// Tests event_text() with a reader that follows WHATWG HTML 9.2.6, as browsers do.
 #include <peal/wire/content/server_event.h>
 
 #include <random>
@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// A browser's reader, of a whole stream.
+// Reads a whole event stream as a browser does.
 class Reader {
  public:
   struct Dispatched {
