@@ -13,14 +13,15 @@ namespace {
 constexpr std::string_view kMonths[] = {"jan", "feb", "mar", "apr", "may", "jun",
                                         "jul", "aug", "sep", "oct", "nov", "dec"};
 
+// True for a character that separates the words of a date (RFC 6265bis 5.1.1, "delimiter").
 bool is_delimiter(char byte) {
   const auto value = static_cast<unsigned char>(byte);
   return value == 0x09 || (value >= 0x20 && value <= 0x2f) || (value >= 0x3b && value <= 0x40) ||
          (value >= 0x5b && value <= 0x60) || (value >= 0x7b && value <= 0x7e);
 }
 
-// Cuts `least` to `most` digits off the front, behind which no other digit stands; nothing, and `text` as it was, where
-// there are fewer or more.
+// Reads a number of `least` to `most` digits and removes it from the front of `text`. Returns nullopt and leaves `text`
+// unchanged if the number has fewer or more digits.
 std::optional<int> take_number(std::string_view& text, size_t least, size_t most) {
   size_t digits = 0;
   int number = 0;
@@ -33,9 +34,10 @@ std::optional<int> take_number(std::string_view& text, size_t least, size_t most
   return number;
 }
 
+// Hour, minute and second.
 using TimeOfDay = std::array<int, 3>;
 
-// "8:49:37", and whatever is no digit behind it.
+// Reads a time such as "8:49:37". Characters after the time are ignored unless the first of them is a digit.
 std::optional<TimeOfDay> read_time(std::string_view token) {
   TimeOfDay time{};
   for (size_t at = 0; at < time.size(); ++at) {
@@ -50,10 +52,12 @@ std::optional<TimeOfDay> read_time(std::string_view token) {
   return time;
 }
 
+// Reads the number at the front of a word. Characters after the number are ignored.
 std::optional<int> read_number(std::string_view token, size_t least, size_t most) {
   return take_number(token, least, most);
 }
 
+// Reads the name of a month, of which only the first three letters count. January is 1.
 std::optional<int> read_month(std::string_view token) {
   if (token.size() < 3) return std::nullopt;
   const auto* const found = std::ranges::find_if(
@@ -62,19 +66,22 @@ std::optional<int> read_month(std::string_view token) {
   return static_cast<int>(found - kMonths) + 1;
 }
 
+// The parts of a date that have been read so far.
 struct CookieDate {
   std::optional<TimeOfDay> time;
   std::optional<int> day;
   std::optional<int> month;
   std::optional<int> year;
 
-  // Each token is the first of these that is missing and that it can be.
+  // Reads one word of the date. The word becomes the first part that is still missing and whose form the word has, in
+  // the order time, day, month, year. A word that fits no missing part is ignored.
   void take(std::string_view token) {
     if (fill(time, read_time(token)) || fill(day, read_number(token, 1, 2)) || fill(month, read_month(token))) return;
     fill(year, read_number(token, 2, 4));
   }
 
  private:
+  // Stores the value that was read. Returns false if nothing was read, or if the part has a value already.
   template <class T>
   static bool fill(std::optional<T>& part, const std::optional<T>& read) {
     if (part || !read) return false;

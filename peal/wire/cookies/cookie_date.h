@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Dates as user agents read them in Set-Cookie (RFC 6265bis 5.1.1): in any order, with nearly anything between. Pure;
-// any thread.
+// Reads the Expires date of a Set-Cookie field as user agents do (RFC 6265bis 5.1.1). Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +8,12 @@
 
 namespace peal {
 
-// Seconds since 1970 UTC. Of two digits, 70 to 99 are of the 20th century and 00 to 69 of the 21st. Nothing where a
-// part is missing, there is no such day, or the year is before 1601.
+// Returns the date as Unix seconds. The time, day, month and year may stand in any order, and other words between them
+// are ignored. A time zone is ignored too: the time is read as UTC. A year of two digits means 1970 to 1999 if it is 70
+// to 99, and 2000 to 2069 if it is 00 to 69.
+//
+// Returns nullopt if the time, day, month or year is missing, if there is no such day or time, or if the year is before
+// 1601.
 std::optional<int64_t> parse_cookie_date(std::string_view text);
 
 }  // namespace peal

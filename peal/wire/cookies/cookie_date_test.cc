@@ -27,7 +27,7 @@ TEST(CookieDate, one_moment_in_many_spellings) {
            "1994 08:49:37 6 november",
            "NOVEMBERISH 6th 94 08:49:37z",
            "08:49:37 06,nOv 1994",
-           "Sun, 06 Nov 1994 08:49:37 +0900",  // zones count for nothing
+           "Sun, 06 Nov 1994 08:49:37 +0900",  // time zones are ignored
            "\t06;Nov@1994[08:49:37{",
            "06x 1994y Nov 08:49:37:12",
        }) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpCookies: the cookies of a request, the value of a Cookie field taken apart (RFC 6265bis 4.2, 5.8.3). Pure; any
-// thread.
+// HttpCookies: iterates over the cookies of a request. It reads the value of a Cookie field (RFC 6265bis 4.2, 5.8.3).
+// No I/O; any thread.
 //
 //   for (const HttpCookie& cookie : HttpCookies("theme=dark; session=31d4d96e407aad42")) use(cookie.name);
 //
-// A semicolon separates wherever it stands, between quotes too, and quotes around a value are part of it: a reader that
-// knows better takes for one cookie what the browser knows as several, secret ones among them. Pieces without '=' and
-// without a name are passed over, as are spaces and tabs around names and values.
+// A semicolon always ends a cookie, even inside quotes, and quotes around a value belong to the value. Browsers read
+// cookies in this way. A reader that joined quoted text could take several cookies for one, secret cookies among them.
+// A piece without '=' or with an empty name is skipped. Spaces and tabs around names and values are removed.
 //
-// What a request says of a cookie is its name and its value, never who set it: another application of the same host, or
-// of a sibling domain, may have. Where that matters, a name begins with "__Host-", which browsers guard (set_cookie.h).
+// A request does not say who set a cookie. Another application on the same host or on a sibling domain may have set it.
+// If that matters, use a name that begins with "__Host-", for which browsers enforce rules (set_cookie.h).
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@
 
 namespace peal {
 
-// Views into the field's value. Not decoded: a value has whatever escapes its server gave it.
+// One cookie, as views into the value of the field. Escapes that the server put into the value are not decoded.
 struct HttpCookie {
-  std::string_view name;  // case counts
+  std::string_view name;  // upper and lower case differ
   std::string_view value;
 };
 
@@ -29,16 +29,20 @@ class HttpCookies {
  public:
   class Iterator;
 
+  // Keeps a view of the field's value, which must outlive this object, its iterators and the cookies.
   explicit HttpCookies(std::string_view field_value) : field_value_(field_value) {}
   Iterator begin() const;
   std::default_sentinel_t end() const { return {}; }
-  // The value of the first of that name, which is the one with the longest path (RFC 6265bis 5.8.3).
+
+  // Returns the value of the first cookie with this name, or nullopt if there is none. Browsers send several cookies of
+  // one name with the longest path first (RFC 6265bis 5.8.3).
   std::optional<std::string_view> find(std::string_view name) const;
 
  private:
   std::string_view field_value_;
 };
 
+// An input iterator over the cookies. An iterator at the end equals std::default_sentinel.
 class HttpCookies::Iterator {
  public:
   using value_type = HttpCookie;

@@ -29,8 +29,8 @@ TEST(HttpCookies, what_a_field_says) {
       {"a=b=c==", "[a|b=c==]"},
       {"a=1; a=2", "[a|1][a|2]"},
       {"A=1; a=2", "[A|1][a|2]"},
-      {R"(a="b c")", R"([a|"b c"])"},                  // quotes are part of it
-      {R"(a="b; c=d"; e=f)", R"([a|"b][c|d"][e|f])"},  // and hide no semicolon
+      {R"(a="b c")", R"([a|"b c"])"},                  // quotes belong to the value
+      {R"(a="b; c=d"; e=f)", R"([a|"b][c|d"][e|f])"},  // a semicolon inside quotes ends the cookie
       {R"(a="\"; b=2)", R"([a|"\"][b|2])"},
       {"a=%20", "[a|%20]"},
       {"a=\xc3\xa4", "[a|\xc3\xa4]"},
@@ -45,7 +45,8 @@ TEST(HttpCookies, what_is_passed_over) {
   EXPECT_EQ(cookies_in(" ; ;; "), "");
   EXPECT_EQ(cookies_in("nameless; a=1"), "[a|1]");
   EXPECT_EQ(cookies_in("=nameless; a=1; ="), "[a|1]");
-  EXPECT_EQ(cookies_in("$Version=1; a=1; $Path=/"), "[$Version|1][a|1][$Path|/]");  // nothing special any more
+  EXPECT_EQ(cookies_in("$Version=1; a=1; $Path=/"),
+            "[$Version|1][a|1][$Path|/]");  // names of RFC 2109, now ordinary
 }
 
 TEST(HttpCookies, the_first_of_a_name_is_found) {

@@ -17,16 +17,19 @@ namespace {
 
 constexpr std::string_view kSecurePrefix = "__secure-";
 constexpr std::string_view kHostPrefix = "__host-";
+// The bytes that may stand in a cookie's value, a path and a domain, and those that no Set-Cookie field may have.
 constexpr detail::ByteClass kCookieBytes = detail::ByteClass::range(0x21, 0x7e).without("\",;\\");
 constexpr detail::ByteClass kPathBytes = detail::ByteClass::range(0x20, 0x7e).without(";");
 constexpr detail::ByteClass kDomainBytes = detail::ByteClass().with(detail::kLettersAndDigits).with("-._");
 constexpr detail::ByteClass kForbiddenBytes = detail::ByteClass::range(0, 0x1f).without("\t").with("\x7f");
 
+// True if the text begins with `lower`, which is in lower case. The case of letters in the text does not matter.
 bool has_prefix(std::string_view text, std::string_view lower) {
   return to_lower(text.substr(0, lower.size())) == lower;
 }
 
-// What is wrong with it by the rules that both sides know, or nothing.
+// Returns the rule that the cookie breaks, of those that servers and user agents both enforce. Returns an empty view if
+// the cookie breaks none.
 std::string_view broken_rule(const SetCookie& cookie) {
   if (cookie.same_site == SameSite::kNone && !cookie.secure) return "SameSite=None needs Secure";
   if (has_prefix(cookie.name, kSecurePrefix) && !cookie.secure) return "the prefix __Secure- needs Secure";
@@ -45,7 +48,8 @@ bool is_domain(std::string_view domain) {
          domain.back() != '.';
 }
 
-// Messages show no value: it may be a secret.
+// Throws std::invalid_argument if compose_set_cookie() must refuse the cookie. The messages do not show the value,
+// because a value may be secret.
 void check_cookie(const SetCookie& cookie) {
   if (!detail::is_token(cookie.name))
     throw_bad_value("the cookie name of {} bytes is not a token (RFC 9110 5.6.2)", cookie.name.size());
@@ -75,7 +79,8 @@ std::string_view to_string(SameSite same_site) {
   return {};
 }
 
-// RFC 6265bis 5.6.2. A number too large to hold is as good as the largest.
+// Reads the value of a Max-Age attribute (RFC 6265bis 5.6.2). Returns 0 for a negative number, at most
+// kCookieAgeMaxSeconds for any other, and nullopt if the text is not a number.
 std::optional<int64_t> read_max_age(std::string_view text) {
   const bool negative = text.starts_with('-');
   if (negative) text.remove_prefix(1);
@@ -86,6 +91,7 @@ std::optional<int64_t> read_max_age(std::string_view text) {
   return seconds;
 }
 
+// Stores one attribute in the cookie. An unknown or malformed attribute is ignored.
 void take_attribute(SetCookie& cookie, std::string_view name, std::string_view value) {
   using detail::equals_lower;
   if (value.size() > kCookieAttributeBytesMax) return;
@@ -112,13 +118,15 @@ void take_attribute(SetCookie& cookie, std::string_view name, std::string_view v
   }
 }
 
+// The text between two semicolons.
 struct Piece {
-  std::string_view name;  // all of it where there is no '='
+  std::string_view name;  // the whole text if it has no '='
   std::string_view value;
   bool has_equals = false;
 };
 
-// Cuts off what stands before the next semicolon, and drops what is blank around its parts.
+// Reads the text before the next semicolon, and removes the text and the semicolon from `rest`. Blanks around the name
+// and the value are dropped.
 Piece take_piece(std::string_view& rest) {
   const size_t end = std::min(rest.find(';'), rest.size());
   const std::string_view text = rest.substr(0, end);
@@ -172,14 +180,15 @@ std::optional<SetCookie> parse_set_cookie(std::string_view field_value) {
   SetCookie cookie{.path = {}, .http_only = false, .same_site = SameSite::kUnset};
   const Piece pair = take_piece(field_value);
   cookie.name = pair.has_equals ? pair.name : std::string_view();
-  cookie.value = pair.has_equals ? pair.value : pair.name;  // a value without a name
+  cookie.value = pair.has_equals ? pair.value : pair.name;  // without '=' the text is the value
   if (cookie.name.size() + cookie.value.size() > kCookieBytesMax) return std::nullopt;
   while (!field_value.empty()) {
     const Piece attribute = take_piece(field_value);
     take_attribute(cookie, attribute.name, attribute.value);
   }
   if (cookie.name.empty()) {
-    // A server could not tell "__Host-a=b" without a name from one that kept its promise.
+    // A cookie without a name is sent back as its value only. The value "__Host-a=b" would look to the server like a
+    // cookie of that name, for which browsers enforce rules.
     if (cookie.value.empty() || has_prefix(cookie.value, kSecurePrefix) || has_prefix(cookie.value, kHostPrefix))
       return std::nullopt;
   }

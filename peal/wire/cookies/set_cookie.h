@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SetCookie: the value of a Set-Cookie field (RFC 6265bis), as a server composes it and as a client reads it. Pure; any
-// thread.
+// SetCookie: a cookie with its attributes. compose_set_cookie() writes the value of a Set-Cookie field for a server,
+// and parse_set_cookie() reads such a value for a client (RFC 6265bis). No I/O; any thread.
 //
 //   compose_set_cookie({.name = "__Host-session", .value = id, .max_age_seconds = 3600, .secure = true});
 //
-// The defaults are the safe ones: for the whole host that set it and for no other, out of reach of scripts (HttpOnly),
-// not sent with what other sites ask for but for links to this one (SameSite=Lax), and forgotten with the browser's
-// session. `secure` is off, since a browser drops such a cookie where it came in the clear; behind https set it.
+// The defaults are safe:
+// - The cookie is for every path of the host that set it, and for no other host.
+// - Scripts cannot read the cookie (HttpOnly).
+// - Requests that other sites cause do not carry the cookie, except when the user follows a link (SameSite=Lax).
+// - The browser forgets the cookie at the end of its session.
+//
+// `secure` is off by default, because a browser drops a cookie with Secure that arrives over plain HTTP. Set `secure`
+// on a server that clients reach over HTTPS.
 #pragma once
 
 #include <cstddef>
@@ -17,54 +22,87 @@
 
 namespace peal {
 
-// Whether a cookie goes with requests that another site has caused.
+// Says whether the browser sends the cookie with requests that another site has caused.
 enum class SameSite : uint8_t {
-  kUnset,   // the browser's default: Lax, but in some for POST soon after it was set
-  kLax,     // when the user follows a link
-  kStrict,  // never
-  kNone,    // always; only with `secure`
+  kUnset,   // the browser's default: Lax, although some browsers send a new cookie with POST as well
+  kLax,     // sent only when the user follows a link
+  kStrict,  // never sent
+  kNone,    // always sent; needs `secure`
 };
 
-// Name and value together, and each attribute's value (RFC 6265bis 5.6).
+// The largest size of a cookie's name and value together, in bytes (RFC 6265bis 5.6).
 inline constexpr size_t kCookieBytesMax = 4096;
+
+// The largest size of the value of one attribute, in bytes (RFC 6265bis 5.6).
 inline constexpr size_t kCookieAttributeBytesMax = 1024;
-// Nothing is kept for longer (RFC 6265bis 5.5): 400 days.
+
+// The longest time that a user agent keeps a cookie: 400 days (RFC 6265bis 5.5).
 inline constexpr int64_t kCookieAgeMaxSeconds = int64_t{400} * 24 * 3600;
 
 struct SetCookie {
-  std::string name;   // a token; case counts
-  std::string value;  // visible ASCII but for quotes, commas, semicolons and backslashes: encode anything else
-  // Sent with this path and with what lies below it. Empty: what user agents make of the request's path (5.1.4).
-  std::string path = "/";
-  // Sent to this host and to all below it, those of other people too. Empty: only to the host that set it.
-  std::string domain = {};
-  // Kept for so long; 0 or less deletes it. Counts before `expires_unix_seconds`. With neither, until the user agent's
-  // session ends.
-  std::optional<int64_t> max_age_seconds = {};
-  std::optional<int64_t> expires_unix_seconds = {};
-  bool secure = false;    // only over TLS
-  bool http_only = true;  // no script sees it
-  SameSite same_site = SameSite::kLax;
-  bool partitioned = false;  // one for each site that embeds this one (CHIPS); only with `secure`
+  // A token (RFC 9110 5.6.2). Upper and lower case differ.
+  std::string name;
 
-  // Overwrites a cookie by one that is over: it must have the name, path and domain with which that was set.
+  // Visible ASCII without quotes, commas, semicolons and backslashes; one pair of quotes may enclose the value. Encode
+  // a value with other bytes, in base64 for example.
+  std::string value;
+
+  // The browser sends the cookie with requests for this path and for the paths below it. Empty: the directory of the
+  // path of the request (RFC 6265bis 5.1.4).
+  std::string path = "/";
+
+  // The browser sends the cookie to this host and to all its subdomains, even to those that others run. Empty: only to
+  // the host that set the cookie.
+  std::string domain = {};
+
+  // How long the user agent keeps the cookie; 0 or less deletes the cookie. Overrides `expires_unix_seconds`. Without
+  // both, the user agent keeps the cookie until its session ends.
+  std::optional<int64_t> max_age_seconds = {};
+
+  // The time at which the user agent drops the cookie.
+  std::optional<int64_t> expires_unix_seconds = {};
+
+  bool secure = false;    // true if the browser sends the cookie only over TLS
+  bool http_only = true;  // true if scripts cannot read the cookie
+  SameSite same_site = SameSite::kLax;
+
+  // True if the browser keeps a separate cookie for each site that embeds this one (CHIPS). Needs `secure`.
+  bool partitioned = false;
+
+  // Returns a cookie that deletes an earlier cookie. The name, path and domain must be those of the earlier cookie.
   static SetCookie deletion(std::string_view name, std::string_view path = "/", std::string_view domain = {});
-  // When it is over, at most 400 days ahead: in the past for a deletion; nothing for the end of the session.
+
+  // Returns the time at which the cookie expires, at most 400 days after `now_unix_seconds`. The time is in the past if
+  // the cookie is a deletion. Returns nullopt if the cookie lasts until the end of the session.
   std::optional<int64_t> expiry_unix_seconds(int64_t now_unix_seconds) const;
 };
 
-// What a browser would not take is refused, std::invalid_argument with a sentence: a name that is no token, a value
-// that is not as above (it may stand in quotes), more than kCookieBytesMax; a path that does not begin with a slash or
-// has a semicolon, a control or a byte beyond ASCII in it; a domain that is no name of a host; `kNone` or `partitioned`
-// without `secure`; a name that begins, in any case of letters, with "__Secure-" without `secure`, or with "__Host-"
-// without `secure`, with a domain or with another path than "/".
+// Returns the value of a Set-Cookie field. Throws std::invalid_argument with an explanation if browsers would not
+// accept the cookie:
+// - `name` is not a token, or `value` has other bytes than those described above;
+// - `name` and `value` together exceed kCookieBytesMax;
+// - `path` does not begin with a slash, exceeds kCookieAttributeBytesMax, or has a semicolon, a control or a byte
+//   beyond ASCII in it;
+// - `domain` is not a host name or exceeds kCookieAttributeBytesMax;
+// - `same_site` is kNone, or `partitioned` is true, without `secure`;
+// - `name` begins with "__Secure-", in any case of letters, without `secure`;
+// - `name` begins with "__Host-", in any case of letters, without `secure`, with a domain, or with a path other than
+//   "/".
 std::string compose_set_cookie(const SetCookie& cookie);
 
-// As user agents read it (5.6): nearly anything, and unknown attributes passed over. `path` is empty where none that
-// begins with a slash is given, `domain` in lower case and without the dot in front. The name may be empty. Nothing
-// for what they ignore wherever it came from: controls but HTAB, more than kCookieBytesMax, neither a name nor a value,
-// and what the rules above about kNone, "__Secure-" and "__Host-" forbid (5.7). Whether the host may set this domain,
-// and in the clear this `secure`, is for who knows the URL.
+// Reads the value of a Set-Cookie field as user agents do (RFC 6265bis 5.6), which accept nearly any text. Attributes
+// that are unknown, malformed or longer than kCookieAttributeBytesMax are ignored. Attributes that are absent are
+// false, empty or kUnset, unlike the defaults of SetCookie. `path` is empty if the field names no path that begins with
+// a slash. `domain` is in lower case, without a dot in front. The name may be empty.
+//
+// Returns nullopt for a cookie that user agents ignore on every host (RFC 6265bis 5.7):
+// - the field has a control other than HTAB in it;
+// - the name and the value together exceed kCookieBytesMax, or both are empty;
+// - the cookie breaks one of the rules above about kNone, "__Secure-" and "__Host-";
+// - the name is empty and the value begins with "__Secure-" or "__Host-".
+//
+// The caller, who knows the URL, must check whether the host may set this domain, and whether `secure` may be set over
+// this connection.
 std::optional<SetCookie> parse_set_cookie(std::string_view field_value);
 
 }  // namespace peal

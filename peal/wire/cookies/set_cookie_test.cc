@@ -110,7 +110,7 @@ TEST(SetCookie, what_was_refused_is_not_shown) {
   }
 }
 
-// What parse_set_cookie() makes of a text, in the form of compose_set_cookie() but with everything said.
+// Returns the cookie that parse_set_cookie() reads from a text, with every member written out.
 std::string cookie_in(std::string_view text) {
   const std::optional<SetCookie> cookie = parse_set_cookie(text);
   if (!cookie) return "ignored";
@@ -194,7 +194,7 @@ TEST(SetCookie, when_it_is_over) {
   const auto expiry = [](std::string_view text) { return parse_set_cookie(text).value().expiry_unix_seconds(kNow); };
   EXPECT_EQ(expiry("a=b"), std::nullopt);
   EXPECT_EQ(expiry("a=b; Max-Age=60"), kNow + 60);
-  EXPECT_EQ(expiry("a=b; Max-Age=60; Expires=06 Nov 1994 8:49:37"), kNow + 60);  // in either order
+  EXPECT_EQ(expiry("a=b; Max-Age=60; Expires=06 Nov 1994 8:49:37"), kNow + 60);  // Max-Age wins in either order
   EXPECT_EQ(expiry("a=b; Expires=06 Nov 1994 8:49:37; Max-Age=60"), kNow + 60);
   EXPECT_EQ(expiry("a=b; Expires=06 Nov 1994 8:49:37"), 784'111'777);
   EXPECT_LT(expiry("a=b; Max-Age=0"), 0);
