@@ -11,8 +11,9 @@ std::optional<HttpForm> HttpForm::parse(std::string text, size_t most_fields) {
   if (text.size() > UINT32_MAX) return std::nullopt;
   HttpForm form;
   const bool plain = text.find_first_of("%+") == std::string::npos;
-  if (!plain) form.text_.reserve(text.size());  // decoded it is no longer
-  // Of what is decoded already, or a view into `text`, which will be the form's.
+  if (!plain) form.text_.reserve(text.size());  // decoding never makes the text longer
+  // Returns where the decoded piece stands in form.text_. If the text has nothing to decode, `text` itself is moved to
+  // form.text_ at the end, so the position is that in `text`.
   const auto part_of = [&](std::string_view piece) -> Part {
     if (plain) return {static_cast<uint32_t>(piece.data() - text.data()), static_cast<uint32_t>(piece.size())};
     const size_t begin = form.text_.size();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpForm: a form as application/x-www-form-urlencoded, which is also how a query is written (the URL standard,
-// section 5.1), decoded. It owns its text and may be copied and moved. Pure; one thread at a time.
+// HttpForm: the decoded fields of a form in application/x-www-form-urlencoded (the URL standard, section 5.1). The
+// query of a URL is written in the same way. An HttpForm owns its text, and may be copied and moved. No I/O; one thread
+// at a time.
 //
 //   if (const auto form = HttpForm::parse("name=Ann+Lee&age=32")) greet(form->find("name"), form->find<int>("age"));
 #pragma once
@@ -19,7 +20,8 @@ namespace peal {
 
 class HttpForm {
  public:
-  // Any bytes: what browsers send is UTF-8, others may send what they like. Good until the form is changed or gone.
+  // One field. Name and value may have any bytes; browsers send UTF-8, other clients may send anything. The views are
+  // valid until the form is assigned to, moved or destroyed.
   struct Field {
     std::string_view name;
     std::string_view value;
@@ -27,25 +29,31 @@ class HttpForm {
   class Iterator;
 
   HttpForm() = default;
-  // %XX and '+' decoded; an escape that is none stays as it is. Nothing for more fields than `most_fields` (each takes
-  // 16 bytes beside its text), or 4 GiB of text.
+
+  // Splits the text into fields and decodes %XX and '+'. A percent sign that does not begin an escape stays as it is.
+  // Returns nullopt if the text has more than `most_fields` fields, or if it has 4 GiB or more. A field takes 16 bytes
+  // of memory besides its text.
   static std::optional<HttpForm> parse(std::string text, size_t most_fields = SIZE_MAX);
 
-  // The value of the first field of that name; case counts.
+  // Returns the value of the first field with this name, or nullopt if there is none. Upper and lower case differ.
   std::optional<std::string_view> find(std::string_view name) const;
-  // The same as a number or a bool (parse_text()). Nothing where there is none, and where it is anything else; who must
-  // tell one from the other asks for the text.
+
+  // Returns the value of the first field with this name as a number or a bool (parse_text()). Returns nullopt if there
+  // is no such field, and also if the value is not a T. To tell these two apart, call find() without a type.
   template <ParsedFromText T>
   std::optional<T> find(std::string_view name) const {
     const std::optional<std::string_view> text = find(name);
     return text ? parse_text<T>(*text) : std::nullopt;
   }
-  // Of all fields of that name, in the order sent: boxes that were ticked, say.
+
+  // Returns the values of all fields with this name, in the order of the text. A group of check boxes is sent in this
+  // way.
   std::vector<std::string_view> all(std::string_view name) const;
 
   size_t size() const { return fields_.size(); }
   bool empty() const { return fields_.empty(); }
-  // `index` below size(); in the order sent.
+
+  // Returns the field at this index, in the order of the text. `index` must be less than size().
   Field field(size_t index) const {
     const Parts& parts = fields_[index];
     return {view(parts.name), view(parts.value)};
@@ -54,6 +62,7 @@ class HttpForm {
   Iterator end() const;
 
  private:
+  // A range of bytes in text_.
   struct Part {
     uint32_t begin = 0;
     uint32_t bytes = 0;
@@ -65,7 +74,7 @@ class HttpForm {
 
   std::string_view view(Part part) const { return std::string_view(text_).substr(part.begin, part.bytes); }
 
-  std::string text_;
+  std::string text_;  // the decoded names and values
   std::vector<Parts> fields_;
 };
 

@@ -17,7 +17,7 @@ std::string fields_of(std::string_view text) {
   return all;
 }
 
-// The URL standard, 5.1.
+// The rules of the URL standard, section 5.1.
 TEST(HttpForm, fields_as_they_are_sent) {
   constexpr std::pair<std::string_view, std::string_view> kCases[] = {
       {"", ""},

@@ -19,14 +19,15 @@ namespace {
 constexpr size_t kBoundaryBytesMax = 70;
 constexpr detail::ByteClass kBoundaryBytes = detail::ByteClass().with(detail::kLettersAndDigits).with("'()+_,-./:=? ");
 
-// RFC 2046 5.1.1.
+// True if the text is a valid boundary (RFC 2046 5.1.1).
 bool is_boundary(std::string_view text) {
   return !text.empty() && text.size() <= kBoundaryBytesMax && text.back() != ' ' &&
          detail::all_in(kBoundaryBytes, text);
 }
 
-// Browsers write a quote, CR and LF in a name as %22, %0D and %0A and nothing else (the HTML standard, "Multipart form
-// data"), and so do curl, Node and requests; other clients put a backslash before a quote and before a backslash.
+// Decodes the escapes in a quoted name. Browsers, curl, Node and Python's requests write a quote, CR and LF as %22, %0D
+// and %0A, and escape nothing else (the HTML standard, "Multipart form data"). Other clients put a backslash before a
+// quote and before a backslash.
 std::string unescape(std::string_view text, Backslash backslash) {
   std::string plain;
   plain.reserve(text.size());
@@ -48,10 +49,11 @@ std::string unescape(std::string_view text, Backslash backslash) {
   return plain;
 }
 
-// Behind a boundary; other text that only begins like one is data (RFC 2046 5.1.1 has writers avoid it).
+// True for a byte that may follow the text of a boundary. If another byte follows, the text only looks like a boundary
+// and is data; writers must choose a boundary that avoids such text (RFC 2046 5.1.1).
 bool ends_boundary(char byte) { return byte == '\r' || byte == '-' || detail::is_blank(byte); }
 
-// Whether all parameters are well formed where a backslash is that.
+// True if all parameters are well formed when backslashes are read in this way.
 bool are_parameters(std::string_view rest, Backslash backslash) {
   FieldParameter parameter;
   while (next_field_parameter(rest, parameter, backslash)) {
@@ -101,17 +103,15 @@ size_t MultipartReader::step(std::string_view bytes) {
   return event_ == MultipartEvent::kNone ? bytes.size() : taken;
 }
 
-// What precedes the first boundary is nobody's.
 void MultipartReader::report_data(std::string_view data) {
   if (state_ != State::kData || data.empty()) return;
   data_ = data;
   event_ = MultipartEvent::kData;
 }
 
-// Where line_ begins, or may begin: as much of it as there is.
 size_t MultipartReader::find_delimiter(std::string_view bytes) const {
   const auto may_begin = [&](size_t at) {
-    if (at + 1 < bytes.size() && bytes[at + 1] != '\n') return false;  // which most are not
+    if (at + 1 < bytes.size() && bytes[at + 1] != '\n') return false;  // the quick test, which most CRs fail
     const std::string_view there = bytes.substr(at, delimiter_.size() + 1);
     if (!std::string_view(delimiter_).starts_with(there.substr(0, delimiter_.size()))) return false;
     return there.size() <= delimiter_.size() || ends_boundary(there.back());
@@ -121,8 +121,8 @@ size_t MultipartReader::find_delimiter(std::string_view bytes) const {
   return std::min(at, bytes.size());
 }
 
-// CR stands at the front of line_ and nowhere else in it, so that a boundary that turns out to be none can hide the
-// beginning of another only behind its end: all of what matched is data.
+// CR stands only at the front of the delimiter. A text that matched a part of the delimiter therefore cannot contain
+// the beginning of another delimiter. If the next byte does not match, all bytes that matched are data.
 size_t MultipartReader::take_data(std::string_view bytes) {
   if (matched_ == 0) {
     const size_t begin = find_delimiter(bytes);
@@ -149,7 +149,7 @@ size_t MultipartReader::take_data(std::string_view bytes) {
   return taken;
 }
 
-// "--", or blanks and CR LF.
+// A boundary ends with blanks and CR LF, the last one with "--".
 size_t MultipartReader::take_boundary_end(std::string_view bytes) {
   const char byte = bytes.front();
   if (last_after_boundary_ == '-' && byte == '-') {
@@ -212,10 +212,12 @@ MultipartFault MultipartReader::read_head() {
   return MultipartFault::kNone;
 }
 
-// A name that ends with a backslash looks like one that has a quote in it: what follows tells them apart. A client that
-// hides quotes hides each, so that the value is not well formed where the first one ends it.
-// The first of two names would be one reader's and the last another's. `filename*` must not be sent (RFC 7578 4.2), and
-// counts for nothing.
+// A backslash before a quote is ambiguous. Some clients escape quotes in this way, others send a name that ends with a
+// backslash as it is. The rest of the field tells them apart: if the client escapes quotes, the field is malformed when
+// backslashes are read as text.
+//
+// Two names or two file names are refused, because another reader of the form might use the other one. `filename*` must
+// not be sent (RFC 7578 4.2) and is ignored.
 MultipartFault MultipartReader::read_disposition(std::string_view value) {
   std::string_view rest;
   if (!same_field_name(split_parameters(value, rest), "form-data")) return MultipartFault::kBadHead;

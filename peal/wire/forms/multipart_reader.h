@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MultipartReader: a form with files, multipart/form-data (RFC 7578, RFC 2046 5.1), from bytes that arrive in pieces of
-// any size: where each part begins and ends, and its bytes as they come. Where the bytes were cut changes nothing but
-// the size of the pieces.
+// MultipartReader: reads a form with files, multipart/form-data (RFC 7578, RFC 2046 5.1), from bytes that arrive in
+// pieces of any size. It reports where each part begins and ends, and the data of the part as they arrive. How the
+// input is cut into pieces changes only the sizes of the pieces of data.
 //
 //   while (!bytes.empty()) {
 //     bytes.remove_prefix(reader.step(bytes));
@@ -9,9 +9,11 @@
 //     if (reader.event() == MultipartEvent::kData) store(reader.data());
 //   }
 //
-// It holds one boundary and the head of one part, never data: what may be the beginning of a boundary is the same as
-// the boundary, so that it need not be kept. Each byte is looked at once. What stands before the first boundary and
-// behind the last one is passed over. Pure; one thread at a time.
+// When the input has ended, call finish() and look at fault().
+//
+// The reader stores the boundary and the head of one part, but no data. Bytes that may begin a boundary need not be
+// stored either: if they turn out to be data, they equal the beginning of the boundary. Each byte is looked at once.
+// Bytes before the first boundary and after the last boundary are ignored. No I/O; one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -22,97 +24,138 @@
 
 namespace peal {
 
+// Limits that protect a server from hostile forms.
 struct MultipartLimits {
-  size_t parts = 1000;           // of a form
-  size_t head_bytes = 4 * 1024;  // of the head of one part
+  size_t parts = 1000;           // the most parts of a form
+  size_t head_bytes = 4 * 1024;  // the most bytes of the head of one part, line ends included
 };
 
+// The result of one step().
 enum class MultipartEvent : uint8_t {
-  kNone,  // all bytes were taken
-  kPart,  // one begins: part()
-  kData,  // some of it: data()
-  kEnd,   // of the part
+  kNone,  // all bytes were taken without an event
+  kPart,  // a part begins, and part() describes it
+  kData,  // data() is the next piece of the part's data
+  kEnd,   // the part has ended
 };
 
+// The reason why a form is refused.
 enum class MultipartFault : uint8_t {
   kNone,
-  kBadBoundary,   // behind a boundary stands neither the end of its line nor "--"
-  kBadHead,       // a line that is no field, no form-data, two names, or quotes that do not end
-  kNoName,        // a part that does not say what it is called (RFC 7578 4.2)
-  kEncoded,       // in a transfer encoding, which browsers do not use (RFC 7578 4.7)
-  kTooManyParts,  // MultipartLimits::parts
-  kHeadTooLarge,  // MultipartLimits::head_bytes
+  kBadBoundary,   // a boundary is followed neither by the end of its line nor by "--"
+  kBadHead,       // the head of a part is malformed, names another type than form-data, or says something twice
+  kNoName,        // a part has no Content-Disposition field or no name in it (RFC 7578 4.2)
+  kEncoded,       // a part has a Content-Transfer-Encoding such as base64, which browsers do not use (RFC 7578 4.7)
+  kTooManyParts,  // the form exceeds MultipartLimits::parts
+  kHeadTooLarge,  // the head of a part exceeds MultipartLimits::head_bytes
   kCutShort,      // the input ended before the last boundary
 };
-// A short plain phrase, as in "malformed form: {}".
+
+// Returns a short phrase for a message such as "malformed form: {}".
 std::string_view to_string(MultipartFault fault);
-// The status to answer a faulty form with: 400 or 413.
+
+// Returns the status of the answer to a form with this fault: 413 for kTooManyParts and kHeadTooLarge, otherwise 400.
 int http_status(MultipartFault fault);
 
-// What a part says of itself: text that the client chose.
+// The head of a part. The client chose every text in it.
 struct MultipartPart {
-  std::string name;  // of the control of the form; any bytes, UTF-8 from browsers
-  // Of a file: what it was called where it came from, a path perhaps, and never one to be used here: safe_file_name().
-  // Empty where the user chose no file.
+  // The name of the form's control. The name may have any bytes; browsers send UTF-8.
+  std::string name;
+
+  // The name that a file had on the client, perhaps with a path. Never open a file by this name; safe_file_name() makes
+  // a safe name of it. Empty if the user chose no file. nullopt if the part is not a file.
   std::optional<std::string> file_name;
-  std::string content_type;  // empty: text (RFC 7578 4.4)
+
+  // The value of the Content-Type field. Empty if the part has no such field; the data are then text (RFC 7578 4.4).
+  std::string content_type;
 };
 
 class MultipartReader {
  public:
-  // std::invalid_argument for a boundary that multipart_boundary() would not have returned.
+  // Throws std::invalid_argument if `boundary` is not one that multipart_boundary() could return.
   explicit MultipartReader(std::string_view boundary, const MultipartLimits& limits = {});
 
-  // Takes bytes from the front, up to the end of the first event, and returns how many. After a fault, and behind the
-  // last boundary, it takes all and says nothing.
+  // Reads bytes from the front up to the first event and returns how many bytes it read. Pass the remaining bytes to
+  // the next step(). After a fault or after the last boundary, it reads all bytes without an event.
   size_t step(std::string_view bytes);
-  // What the last step() completed.
+
+  // Returns the event of the last step().
   MultipartEvent event() const { return event_; }
-  // The part under way; until the step in which the next one begins. May be moved from.
+
+  // Returns the head of the current part. It is valid from kPart until the step() that begins the next part. The caller
+  // may move the strings out.
   MultipartPart& part() { return part_; }
-  // A view into the bytes or the reader, never empty; until the next step.
+
+  // Returns the data of the last event if that was kData; the data are never empty. The view points into the bytes
+  // given to step() or into the reader, and is valid until the next step().
   std::string_view data() const { return data_; }
-  // No more bytes will come: kCutShort unless the last boundary was among them, or there was another fault.
+
+  // Tells the reader that the input has ended. Sets the fault to kCutShort if the last boundary did not arrive and
+  // there is no other fault.
   void finish() {
     if (fault_ == MultipartFault::kNone && state_ != State::kEpilogue) fault_ = MultipartFault::kCutShort;
   }
+
+  // Returns the first fault, or kNone.
   MultipartFault fault() const { return fault_; }
-  // The last boundary has come.
+
+  // True after the last boundary.
   bool ended() const { return state_ == State::kEpilogue; }
 
  private:
-  enum class State : uint8_t { kPreamble, kData, kBoundary, kHead, kEpilogue };
+  enum class State : uint8_t {
+    kPreamble,  // before the first boundary
+    kData,      // in the data of a part
+    kBoundary,  // after the text of a boundary, before the end of its line
+    kHead,      // in the head of a part
+    kEpilogue,  // after the last boundary
+  };
 
+  // Returns the first position at which the delimiter begins, or may begin if the bytes end there.
   size_t find_delimiter(std::string_view bytes) const;
+
+  // These read the bytes of one state and return how many they read.
   size_t take_data(std::string_view bytes);
   size_t take_boundary_end(std::string_view bytes);
   size_t take_head(std::string_view bytes);
+
+  // Sets the event to kData, unless the data are empty or stand before the first boundary.
   void report_data(std::string_view data);
+  // Reads the complete head of a part into part_ and sets the event to kPart.
   MultipartFault read_head();
+  // Reads the value of a Content-Disposition field into part_.
   MultipartFault read_disposition(std::string_view value);
 
   const MultipartLimits limits_;
   const std::string delimiter_;  // CR LF "--" boundary
-  std::string head_;             // of the part under way, so far
+  std::string head_;             // the head of the current part as far as it has arrived
   MultipartPart part_;
   std::string_view data_;
-  size_t parts_ = 0;
-  uint8_t matched_ = 2;           // bytes of line_ that came last; at a beginning its CR LF need not
-  uint8_t assumed_ = 2;           // of them did not come
-  char last_after_boundary_ = 0;  // of what came behind a boundary
+  size_t parts_ = 0;  // how many parts have begun
+
+  // How many bytes of delimiter_ the input so far ends with. At the start of the form and after the head of a part, a
+  // boundary needs no CR LF of its own, so these two bytes count as matched.
+  uint8_t matched_ = 2;
+  uint8_t assumed_ = 2;           // how many of matched_ did not arrive
+  char last_after_boundary_ = 0;  // the last byte that followed the text of a boundary; 0: none yet
   State state_ = State::kPreamble;
   MultipartEvent event_ = MultipartEvent::kNone;
   MultipartFault fault_ = MultipartFault::kNone;
 };
 
-// The boundary that the value of a Content-Type field names. Nothing where it is not multipart/form-data, or the
-// boundary is missing, longer than 70 bytes or made of others than RFC 2046 5.1.1 has.
+// Returns the boundary that the value of a Content-Type field names. Returns nullopt if the type is not
+// multipart/form-data, or if the boundary is missing, longer than 70 bytes, or has bytes that RFC 2046 5.1.1 does not
+// allow.
 std::optional<std::string> multipart_boundary(std::string_view content_type);
 
-// What a file may be called that a client has named: the last component of its path, with slashes of both kinds,
-// without controls and invisible characters (is_invisible_character(): U+202E would show "gpj.exe" as "exe.jpg"), in
-// whole UTF-8 characters, at most 200 bytes long. It begins neither with a dot nor with a hyphen, and is never empty:
-// it is "file" where nothing is left. Other people's files may have the same name.
+// Makes a safe name for a file of the name that a client sent. The result is the last component of the path, after the
+// last slash or backslash, with these changes:
+// - Controls and invisible characters are removed (is_invisible_character()). For example, U+202E would show "gpj.exe"
+//   as "exe.jpg".
+// - A byte that is not UTF-8 becomes an underscore.
+// - Dots, hyphens and spaces at the front are removed.
+// - The name ends after at most 200 bytes, at the end of a character.
+//
+// The result is "file" if nothing is left. Two files may get the same name, so the caller must avoid collisions.
 std::string safe_file_name(std::string_view name);
 
 }  // namespace peal

@@ -14,7 +14,8 @@ namespace {
 
 using std::string_literals::operator""s;
 
-// All that a reader says of `input` given in pieces: [name|file name|type]data. or a fault at the end.
+// Returns the events of a reader that gets `input` in pieces. A part is written as [name|file name|type]data. with a
+// dot at its end, and a fault as ! and its text.
 std::string said_of(std::string_view input, size_t piece_bytes = SIZE_MAX, std::string_view boundary = "B",
                     const MultipartLimits& limits = {}) {
   MultipartReader reader(boundary, limits);
@@ -51,7 +52,7 @@ std::string part_of(std::string_view head, std::string_view data) {
 }
 std::string form_of(std::string_view head, std::string_view data) { return part_of(head, data) + "--B--\r\n"; }
 
-// RFC 7578 4.1 to 4.4, as browsers write it.
+// A form as browsers write it (RFC 7578 4.1 to 4.4).
 TEST(MultipartReader, a_form_of_a_browser) {
   const std::string_view text =
       "------WebKitFormBoundaryzz\r\n"
@@ -80,7 +81,7 @@ TEST(MultipartReader, what_only_looks_like_a_boundary_is_data) {
   for (const std::string_view data :
        {"", "\r", "\n", "\r\n", "\r\n-", "\r\n--", "\r\r\n--", "\r\n--b", "--B", "--B--", "x--B\r\n", "\n--B\r\n",
         "\r\n--Bx", "\r\n--BB", "\r\n-\r\n--\r\n--C", "\r\n\r\n\r\n", "\r\n--\r", "a\r\n--Bx\r\n--By", "-\r"}) {
-    if (data.starts_with("--B")) continue;  // at the very beginning it is one: see below
+    if (data.starts_with("--B")) continue;  // at the front of the data it is a boundary, see below
     const std::string text = form_of("name=a", data);
     for (size_t piece_bytes = 1; piece_bytes <= text.size(); ++piece_bytes) {
       ASSERT_EQ(said_of(text, piece_bytes), "[a|-|]" + std::string(data) + ".") << piece_bytes;
@@ -91,10 +92,10 @@ TEST(MultipartReader, what_only_looks_like_a_boundary_is_data) {
 TEST(MultipartReader, what_stands_around_the_parts_is_passed_over) {
   EXPECT_EQ(said_of("preamble\r\n--Bx\r\n" + form_of("name=a", "x") + "epilogue\r\n--B\r\n"), "[a|-|]x.");
   EXPECT_EQ(said_of("\r\n" + form_of("name=a", "x")), "[a|-|]x.");
-  EXPECT_EQ(said_of("x" + form_of("name=a", "x")), "");  // in the midst of a line it is none; the last one is
+  EXPECT_EQ(said_of("x" + form_of("name=a", "x")), "");  // only a whole line is a boundary
   EXPECT_EQ(said_of("--B--"), "");
   EXPECT_EQ(said_of("--B \t \r\nContent-Disposition: form-data; name=a\r\n\r\nx\r\n--B--  "), "[a|-|]x.");
-  // RFC 2046 5.1.1: the CR LF in front is the boundary's, and the head's.
+  // The CR LF before a boundary belongs to the boundary (RFC 2046 5.1.1), or to the head before the boundary.
   EXPECT_EQ(said_of("--B\r\nContent-Disposition: form-data; name=a\r\n\r\n--B--"), "[a|-|].");
 }
 
@@ -116,8 +117,8 @@ TEST(MultipartReader, names_as_clients_write_them) {
   for (const auto& [head, expected] : cases) EXPECT_EQ(said_of(form_of(head, "")), std::string(expected) + ".") << head;
 }
 
-// curl, Node, requests and browsers send a backslash as it is, at the end too. The quote behind it was taken for one of
-// the name's, and the whole form was refused.
+// curl, Node, Python's requests and browsers send a backslash as it is, even at the end of a name. The reader once took
+// the quote after it for a part of the name, and refused the whole form.
 TEST(MultipartReader, backslashes_of_clients_that_escape_by_percent_are_text) {
   const std::pair<std::string_view, std::string_view> cases[] = {
       {R"(name="f"; filename="ends\")", R"([f|ends\|])"},
@@ -187,7 +188,7 @@ TEST(MultipartReader, data_is_shown_where_it_lies) {
   const std::string head = part_of("name=a", "");
   std::string_view rest = std::string_view(head).substr(0, head.size() - 2);
   while (!rest.empty()) rest.remove_prefix(reader.step(rest));
-  // A megabyte full of what may be a boundary, but for the last byte of each.
+  // A megabyte of text that equals the boundary except for its last byte, again and again.
   std::string data;
   while (data.size() < 1'000'000) data += "\r\n--A\r\r\n-\r\n--\r\n--Bx";
   data += "end";
@@ -230,10 +231,10 @@ TEST(MultipartReader, a_name_that_is_safe_for_a_file) {
       {"\xff", "_"},
       {"/", "file"},
       {"\n.\r-x", "x"},
-      {"photo\xe2\x80\xaegpj.exe", "photogpj.exe"},  // U+202E: shown as "photoexe.jpg"
+      {"photo\xe2\x80\xaegpj.exe", "photogpj.exe"},  // U+202E would show it as "photoexe.jpg"
       {"\xe2\x80\x8b.\xef\xbb\xbf-a\xe2\x80\xa8"
        "b\xc2\xad.txt",
-       "ab.txt"},  // nothing hides a dot in front
+       "ab.txt"},  // invisible characters, then a dot in front
       {"\xe2\x81\xa6\xe2\x80\x8f", "file"},
       {"\xd9\x81\xd8\xa7 \xf0\x9f\x94\x94.txt", "\xd9\x81\xd8\xa7 \xf0\x9f\x94\x94.txt"},
   };
