@@ -8,7 +8,7 @@
 namespace peal {
 namespace {
 
-// The byte that an escape at `at` stands for, or -1.
+// Returns the byte that the escape at `at` stands for, or -1 if no valid escape begins there. A '%' must stand at `at`.
 int escaped_byte(std::string_view text, size_t at) {
   if (text.size() - at < 3) return -1;
   const int upper = detail::hex_value(text[at + 1]);
@@ -16,7 +16,7 @@ int escaped_byte(std::string_view text, size_t at) {
   return upper < 0 || lower < 0 ? -1 : upper * 16 + lower;
 }
 
-// Appends one segment, decoded.
+// Decodes one segment of a path and appends the bytes to `out`.
 std::expected<void, HttpPathError> append_segment(std::string_view segment, std::string& out) {
   for (size_t at = 0; at < segment.size(); ++at) {
     if (segment[at] != '%') {
@@ -48,7 +48,7 @@ std::string_view to_string(HttpPathError error) {
 
 std::expected<std::string_view, HttpPathError> normalize_http_path(std::string_view path, std::string& storage) {
   if (!path.starts_with('/')) return std::unexpected(HttpPathError::kNotAbsolute);
-  // Without these two there is neither an escape nor a segment of dots.
+  // A path without '%' and "/." has neither escapes nor segments of dots.
   if (path.find('%') == std::string_view::npos && path.find("/.") == std::string_view::npos) return path;
   storage.clear();
   size_t at = 0;
@@ -62,7 +62,7 @@ std::expected<std::string_view, HttpPathError> normalize_http_path(std::string_v
     if (segment == "." || segment == "..") {
       if (segment == ".." && begin == 0) return std::unexpected(HttpPathError::kAboveRoot);
       storage.resize(segment == "." ? begin : storage.rfind('/', begin - 1));
-      if (next == path.size()) storage.push_back('/');  // "/a/.." is a folder
+      if (next == path.size()) storage.push_back('/');  // the result of "/a/.." ends with a slash
     }
     at = next;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Paths as a server compares them, and queries as a handler reads them. Pure; any thread.
+// Normalizes the path of a request, decodes percent escapes, and reads the pairs of a query. Pure; any thread.
 #pragma once
 
 #include <cstddef>
@@ -12,31 +12,39 @@
 
 namespace peal {
 
+// The reason why normalize_http_path() refuses a path.
 enum class HttpPathError : uint8_t {
-  kNotAbsolute,     // does not begin with '/'
-  kBadEscape,       // '%' without two hexadecimal digits
-  kEncodedSlash,    // "%2F"
-  kEncodedControl,  // "%00" to "%1F", "%7F"
-  kAboveRoot,       // ".." where nothing is left to go up from
+  kNotAbsolute,     // the path does not begin with '/'
+  kBadEscape,       // the path has a '%' without two hexadecimal digits
+  kEncodedSlash,    // the path has "%2F"
+  kEncodedControl,  // the path has one of "%00" to "%1F" or "%7F"
+  kAboveRoot,       // a ".." segment would leave the root
 };
+
+// Returns a short description for a log or an answer.
 std::string_view to_string(HttpPathError error);
 
-// `path` with its escapes decoded once and its "." and ".." segments resolved (RFC 3986 5.2.4 and 6.2.2): what a router
-// or a file server may compare and open. The view is `path` itself where there was nothing to do, else into `storage`.
+// Returns `path` with its escapes decoded once and its "." and ".." segments resolved (RFC 3986 5.2.4, 6.2.2). A router
+// or a file server may compare and open the result. The result is a view of `path` if the path has neither '%' nor
+// "/.", and otherwise a view of `storage`, which is overwritten.
 //
-// Refused, all 400: an escape that is none, since readers differ about it. "%2F", since decoded it would separate
-// segments that the sender (and a proxy that guards by prefix) meant to be one; a route that needs such names takes the
-// raw path. Encoded controls, NUL above all, since no file or route has one and C strings end there. ".." that leaves
-// the root, which an honest client never sends (RFC 3986 would drop it). Dots count in any spelling: "%2e%2e" is "..".
-// Empty segments ("//") stay; decoded bytes need not be UTF-8.
+// A server answers 400 to a path that is refused:
+// - An invalid escape, because readers disagree about its meaning.
+// - "%2F", because decoding it would split a segment that the sender meant to be one. A proxy that guards paths by
+//   their prefix sees one segment too. A route that needs such names must read the raw path.
+// - An encoded control, above all NUL, because no file or route has one and because C strings end at NUL.
+// - A ".." that leaves the root, because an honest client never sends it. RFC 3986 would drop that segment.
+//
+// Encoded dots count as dots: "%2e%2e" is "..". Empty segments ("//") are kept. The decoded bytes need not be UTF-8.
 std::expected<std::string_view, HttpPathError> normalize_http_path(std::string_view path, std::string& storage);
 
-// `text` with %XX and, in queries, '+' decoded; appended to `out`. An escape that is none stays as it is, as the URL
-// standard has it for forms.
+// Appends `text` to `out` with %XX decoded. '+' is decoded to a space if `plus_is_space`, which is right for queries
+// and forms but not for paths. An invalid escape is appended as it is, as the URL standard says for forms.
 void append_http_decoded(std::string_view text, std::string& out, bool plus_is_space = true);
 
-// The pairs of "a=1&b=two+words&c": iterates over (key, value) as written, "" where there is no '='; empty pairs are
-// passed over.
+// HttpQuery iterates over the pairs of a query such as "a=1&b=two+words&c". Keys and values are views of the query and
+// are not decoded. The value is empty if a pair has no '='. Empty pairs are skipped. The query must outlive the object,
+// its iterators and the pairs.
 class HttpQuery {
  public:
   struct Pair {
@@ -48,14 +56,16 @@ class HttpQuery {
   explicit HttpQuery(std::string_view query) : query_(query) {}
   Iterator begin() const;
   std::default_sentinel_t end() const { return {}; }
-  // The decoded value of the first pair whose decoded key is `key`. Views into the query, or into `storage` where there
-  // was something to decode.
+
+  // Returns the decoded value of the first pair whose decoded key is `key`, or nullopt if there is none. The result is
+  // a view of the query if the value has nothing to decode, and otherwise a view of `storage`, which is overwritten.
   std::optional<std::string_view> find(std::string_view key, std::string& storage) const;
 
  private:
   std::string_view query_;
 };
 
+// An input iterator over the pairs. An iterator at the end equals std::default_sentinel.
 class HttpQuery::Iterator {
  public:
   using value_type = Pair;

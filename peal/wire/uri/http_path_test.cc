@@ -19,7 +19,7 @@ TEST(HttpPath, what_it_becomes) {
       {"//a//b", "//a//b"},
       {"/%41%7e%2B+", "/A~++"},
       {"/a%20b%C3%A4%ff", "/a b\xc3\xa4\xff"},
-      {"/%2541", "/%41"},  // decoded once
+      {"/%2541", "/%41"},  // escapes are decoded only once
       {"/.", "/"},
       {"/a/.", "/a/"},
       {"/a/./b", "/a/b"},

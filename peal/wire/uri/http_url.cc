@@ -21,7 +21,7 @@ using Outcome = std::expected<void, std::string>;
 
 bool is_visible_ascii(char byte) { return byte > ' ' && byte < '\x7f'; }
 
-// port = *DIGIT (RFC 3986 3.2.3); none after the colon means the scheme's own.
+// Reads the port after the colon: port = *DIGIT (RFC 3986 3.2.3). An empty text leaves the default port of the scheme.
 Outcome parse_port(std::string_view text, HttpUrl& url) {
   if (text.empty()) return {};
   url.port = parse_text<uint16_t>(text).value_or(0);
@@ -29,7 +29,8 @@ Outcome parse_port(std::string_view text, HttpUrl& url) {
   return {};
 }
 
-// IP-literal = "[" IPv6address "]" (RFC 3986 3.2.2). Neither zones (RFC 6874) nor "future" addresses.
+// Reads an IPv6 address in brackets and the port after it: IP-literal = "[" IPv6address "]" (RFC 3986 3.2.2). Zones
+// (RFC 6874) and the IPvFuture form are errors.
 Outcome parse_literal(std::string_view authority, HttpUrl& url) {
   const size_t bracket = authority.find(']');
   if (bracket == std::string_view::npos) return Unexpected("the address lacks its closing bracket");
@@ -45,14 +46,15 @@ Outcome parse_literal(std::string_view authority, HttpUrl& url) {
   return parse_port(after.substr(1), url);
 }
 
-// reg-name or IPv4address (RFC 3986 3.2.2): unreserved, sub-delims and percent-encoded bytes.
+// True for a character of a host name or an IPv4 address: reg-name or IPv4address (RFC 3986 3.2.2). These are
+// unreserved characters, sub-delims and the '%' of escapes.
 bool is_host_character(char byte) {
   const char letter = to_lower(byte);
   return (letter >= 'a' && letter <= 'z') || (byte >= '0' && byte <= '9') ||
          std::string_view("-._~!$&'()*+,;=%").contains(byte);
 }
 
-// authority = [userinfo "@"] host [":" port] (RFC 3986 3.2).
+// Reads the host and the port into `url`: authority = [userinfo "@"] host [":" port] (RFC 3986 3.2).
 Outcome parse_authority(std::string_view authority, HttpUrl& url) {
   if (authority.contains('@')) {
     return Unexpected("a user name or password in the URL is refused; send it in a header");
@@ -71,7 +73,7 @@ Outcome parse_authority(std::string_view authority, HttpUrl& url) {
   return colon == authority.size() ? Outcome() : parse_port(authority.substr(colon + 1), url);
 }
 
-// Whether it begins with a scheme (RFC 3986 3.1), and so stands for itself.
+// True if the reference begins with a scheme (RFC 3986 3.1), so that it does not depend on the URL where it was found.
 bool is_absolute(std::string_view reference) {
   static constexpr detail::ByteClass kSchemeBytes = detail::ByteClass().with(detail::kLettersAndDigits).with("+-.");
   const size_t end = reference.find(':');
@@ -81,7 +83,7 @@ bool is_absolute(std::string_view reference) {
          std::ranges::all_of(reference.substr(0, end), [](char byte) { return kSchemeBytes.contains(byte); });
 }
 
-// The path without its "." and ".." (RFC 3986 5.2.4).
+// Returns the path with its "." and ".." segments resolved (RFC 3986 5.2.4). A ".." at the root is dropped.
 std::string remove_dot_segments(std::string_view path) {
   std::string clean;
   while (!path.empty()) {
@@ -98,8 +100,8 @@ std::string remove_dot_segments(std::string_view path) {
   return clean;
 }
 
-// Bytes that no URL has (RFC 3986 2) in percent-encoding: spaces, those beyond ASCII, quotes, braces and the like.
-// Controls stay, and are refused.
+// Percent-encodes the bytes that no URL may have (RFC 3986 2), such as spaces, quotes, braces and bytes beyond ASCII.
+// Controls stay as they are, so that parse() refuses them.
 std::string percent_encoded(std::string_view text) {
   std::string out;
   for (const char byte : text) {
@@ -112,7 +114,7 @@ std::string percent_encoded(std::string_view text) {
   return out;
 }
 
-// The path and query of a reference as they are asked for.
+// Returns the target for the path and query of a reference: segments of dots resolved and bytes encoded.
 std::string target_of(std::string_view text) {
   const size_t query = std::min(text.find('?'), text.size());
   return percent_encoded(remove_dot_segments(text.substr(0, query))) + percent_encoded(text.substr(query));
@@ -130,7 +132,7 @@ std::expected<HttpUrl, std::string> HttpUrl::resolve(std::string_view reference)
     const size_t path = std::min(rest.find_first_of("/?", 2), rest.size());
     return parse(its_scheme + std::string(rest.substr(0, path)) + target_of(rest.substr(path)));
   }
-  if (scheme_end > 0) return parse(reference);  // no http URL, which it says
+  if (scheme_end > 0) return parse(reference);  // fails, because "//" must follow the scheme
   const std::string prefix = scheme + "://" + authority();
   const std::string_view base = std::string_view(target).substr(0, target.find('?'));
   if (rest.starts_with('?')) return parse(prefix + std::string(base) + percent_encoded(rest));
@@ -151,8 +153,8 @@ std::expected<HttpUrl, std::string> HttpUrl::parse(std::string_view text) {
   std::string_view rest = text.substr(mark + 3);
   rest = rest.substr(0, rest.find('#'));  // the fragment (RFC 3986 3.5)
   const size_t slash = std::min(rest.find_first_of("/?"), rest.size());
-  // Path and query are not judged further (RFC 3986 3.3 would have brackets and the like encoded): whoever tests a
-  // server wants them sent as written.
+  // The path and the query may have any visible ASCII. RFC 3986 3.3 asks for brackets and some others to be encoded,
+  // but a client that tests a server must be able to send them as written.
   const std::string_view target = rest.substr(slash);
   url.target = target.starts_with('/') ? std::string(target) : "/" + std::string(target);
   if (Outcome authority = parse_authority(rest.substr(0, slash), url); !authority) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpUrl: an absolute http or https URL (RFC 3986, RFC 9110 4.2) taken apart into what a client needs: where to
-// connect and what to ask for. Pure functions; any thread.
+// HttpUrl: the parts of an absolute http or https URL (RFC 3986, RFC 9110 4.2) that a client needs to connect and to
+// send a request. No I/O; any thread.
+//
+//   const std::expected<HttpUrl, std::string> url = HttpUrl::parse("http://example.org:8080/a?b=1");
 #pragma once
 
 #include <cstdint>
@@ -12,32 +14,48 @@ namespace peal {
 
 struct HttpUrl {
   std::string scheme;  // "http" or "https"
-  std::string host;    // a name in lower case, or an address; an IPv6 address without its brackets
-  uint16_t port = 0;   // 80 or 443 unless the URL says another
-  std::string target;  // path and query as written, to be sent as they are; "/" at least
+  std::string host;    // a name in lower case, an IPv4 address, or an IPv6 address without brackets
+  uint16_t port = 0;   // the port of the URL, or 80 for http and 443 for https if the URL has none
+  std::string target;  // the path and the query as written, ready to be sent; begins with '/'
 
-  // `http://host[:port][/path][?query][#fragment]`, the scheme in any case. The fragment is dropped: it is not sent
-  // (RFC 9110 4.2.5). Refused, with a sentence that names the trouble: user information (RFC 9110 4.2.4), an empty
-  // host, a port outside 1 to 65535, an IPv6 zone, and whatever is not visible ASCII.
+  // Reads `http://host[:port][/path][?query][#fragment]`. The scheme may be in any case of letters. The fragment is
+  // dropped, because a client does not send it (RFC 9110 4.2.5).
+  //
+  // Returns a message that names the error if `text` has one of these:
+  // - a scheme other than http and https,
+  // - a user name or password (RFC 9110 4.2.4),
+  // - an empty or invalid host,
+  // - a port outside 1 to 65535,
+  // - an IPv6 address with a zone,
+  // - a byte that is not visible ASCII.
   static std::expected<HttpUrl, std::string> parse(std::string_view text);
-  // What a reference found at this URL means, the value of a Location field say: absolute, or relative to it, without
-  // its "." and ".." (RFC 3986 5.2). Many servers write names as they are, so what no URL has (spaces, bytes beyond
-  // ASCII, quotes, braces) is percent-encoded in the path and the query, as browsers and curl do it; spaces around the
-  // reference are dropped. In the host such bytes are refused (a name in another script is written "xn--...", RFC
-  // 5891), and controls everywhere.
+
+  // Returns the URL that a reference means if it was found at this URL, in a Location field for example. The reference
+  // may be absolute or relative; its "." and ".." segments are resolved (RFC 3986 5.2). The fragment is dropped, and
+  // blanks around the reference are ignored. The errors are those of parse().
+  //
+  // Many servers write names into references without encoding them. Bytes that no URL may have (spaces, bytes beyond
+  // ASCII, quotes, braces) are therefore percent-encoded in the path and the query, as browsers and curl do. In the
+  // host such bytes are an error; a host name in another script must be written as "xn--..." (RFC 5891). Controls are
+  // an error everywhere.
   std::expected<HttpUrl, std::string> resolve(std::string_view reference) const;
 
   bool is_https() const { return scheme == "https"; }
   bool is_default_port() const { return port == (is_https() ? 443 : 80); }
-  // Scheme, host and port (RFC 9110 4.3.1).
+
+  // True if the scheme, host and port are equal (RFC 9110 4.3.1).
   bool is_same_origin(const HttpUrl& other) const {
     return scheme == other.scheme && host == other.host && port == other.port;
   }
-  // As an authority, with brackets where the host has a colon and without the scheme's own port: the value of a Host
-  // field (RFC 9112 3.2).
+
+  // Returns the host, and the port unless the port is the default port of the scheme: the value of a Host field (RFC
+  // 9112 3.2). An IPv6 address stands in brackets.
   std::string authority() const;
-  // The same always with its port: the target of CONNECT (RFC 9112 3.2.3).
+
+  // Returns the host and always the port: the target of CONNECT (RFC 9112 3.2.3). An IPv6 address stands in brackets.
   std::string host_and_port() const;
+
+  // Returns the URL as text, without the default port and without a fragment.
   std::string to_string() const { return scheme + "://" + authority() + target; }
 };
 

@@ -154,7 +154,7 @@ TEST(HttpUrl, what_a_reference_means_in_rfc_3986_5_4) {
 
 TEST(HttpUrl, a_reference_loses_its_dots_and_is_encoded) {
   constexpr ReferenceCase kCases[] = {
-      // Dots in every branch (5.2.2), but not in a query.
+      // Segments of dots are resolved in every branch of RFC 3986 5.2.2, but not in a query.
       {"http://h/x/../y", "http://h/y"},
       {"HTTP://H/x/./../y?z/../z", "http://h/y?z/../z"},
       {"https://h/../..", "https://h/"},
@@ -165,7 +165,7 @@ TEST(HttpUrl, a_reference_loses_its_dots_and_is_encoded) {
       {"http://h#/x/../y", "http://h/"},
       {"?y/../z", "http://a:81/b/c/d;p?y/../z"},
       {"/x/../y?z/../z", "http://a:81/y?z/../z"},
-      // What is written raw, in every branch; an escape stays one.
+      // Bytes that a URL may not have are encoded in every branch; an escape stays as it is.
       {"/caf\xc3\xa9", "http://a:81/caf%C3%A9"},
       {"caf\xe9", "http://a:81/b/c/caf%E9"},
       {"/a b", "http://a:81/a%20b"},
