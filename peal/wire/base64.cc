@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Three bytes are four letters of six bits.
+// Base64 writes three bytes as four letters of six bits each.
 #include <peal/wire/base64.h>
 
 #include <array>
@@ -11,6 +11,7 @@ namespace {
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::uint8_t kNoLetter = 64;
 
+// The six bits that each letter stands for; kNoLetter for bytes that are not letters of base64.
 constexpr std::array<std::uint8_t, 256> kSextets = [] {
   std::array<std::uint8_t, 256> sextets;
   sextets.fill(kNoLetter);
@@ -42,7 +43,7 @@ std::optional<std::string> base64_decode(std::string_view text) {
   std::string bytes;
   bytes.reserve(text.size() / 4 * 3 + 2);
   std::uint32_t bits = 0;
-  int held = 0;  // how many low bits of `bits` are still to be given out
+  int held = 0;  // how many low bits of `bits` are not yet written to `bytes`
   for (const char letter : text) {
     const std::uint8_t sextet = kSextets[static_cast<std::uint8_t>(letter)];
     if (sextet == kNoLetter) return std::nullopt;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Base64 with padding (RFC 4648, 4). Pure functions; any thread.
+// Encodes and decodes base64 with padding, in the alphabet with '+' and '/' (RFC 4648, section 4). Pure functions; any
+// thread.
 #pragma once
 
 #include <optional>
@@ -8,10 +9,11 @@
 
 namespace peal {
 
+// Returns the base64 text of any bytes, without line breaks.
 std::string base64_encode(std::string_view bytes);
 
-// Nothing unless `text` is exactly what base64_encode gives for some bytes: no white space, no missing or inner
-// padding, no stray bits before the padding.
+// Returns the bytes that `text` encodes. Returns nullopt unless base64_encode() of these bytes gives exactly `text`.
+// White space, missing padding, padding in the middle, and bits other than 0 before the padding are therefore errors.
 std::optional<std::string> base64_decode(std::string_view text);
 
 }  // namespace peal

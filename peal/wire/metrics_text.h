@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MetricsText: writes metrics as the text that Prometheus and its like read: OpenMetrics 1.0, or the format before it,
-// Prometheus 0.0.4, which has no units and no end.
+// MetricsText: writes metrics in a text format that Prometheus and similar scrapers read. The format is OpenMetrics 1.0
+// or the older Prometheus format 0.0.4, which has no lines for units and no mark at the end.
 //
+//   MetricsText text(MetricsFormat::kOpenMetrics);
 //   text.family("http_requests", MetricType::kCounter, "", "Requests answered.");
 //   text.sample("_total", 17, {{"code", "200"}});
 //
-// Families come one after the other, each with all its samples. Base units: seconds and bytes. No I/O.
+// Write one family after the other, each with all its samples. Give values in base units: seconds and bytes.
+// MetricsText escapes label values and help texts, but does not check names and units. No I/O; one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +17,12 @@
 
 namespace peal {
 
+// OpenMetrics 1.0, or the Prometheus format 0.0.4.
 enum class MetricsFormat : uint8_t { kOpenMetrics, kPrometheus };
+// The type of a family. kInfo is written as a gauge in the Prometheus format, which has no such type.
 enum class MetricType : uint8_t { kCounter, kGauge, kHistogram, kSummary, kInfo };
 
-// The value may hold any bytes; what is no UTF-8 stays so.
+// A label of a sample. The value may have any bytes and is escaped; bytes that are not UTF-8 are written as they are.
 struct MetricLabel {
   std::string_view name;
   std::string_view value;
@@ -26,33 +30,40 @@ struct MetricLabel {
 
 class MetricsText {
  public:
-  // Names begin with `prefix`, samples have `common` labels first.
+  // Writes `prefix` before the name of each family, and the `common` labels before the other labels of each sample.
   explicit MetricsText(MetricsFormat format, std::string_view prefix = {},
                        std::initializer_list<MetricLabel> common = {});
 
-  // Of the families from now on.
+  // Replaces the prefix for the families that follow.
   void set_prefix(std::string_view prefix) { prefix_ = prefix; }
-  // Begins a family. A unit that is not empty ends the name: "..._seconds".
+
+  // Begins a family. If `unit` is not empty, `name` must end with it, as in "request_duration_seconds".
   void family(std::string_view name, MetricType type, std::string_view unit, std::string_view help);
-  // One of the family begun last. The suffix says what it is: "_total" of a counter, "_info", "_bucket", "_sum" and
-  // "_count" of a histogram, nothing of a gauge.
+
+  // Writes one sample of the current family. The suffix after the family's name depends on the type:
+  // - "_total" for a counter,
+  // - "_info" for an info,
+  // - "_bucket", "_sum" and "_count" for a histogram,
+  // - "_sum" and "_count" for a summary, and an empty suffix for its quantiles,
+  // - an empty suffix for a gauge.
   void sample(std::string_view suffix, double value, std::initializer_list<MetricLabel> labels = {});
-  // A family of one sample without labels of its own.
+
+  // These write a family with one sample, which has only the common labels.
   void counter(std::string_view name, std::string_view unit, std::string_view help, double value);
   void gauge(std::string_view name, std::string_view unit, std::string_view help, double value);
 
-  // The whole text; nothing may be added after it.
+  // Ends the text and returns the whole of it. The object must not be used afterwards.
   std::string finish() &&;
 
  private:
   const MetricsFormat format_;
   std::string prefix_;
-  std::string common_;
-  std::string name_;
-  std::string text_;
+  std::string common_;  // the common labels as text
+  std::string name_;    // the current family with its prefix
+  std::string text_;    // everything written so far
 };
 
-// What a response with it says it is (Content-Type).
+// Returns the value of the Content-Type field for a text in this format.
 std::string_view content_type(MetricsFormat format);
 
 }  // namespace peal

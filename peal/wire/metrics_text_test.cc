@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// That Prometheus' own parser takes it is tested in tests/outside/load_outputs_test.py and inspector_test.py.
+// The tests tests/outside/load_outputs_test.py and inspector_test.py check the text with Prometheus' own parser.
 #include <peal/wire/metrics_text.h>
 
 #include <limits>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// parse_text<T>(): a value that came as text, in a query, a form or a path say, where all of the text is that value.
-// Pure; any thread.
+// parse_text<T>() reads a number or a bool from text, such as a value of a query, a form or a path. The whole text must
+// be the value. Pure; any thread.
 //
 //   std::optional<uint16_t> port = parse_text<uint16_t>("8080");
 #pragma once
@@ -15,18 +15,22 @@
 namespace peal {
 
 namespace detail {
+// True if T is none of the other types.
 template <class T, class... Others>
 concept NoneOf = (!std::same_as<T, Others> && ...);
 }  // namespace detail
 
-// Numbers and bool; characters are text already.
+// The types that parse_text() can read: numbers and bool. Character types are excluded, because they are integers in
+// C++.
 template <class T>
 concept ParsedFromText =
     std::floating_point<T> || (std::integral<T> && detail::NoneOf<T, char, wchar_t, char8_t, char16_t, char32_t>);
 
-// Nothing for an empty text, for one with anything else in it, blanks and a plus sign too, and for what T cannot hold.
-// Integers are decimal; numbers with a point may have an exponent, and are neither infinite nor "nan". bool is "true"
-// or "1" or "on" (which is what a browser sends for a box that was ticked), "false" or "0" or "off", in lower case.
+// Returns the value that `text` stands for. Returns nullopt if the text is empty, has other characters in it (blanks
+// and a plus sign included), or if T cannot hold the value.
+// - Integers are decimal.
+// - Floating-point numbers may have a point and an exponent. Infinity and NaN are refused.
+// - A bool is "true", "1" or "on", or "false", "0" or "off", all in lower case. Browsers send "on" for a ticked box.
 template <ParsedFromText T>
 std::optional<T> parse_text(std::string_view text) {
   if constexpr (std::same_as<T, bool>) {
@@ -40,7 +44,7 @@ std::optional<T> parse_text(std::string_view text) {
     const std::from_chars_result read = std::from_chars(begin, end, value);
     if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
     if constexpr (std::floating_point<T>) {
-      // Neither infinity nor nan is between these.
+      // The comparison is false for infinity and NaN, which from_chars() reads.
       if (!(value >= std::numeric_limits<T>::lowest() && value <= std::numeric_limits<T>::max())) return std::nullopt;
     }
     return value;

@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How HTTP's parser looks for the ends of names, values and targets: chosen once, when the program starts, by what the
-// processor has. All kinds give the same answers; a test holds them against each other.
+// Selects the instructions with which the HTTP parser searches for the ends of names, values and targets. The program
+// chooses the fastest kind that the processor supports, once, when it starts. All kinds give the same results, which a
+// test compares.
 #pragma once
 
 #include <cstdint>
 
 namespace peal {
 
+// The instructions of a scan.
 enum class ScanKind : uint8_t {
-  kPortable,  // by table, a byte at a time
+  kPortable,  // looks up one byte at a time in a table; works on every processor
   kSsse3,     // 16 bytes at a time
   kAvx2,      // 32 bytes at a time
 };
 inline constexpr int kScanKinds = 3;
 
-// Any thread.
+// Returns the kind in use. Any thread.
 ScanKind scan_kind();
+
+// True if the processor supports the kind. Any thread.
 bool has_scan(ScanKind kind);
-// For tests and comparisons; `kind` must be one that the processor has. Not while another thread parses.
+
+// Changes the kind in use, for tests and benchmarks. Asserts that the processor supports `kind`. Must not be called
+// while another thread parses.
 void force_scan(ScanKind kind);
 
 }  // namespace peal

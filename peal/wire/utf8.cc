@@ -8,7 +8,7 @@
 namespace peal {
 namespace {
 
-// Past the ASCII at the front, many bytes at a time.
+// Returns the position after the ASCII characters at the front. Reads up to 32 bytes at a time.
 const char* skip_ascii(const char* at, const char* end) {
   constexpr uint64_t kHighBits = 0x8080808080808080;
   const auto word = [&](std::ptrdiff_t offset) { return detail::load_word<uint64_t>(at + offset); };
@@ -37,7 +37,8 @@ bool Utf8Checker::take(std::string_view bytes) {
   }
 }
 
-// How many bytes follow, and what the first of them may be (RFC 3629 4).
+// Sets the number of bytes that follow the first byte, and the range of the second byte (RFC 3629 4). The range
+// excludes overlong forms, surrogates and characters beyond U+10FFFF.
 bool Utf8Checker::begin_character(uint8_t lead) {
   least_ = 0x80;
   most_ = 0xbf;

@@ -29,7 +29,7 @@ TEST(Utf8, every_code_point_but_the_surrogates) {
   EXPECT_FALSE(is_utf8(encoded(0x110000)));
 }
 
-// All there is of two bytes, against what RFC 3629 4 says of them.
+// Compares the answers for all texts of two bytes with the rules of RFC 3629 4.
 TEST(Utf8, every_pair_of_bytes) {
   for (int first = 0; first < 256; ++first) {
     for (int second = 0; second < 256; ++second) {
