@@ -221,7 +221,10 @@ TEST_P(HttpClientHttpsTest, a_peer_that_does_not_shake_hands) {
 TEST_P(HttpClientHttpsTest, a_tunnel_through_a_server_over_the_layer) {
   HttpScript& server = serve_secure(nullptr);
   server.on_bytes = [](Connection& connection, Buffer& input) {
-    if (!input.view().starts_with("CONNECT ")) return void(connection.send(std::move(input)));
+    if (!input.view().starts_with("CONNECT ")) {
+      connection.send(std::move(input));
+      return;
+    }
     connection.send("HTTP/1.1 200 OK\r\n\r\nfirst ");
   };
   HttpClientRequest request("CONNECT", server.secure_url());

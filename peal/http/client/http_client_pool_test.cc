@@ -86,7 +86,10 @@ TEST_P(HttpClientPoolTest, a_server_that_closes_an_idle_connection_is_noticed) {
   HttpScript& server = serve_text(http_ok("x"));
   for (const bool resets : {false, true}) {
     ASSERT_TRUE(fetch(HttpClientRequest(server.url())));
-    server.each([&](Connection& connection) { resets ? connection.abort() : connection.close(); });
+    server.each([&](Connection& connection) {
+      if (resets) return connection.abort();
+      connection.close();
+    });
     ASSERT_TRUE(run_until([&] { return client().stats().connections == 0; }));
   }
   ASSERT_TRUE(fetch(HttpClientRequest("POST", server.url(), "x")));
@@ -98,7 +101,10 @@ TEST_P(HttpClientPoolTest, a_server_that_closes_an_idle_connection_is_noticed) {
 TEST_P(HttpClientPoolTest, nothing_of_another_scheme_goes_on_a_connection_that_is_kept) {
   std::string place;
   HttpScript& server = serve([&](Connection& connection, const Request& request) {
-    if (request.what() != "GET /moved") return void(connection.send(http_ok("x")));
+    if (request.what() != "GET /moved") {
+      connection.send(http_ok("x"));
+      return;
+    }
     connection.send("HTTP/1.1 307 T\r\nLocation: " + place + "\r\nContent-Length: 0\r\n\r\n");
   });
   place = server.secure_url("/secret");
@@ -117,8 +123,12 @@ TEST_P(HttpClientPoolTest, nothing_of_another_scheme_goes_on_a_connection_that_i
 TEST_P(HttpClientPoolTest, a_request_on_a_dead_connection_is_repeated_once_where_that_does_no_harm) {
   bool dead = false;
   HttpScript& server = serve([&](Connection& connection, const Request& request) {
-    if (request.number == 1 && !(dead && request.connection > 1)) return void(connection.send(http_ok("")));
-    request.connection % 2 == 0 ? connection.abort() : connection.close();
+    if (request.number == 1 && !(dead && request.connection > 1)) {
+      connection.send(http_ok(""));
+      return;
+    }
+    if (request.connection % 2 == 0) return connection.abort();
+    connection.close();
   });
   ASSERT_TRUE(fetch(HttpClientRequest(server.url())));
   for (const char* method : {"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"}) {
@@ -136,7 +146,10 @@ TEST_P(HttpClientPoolTest, a_request_on_a_dead_connection_is_repeated_once_where
 
 TEST_P(HttpClientPoolTest, no_repetition_once_a_byte_of_the_answer_came_or_on_a_new_connection) {
   HttpScript& server = serve([&](Connection& connection, const Request& request) {
-    if (request.what() == "GET /fine") return void(connection.send(http_ok("x")));
+    if (request.what() == "GET /fine") {
+      connection.send(http_ok("x"));
+      return;
+    }
     if (request.what() == "GET /byte") connection.send("H");
     connection.close();
   });

@@ -20,14 +20,18 @@ class HttpClientSimTest : public test::SimTest {
   static void answer(Connection& connection, const HttpScript::Request& request) {
     const size_t size = std::stoul(request.what().substr(request.what().find('/') + 1));
     const std::string body = pattern(size);
-    if (size % 3 == 0) return void(connection.send(http_ok(body)));
+    if (size % 3 == 0) {
+      connection.send(http_ok(body));
+      return;
+    }
     if (size % 3 == 1) {
       std::string text = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
       for (size_t at = 0; at < size; at += 1000) {
         const std::string piece = body.substr(at, 1000);
         text += fmt::format("{:x}\r\n{}\r\n", piece.size(), piece);
       }
-      return void(connection.send(text + "0\r\n\r\n"));
+      connection.send(text + "0\r\n\r\n");
+      return;
     }
     connection.send("HTTP/1.0 200 OK\r\n\r\n" + body);
     connection.close();

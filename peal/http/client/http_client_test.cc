@@ -57,7 +57,10 @@ TEST_P(HttpClientTest, a_chunked_answer_in_pieces_of_one_byte) {
   const std::string text =
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n0a\r\n0123456789\r\n0\r\nX: y\r\n\r\n";
   HttpScript& server = serve([&](Connection& connection, const Request& request) {
-    if (request.number == 2) return void(connection.send(text));
+    if (request.number == 2) {
+      connection.send(text);
+      return;
+    }
     auto drip = std::make_shared<std::function<void(size_t)>>();
     *drip = [this, weak = std::weak_ptr(drip), handle = connection.handle(), &text](size_t at) {
       if (at == text.size()) return;

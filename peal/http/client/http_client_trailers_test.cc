@@ -81,7 +81,10 @@ TEST_P(HttpClientTrailersTest, a_collected_answer_has_them_apart_from_its_head) 
 
 TEST_P(HttpClientTrailersTest, those_of_a_redirect_are_not_told) {
   HttpScript& server = serve([](Connection& connection, const HttpScript::Request& request) {
-    if (request.what() == "GET /y") return void(connection.send(http_ok("there")));
+    if (request.what() == "GET /y") {
+      connection.send(http_ok("there"));
+      return;
+    }
     connection.send("HTTP/1.1 302 Found\r\nLocation: /y\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Sum: 1\r\n\r\n");
   });
   ASSERT_TRUE(client().start(HttpClientRequest(server.url("/x")), noting()));

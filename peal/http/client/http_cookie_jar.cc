@@ -93,7 +93,8 @@ bool HttpCookieJar::hides_secure_one(const std::string& domain, const Cookie& co
 // Whether there is something to do for it.
 bool HttpCookieJar::put(const std::string& domain, Cookie cookie, int64_t now_unix_seconds) {
   Domain& cookies = domains_[domain];
-  cookie.created = cookie.used = ++last_use_;
+  cookie.used = ++last_use_;
+  cookie.created = cookie.used;
   const auto same = std::ranges::find_if(cookies, [&](const Cookie& other) {
     return other.name == cookie.name && other.path == cookie.path && other.host_only == cookie.host_only;
   });

@@ -146,7 +146,8 @@ class HttpDownload::Run : public std::enable_shared_from_this<Run> {
     if (const Result<void> completed = file_.complete(at_, options_.sync); !completed) {
       return end(std::unexpected(completed.error()));
     }
-    total_ = done_.bytes = at_;
+    total_ = at_;
+    done_.bytes = at_;
     const auto keep = shared_from_this();
     tell_progress();
     end(std::move(done_));

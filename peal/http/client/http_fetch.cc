@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include <peal/base/assert.h>
 #include <peal/http/client/parts/http_decoding.h>
 #include <peal/http/client/parts/http_link.h>
 #include <peal/http/client/parts/http_pool.h>
@@ -85,6 +86,7 @@ void HttpFetch::fail_soon(std::error_code error) {
 // For a user's mistake, which must not call back inside the user's call.
 void HttpFetch::refuse(std::error_code error) {
   const auto keep = shared_from_this();
+  end_back_off();
   pool_.lock()->leave_queue(*this);
   fail_soon(error);
 }
@@ -106,11 +108,17 @@ void HttpFetch::count_gathered(size_t held_bytes) {
 
 void HttpFetch::done(const Result<void>& how) {
   if (state_ == State::kOver) return;
+  PEAL_ASSERT(state_ != State::kBackingOff, "request {} ends while the pool counts it as backing off",
+              static_cast<uint64_t>(id_));
   state_ = State::kOver;
   cancel_timers();
   const auto keep = shared_from_this();
   const auto pool = pool_.lock();
-  ++(how ? pool->counters().answered : pool->counters().failed);
+  if (how) {
+    ++pool->counters().answered;
+  } else {
+    ++pool->counters().failed;
+  }
   pool->forget(*this);
   if (!callbacks_->on_done) return;
   // The connection may carry another request by now. An exception of this one must not end that.
@@ -126,6 +134,7 @@ void HttpFetch::give_up(std::error_code error) {
   const auto keep = shared_from_this();
   leave_link(false);
   if (state_ == State::kSendingOn) return done({});
+  end_back_off();
   pool_.lock()->leave_queue(*this);
   if (!repeats_after(error)) done(std::unexpected(error));
 }
@@ -134,6 +143,7 @@ void HttpFetch::cancel() {
   if (state_ == State::kOver) return;
   const auto keep = shared_from_this();
   const auto pool = pool_.lock();
+  end_back_off();
   state_ = State::kOver;
   cancel_timers();
   ++pool->counters().cancelled;
@@ -299,7 +309,8 @@ void HttpFetch::follow_redirect(bool clean) {
   repeated_ = false;
   discarded_ = 0;
   const Result<void> composed = compose();
-  composed ? pool_.lock()->enter(keep, false) : give_up(composed.error());
+  if (!composed) return give_up(composed.error());
+  pool_.lock()->enter(keep, false);
 }
 
 // ---- What the user asks for meanwhile.

@@ -164,6 +164,7 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   bool repeats_answer();
   bool repeats_after(std::error_code error);
   void back_off();
+  void end_back_off();
   void attempt_again();
   // Of a body that is decoded: http_fetch_decode.cc
   void begin_decoding();

@@ -26,7 +26,10 @@ bool HttpFetch::show_decoded(std::string_view bytes) {
     return state_ == State::kBody && !paused_;
   });
   if (state_ != State::kBody) return false;
-  if (!decoded) return give_up(decoded.error()), false;
+  if (!decoded) {
+    give_up(decoded.error());
+    return false;
+  }
   return !decoding_->is_behind;
 }
 

@@ -70,7 +70,8 @@ void HttpFetch::head_complete() {
     expects_continue_ = false;
     leave_link(false);
     const Result<void> composed = compose();
-    return composed ? pool_.lock()->enter(shared_from_this(), true) : give_up(composed.error());
+    if (!composed) return give_up(composed.error());
+    return pool_.lock()->enter(shared_from_this(), true);
   }
   // Passed on as it is, the coding's bytes would be taken for the body.
   if (parser().has_other_coding() && !parser().done()) return give_up(malformed_answer(HttpParseError::kUnknownCoding));

@@ -65,7 +65,10 @@ TEST_P(HttpFetchPauseTest, paused_before_its_head_came) {
 
 TEST_P(HttpFetchPauseTest, paused_while_it_is_redirected) {
   HttpScript& server = serve([](Connection& connection, const Request& request) {
-    if (request.what() == "GET /y") return void(connection.send(http_ok("there")));
+    if (request.what() == "GET /y") {
+      connection.send(http_ok("there"));
+      return;
+    }
     connection.send("HTTP/1.1 302 Found\r\nLocation: /y\r\nContent-Length: 20000\r\n\r\n" + std::string(20000, 'x'));
   });
   HttpFetch& fetch = begin(HttpClientRequest(server.url("/x")));

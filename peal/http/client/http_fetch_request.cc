@@ -106,7 +106,9 @@ void HttpFetch::carried_by(detail::HttpLink& link) {
   link_ = &link;
   state_ = State::kAnswering;
   set_phase_timer({}, nullptr);
-  request_complete_ = answer_begun_ = body_wanted_ = false;
+  request_complete_ = false;
+  answer_begun_ = false;
+  body_wanted_ = false;
   if (!body_ended_) body_stopped_ = false;
   if (!request_.streamed) body_sent_ = 0;
   head_text_.clear();
@@ -176,7 +178,8 @@ bool HttpFetch::write(Buffer&& bytes) {
   if (state_ != State::kTunnel) {
     body_sent_ += mine.size();
     if (!request_.streamed || body_sent_ > request_.streamed_bytes.value_or(UINT64_MAX)) {
-      return refuse(make_error_code(HttpTrouble::kBadRequest)), false;
+      refuse(make_error_code(HttpTrouble::kBadRequest));
+      return false;
     }
     if (!body_wanted_) {
       early_.append(std::move(mine));

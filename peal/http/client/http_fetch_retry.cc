@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include <peal/base/assert.h>
 #include <peal/http/client/http_fetch.h>
 #include <peal/http/client/parts/http_decoding.h>
 #include <peal/http/client/parts/http_pool.h>
@@ -81,21 +82,31 @@ bool HttpFetch::repeats_after(std::error_code error) {
 void HttpFetch::back_off() {
   end_attempt();
   retrying_->planned = false;
+  PEAL_ASSERT(state_ != State::kBackingOff, "request {} backs off twice", static_cast<uint64_t>(id_));
   state_ = State::kBackingOff;
-  retrying_->backing_off = pool_.lock()->backing_off();
+  pool_.lock()->begin_back_off();
   decoding_.reset();
   discarded_ = 0;
   start_phase_timer(retrying_->delay, &HttpFetch::attempt_again);
 }
 
+// Ends the wait for the next attempt, if this request is in one. Every path out of kBackingOff calls this, so that the
+// pool's count stays right; only the pool's own end, which resets the count, does not.
+void HttpFetch::end_back_off() {
+  if (state_ != State::kBackingOff) return;
+  state_ = State::kWaiting;
+  pool_.lock()->end_back_off();
+}
+
 void HttpFetch::attempt_again() {
   const auto pool = pool_.lock();
   ++pool->counters().retried;
-  retrying_->backing_off = nullptr;
+  end_back_off();
   repeated_ = false;
   begin_attempt();
   const Result<void> composed = compose();
-  composed ? pool->enter(shared_from_this(), false) : give_up(composed.error());
+  if (!composed) return give_up(composed.error());
+  pool->enter(shared_from_this(), false);
 }
 
 }  // namespace peal

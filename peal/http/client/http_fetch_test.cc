@@ -19,15 +19,18 @@ class HttpFetchTest : public test::HttpClientTest {
  protected:
   // Begins it, its events written down.
   HttpFetchId start(HttpClientRequest request) {
-    return begin_fetch(
-        std::move(request),
-        {.on_head = [this](HttpFetch&, const HttpResponseHead& its_head) { head = its_head; },
-         .on_body =
-             [this](HttpFetch& fetch, std::string_view bytes) {
-               body += bytes;
-               if (pausing) fetch.pause();
-             },
-         .on_writable = [this](HttpFetch& fetch) { on_writable ? on_writable(fetch) : void(++writable); }});
+    return begin_fetch(std::move(request),
+                       {.on_head = [this](HttpFetch&, const HttpResponseHead& its_head) { head = its_head; },
+                        .on_body =
+                            [this](HttpFetch& fetch, std::string_view bytes) {
+                              body += bytes;
+                              if (pausing) fetch.pause();
+                            },
+                        .on_writable =
+                            [this](HttpFetch& fetch) {
+                              if (on_writable) return on_writable(fetch);
+                              ++writable;
+                            }});
   }
   static HttpClientRequest streamed(const std::string& url, std::optional<uint64_t> bytes = {}) {
     HttpClientRequest request("PUT", url);

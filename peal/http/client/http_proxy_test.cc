@@ -107,7 +107,11 @@ class HttpProxiesFromEnvironment : public testing::Test {
   }
   void TearDown() override {
     for (size_t at = 0; at < before_.size(); ++at) {
-      before_[at] ? ::setenv(kNames[at], before_[at]->c_str(), 1) : ::unsetenv(kNames[at]);
+      if (before_[at]) {
+        ::setenv(kNames[at], before_[at]->c_str(), 1);
+      } else {
+        ::unsetenv(kNames[at]);
+      }
     }
   }
   static void set(const char* name, const char* value) { ::setenv(name, value, 1); }

@@ -72,7 +72,8 @@ ConnectionCallbacks HttpLink::callbacks() {
 
 void HttpLink::opened(Connection& connection) {
   connection_ = &connection;
-  origin.tunnel_request.empty() ? ready() : ask_for_tunnel();
+  if (!origin.tunnel_request.empty()) return ask_for_tunnel();
+  ready();
 }
 
 void HttpLink::ready() {

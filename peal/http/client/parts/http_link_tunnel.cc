@@ -45,7 +45,8 @@ void HttpLink::take_tunnel_answer(Buffer& input) {
   parser_.trim();
   if (origin.layer == nullptr) {
     // Nobody has asked the server for anything: it is no answer of its.
-    return input.empty() ? ready() : tunnel_failed(errno_code(EPROTO));
+    if (!input.empty()) return tunnel_failed(errno_code(EPROTO));
+    return ready();
   }
   if (!connection_->start_layer(origin.host)) tunnel_failed(make_error_code(HttpTrouble::kClosedEarly));
 }

@@ -86,6 +86,7 @@ void HttpPool::retire() {
   for (const auto& link : links_) link->set_down();
   origins_.clear();
   waiting_ = 0;
+  backing_off_ = 0;
   links_.clear();
 }
 
@@ -101,7 +102,11 @@ void HttpPool::enter(std::shared_ptr<HttpFetch> fetch, bool first) {
   }
   fetch->wait_in_queue();
   ++waiting_;
-  first ? origin.waiting.push_front(std::move(fetch)) : origin.waiting.push_back(std::move(fetch));
+  if (first) {
+    origin.waiting.push_front(std::move(fetch));
+  } else {
+    origin.waiting.push_back(std::move(fetch));
+  }
   settle(origin);
 }
 
@@ -115,6 +120,12 @@ void HttpPool::leave_queue(const HttpFetch& fetch) {
     if (&links_[i]->origin == &origin && links_[i]->is_connecting()) remove(*links_[i]);
   }
   settle_all(origin);
+}
+
+void HttpPool::end_back_off() {
+  PEAL_ASSERT(backing_off_ > 0, "a request ends a wait for its next attempt that was not counted; {} wait in queues",
+              waiting_);
+  --backing_off_;
 }
 
 bool HttpPool::is_being_connected(const HttpFetch& fetch) const {

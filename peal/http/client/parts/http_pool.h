@@ -73,10 +73,11 @@ class HttpPool : public std::enable_shared_from_this<HttpPool> {
   void log_thrown();
   // Only where requests are repeated.
   HttpRetryBudget& retry_budget() { return *retry_budget_; }
-  // Held by those that wait for their next attempt.
-  std::shared_ptr<const bool> backing_off() const { return backing_off_; }
-  // Requests without a connection.
-  size_t waiting() const { return waiting_ + static_cast<size_t>(backing_off_.use_count()) - 1; }
+  // Counts one request more, or one less, that waits for its next attempt.
+  void begin_back_off() { ++backing_off_; }
+  void end_back_off();
+  // Requests without a connection: those in a queue and those that wait for their next attempt.
+  size_t waiting() const { return waiting_ + backing_off_; }
 
   // For links.
   void opened(HttpLink& link);
@@ -99,7 +100,6 @@ class HttpPool : public std::enable_shared_from_this<HttpPool> {
   void drop_aged();
   void watch_age(Duration delay);
 
-  const std::shared_ptr<const bool> backing_off_ = std::make_shared<const bool>();  // counts its holders
   Loop* const loop_;  // good where mailbox_ says it can be reached
   const std::shared_ptr<Mailbox> mailbox_;
   const HttpClientOptions options_;
@@ -109,7 +109,8 @@ class HttpPool : public std::enable_shared_from_this<HttpPool> {
   std::unordered_map<HttpFetchId, std::shared_ptr<HttpFetch>> fetches_;
   std::unique_ptr<const HttpProxyRules> proxies_;
   std::unique_ptr<HttpRetryBudget> retry_budget_;  // null: nothing is repeated
-  size_t waiting_ = 0;
+  size_t waiting_ = 0;                             // requests in the queues of all origins
+  size_t backing_off_ = 0;                         // requests that wait for their next attempt
   TimerId age_timer_;
   uint64_t last_id_ = 0;
   HttpClientStats stats_;

@@ -24,8 +24,9 @@ void erase_fields(HttpClientRequest& request, std::span<const std::string_view> 
 }  // namespace
 
 std::string_view redirected_method(int status, std::string_view method) {
-  if (status == 303) return method == "HEAD" ? method : "GET";
-  return (status == 301 || status == 302) && method == "POST" ? "GET" : method;
+  if (status == 303 && method != "HEAD") return "GET";
+  if ((status == 301 || status == 302) && method == "POST") return "GET";
+  return method;
 }
 
 void redirect(HttpClientRequest& request, int status, const HttpUrl& from, const HttpUrl& to) {

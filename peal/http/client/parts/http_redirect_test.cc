@@ -161,7 +161,10 @@ TEST_P(HttpRedirectTest, statuses_that_lead_nowhere_are_answers) {
 
 TEST_P(HttpRedirectTest, the_body_of_a_redirect_is_dropped_and_a_long_one_not_waited_for) {
   HttpScript& server = serve([](Connection& connection, const Request& request) {
-    if (request.what() == "GET /y") return void(connection.send(http_ok("there")));
+    if (request.what() == "GET /y") {
+      connection.send(http_ok("there"));
+      return;
+    }
     connection.send("HTTP/1.1 302 Found\r\nLocation: /y\r\nContent-Length: 10000000\r\n\r\n" + std::string(80000, 'x'));
   });
   EXPECT_EQ(answer_of(HttpClientRequest(server.url("/x"))).body, "there");
@@ -170,8 +173,12 @@ TEST_P(HttpRedirectTest, the_body_of_a_redirect_is_dropped_and_a_long_one_not_wa
 
 TEST_P(HttpRedirectTest, a_dead_connection_is_met_on_the_way_too) {
   HttpScript& server = serve([](Connection& connection, const Request& request) {
-    if (request.what() == "GET /x") return void(connection.send(redirect_to(302, "/y")));
-    request.number == 1 ? void(connection.send(http_ok("there"))) : connection.abort();
+    if (request.what() == "GET /x") {
+      connection.send(redirect_to(302, "/y"));
+      return;
+    }
+    if (request.number != 1) return connection.abort();
+    connection.send(http_ok("there"));
   });
   answer_of(HttpClientRequest(server.url("/x")));
   EXPECT_THAT(server.asked(), ElementsAre("GET /x", "GET /y", "GET /y"));

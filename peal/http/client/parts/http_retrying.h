@@ -44,8 +44,7 @@ struct HttpRetrying {
   bool planned = false;   // the answer that is being discarded was no answer; then
   Duration delay = {};
   TimerId attempt_timer;
-  std::shared_ptr<const bool> backing_off;  // the pool's, between two attempts
-  TimePoint total_at = kNever;              // HttpDeadlines::total
+  TimePoint total_at = kNever;  // HttpDeadlines::total
 };
 
 // Whether another attempt may go better.

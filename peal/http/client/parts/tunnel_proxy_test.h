@@ -49,7 +49,11 @@ class TestProxy {
     auto on_open = [this, handle = client.handle()](Connection& upstream) {
       handle.run([&](Connection& waiting) {
         waiting.send(granted);
-        pipe(waiting, upstream) ? waiting.resume() : waiting.close();
+        if (pipe(waiting, upstream)) {
+          waiting.resume();
+        } else {
+          waiting.close();
+        }
       });
     };
     upstreams_.push_back(std::make_unique<Client>(loop_, ConnectionCallbacks{.on_open = on_open}));
