@@ -59,7 +59,7 @@ void HttpStreamState::end(const Result<void>& how) noexcept {
   for (const Waiter which : {kHead, kRead, kWrite}) wake(which);
 }
 
-void HttpStreamWait::enter() {
+void HttpStreamWait::register_waiter() {
   PEAL_ASSERT(state_->waiters[which_] == nullptr, "two coroutines wait for the same of request {}",
               static_cast<uint64_t>(state_->id));
   state_->waiters[which_] = this;

@@ -80,7 +80,7 @@ class HttpStreamWait : public Wait {
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> handle) {
     if (!begin(handle)) return false;
-    enter();
+    register_waiter();
     return true;
   }
   void cancel(Why why) noexcept override;
@@ -88,7 +88,7 @@ class HttpStreamWait : public Wait {
 
  protected:
   ~HttpStreamWait() = default;
-  void enter();
+  void register_waiter();
   // Why the stream is over; where it ended in order, ECONNRESET.
   std::unexpected<std::error_code> failure() const;
 

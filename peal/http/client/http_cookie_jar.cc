@@ -67,7 +67,7 @@ bool HttpCookieJar::set(const HttpUrl& url, std::string_view set_cookie, int64_t
   Cookie cookie{.name = std::move(asked->name),
                 .value = std::move(asked->value),
                 .path = asked->path.starts_with('/') ? std::move(asked->path) : std::string(default_path(url)),
-                .over_at = asked->expiry_unix_seconds(now_unix_seconds).value_or(kSession),
+                .expires_at = asked->expiry_unix_seconds(now_unix_seconds).value_or(kSession),
                 .secure = asked->secure,
                 .http_only = asked->http_only};
   std::string& domain = asked->domain;
@@ -103,12 +103,12 @@ bool HttpCookieJar::put(const std::string& domain, Cookie cookie, int64_t now_un
     cookies.erase(same);
     --size_;
   }
-  const bool over = cookie.over_at <= now_unix_seconds;
+  const bool over = cookie.expires_at <= now_unix_seconds;
   if (!over) {
     cookies.push_back(std::move(cookie));
     ++size_;
   }
-  size_ -= std::erase_if(cookies, [&](const Cookie& other) { return other.over_at <= now_unix_seconds; });
+  size_ -= std::erase_if(cookies, [&](const Cookie& other) { return other.expires_at <= now_unix_seconds; });
   drop_excess(domain);
   return true;
 }
@@ -147,7 +147,7 @@ std::string HttpCookieJar::field_for(const HttpUrl& url, int64_t now_unix_second
   while (!domain.empty()) {
     if (const auto its = domains_.find(std::string(domain)); its != domains_.end()) {
       for (Cookie& cookie : its->second) {
-        if (cookie.over_at <= now_unix_seconds || (cookie.secure && !url.is_https())) continue;
+        if (cookie.expires_at <= now_unix_seconds || (cookie.secure && !url.is_https())) continue;
         if (cookie.host_only && domain.size() != url.host.size()) continue;
         if (path_matches(path_of(url), cookie.path)) found.push_back(&cookie);
       }
@@ -185,11 +185,11 @@ std::string HttpCookieJar::save(int64_t now_unix_seconds) const {
   std::ranges::sort(all, {}, [](const auto& each) { return each.second->created; });
   std::string text = "# Netscape HTTP Cookie File\n\n";
   for (const auto& [domain, cookie] : all) {
-    if (cookie->over_at <= now_unix_seconds || cookie->value.contains('\t') || cookie->name.contains('\t')) continue;
+    if (cookie->expires_at <= now_unix_seconds || cookie->value.contains('\t') || cookie->name.contains('\t')) continue;
     if (cookie->path.contains('\t')) continue;
     text += fmt::format("{}{}{}\t{}\t{}\t{}\t{}\t{}\t{}\n", cookie->http_only ? kHttpOnlyMark : "",
                         cookie->host_only ? "" : ".", *domain, cookie->host_only ? "FALSE" : "TRUE", cookie->path,
-                        cookie->secure ? "TRUE" : "FALSE", cookie->over_at == kSession ? 0 : cookie->over_at,
+                        cookie->secure ? "TRUE" : "FALSE", cookie->expires_at == kSession ? 0 : cookie->expires_at,
                         cookie->name, cookie->value);
   }
   return text;
@@ -226,10 +226,10 @@ bool HttpCookieJar::load_line(std::string_view line, int64_t now_unix_seconds) {
   cookie.secure = parts[3] == "TRUE";
   cookie.name = parts[5];
   cookie.value = parts[6];
-  const auto over_at = parse_text<int64_t>(parts[4]);
-  if (!over_at) return false;
-  cookie.over_at = *over_at == 0 ? kSession : *over_at;
-  const bool is_kept = cookie.over_at > now_unix_seconds && cookie.path.starts_with('/') &&
+  const auto expires_at = parse_text<int64_t>(parts[4]);
+  if (!expires_at) return false;
+  cookie.expires_at = *expires_at == 0 ? kSession : *expires_at;
+  const bool is_kept = cookie.expires_at > now_unix_seconds && cookie.path.starts_with('/') &&
                        cookie.name.size() + cookie.value.size() <= kCookieBytesMax && domain.size() <= kMostHostBytes;
   if (!is_kept || domain.empty() || (cookie.name.empty() && cookie.value.empty())) return false;
   if (!cookie.host_only && (!domain.contains('.') || is_address(domain))) return false;

@@ -66,8 +66,8 @@ class HttpCookieJar {
     std::string name;
     std::string value;
     std::string path;
-    int64_t over_at = 0;   // seconds since 1970; kSession: with the session
-    uint64_t created = 0;  // in the order of both
+    int64_t expires_at = 0;  // seconds since 1970; kSession: with the session
+    uint64_t created = 0;    // in the order of both
     uint64_t used = 0;
     bool host_only = true;
     bool secure = false;

@@ -105,7 +105,7 @@ class HttpDownload::Run : public std::enable_shared_from_this<Run> {
       return end(fail(HttpTrouble::kAnswerTooLarge));
     }
     done_.resumed_bytes = at_;
-    tell_progress();
+    report_progress();
   }
 
   // Whether it is the rest of what is there.
@@ -136,7 +136,7 @@ class HttpDownload::Run : public std::enable_shared_from_this<Run> {
     const Result<void> written = file_.write(at_, bytes);
     if (!written) return end(std::unexpected(written.error()));
     at_ += bytes.size();
-    if (now() >= next_progress_) tell_progress();
+    if (now() >= next_progress_) report_progress();
   }
 
   void take_end(const Result<void>& how) {
@@ -149,25 +149,25 @@ class HttpDownload::Run : public std::enable_shared_from_this<Run> {
     total_ = at_;
     done_.bytes = at_;
     const auto keep = shared_from_this();
-    tell_progress();
+    report_progress();
     end(std::move(done_));
   }
 
   TimePoint now() const { return pool_.lock()->loop()->now(); }
 
-  void tell_progress() {
+  void report_progress() {
     next_progress_ = later(now(), options_.progress_interval);
     // It may destroy the download, and with it this callback.
     if (!options_.on_progress) return;
-    auto told = std::exchange(options_.on_progress, nullptr);
-    told(at_, total_);
-    if (on_done_) options_.on_progress = std::move(told);
+    auto callback = std::exchange(options_.on_progress, nullptr);
+    callback(at_, total_);
+    if (on_done_) options_.on_progress = std::move(callback);
   }
 
   void end(Result<HttpDownloaded> how) {
-    auto told = std::exchange(on_done_, nullptr);
+    auto callback = std::exchange(on_done_, nullptr);
     cancel();
-    if (told) told(std::move(how));
+    if (callback) callback(std::move(how));
   }
 
   const std::weak_ptr<detail::HttpPool> pool_;

@@ -80,7 +80,7 @@ void HttpFetch::queue_timed_out() {
 void HttpFetch::fail_soon(std::error_code error) {
   state_ = State::kFailing;
   failure_ = error;
-  call_soon(&HttpFetch::failed_before);
+  call_soon(&HttpFetch::report_failure);
 }
 
 // For a user's mistake, which must not call back inside the user's call.
@@ -133,7 +133,7 @@ void HttpFetch::give_up(std::error_code error) {
   if (state_ == State::kOver) return;
   const auto keep = shared_from_this();
   leave_link(false);
-  if (state_ == State::kSendingOn) return done({});
+  if (state_ == State::kFinishingRequest) return done({});
   end_back_off();
   pool_.lock()->leave_queue(*this);
   if (!repeats_after(error)) done(std::unexpected(error));
@@ -160,23 +160,23 @@ void HttpFetch::retire() {
 
 // The connection that died may have been closed before it saw the request, which then may be sent again where that does
 // no harm (RFC 9112 9.3.1). Once.
-void HttpFetch::lost(std::error_code error, bool unheard) {
+void HttpFetch::connection_lost(std::error_code error, bool stale) {
   const auto keep = shared_from_this();
   link_ = nullptr;
   gathered_ = 0;
-  if (state_ == State::kSendingOn) return done({});
+  if (state_ == State::kFinishingRequest) return done({});
   if (state_ == State::kTunnel) {
     if (!error || error == HttpTrouble::kClosedEarly) return done({});
     return done(std::unexpected(error));
   }
   if (!error) error = make_error_code(HttpTrouble::kClosedEarly);
   const bool has_body_still = !request_.streamed || body_sent_ == 0;
-  const bool may_repeat = unheard && !repeated_ && has_body_still && is_harmless_twice();
+  const bool may_repeat = stale && !repeated_ && has_body_still && is_harmless_twice();
   if (!may_repeat || error == Trouble::kLoopStopped || state_ == State::kFailing) return give_up(error);
   repeated_ = true;
   ++pool_.lock()->counters().repeated;
   pool_.lock()->drop_idle(connection_key());
-  pool_.lock()->enter(keep, true);
+  pool_.lock()->enter_queue(keep, true);
 }
 
 // ---- The answer.
@@ -185,10 +185,10 @@ HttpResponseParser& HttpFetch::parser() const { return link_->parser(); }
 
 void HttpFetch::received(Buffer& input) {
   const auto keep = shared_from_this();
-  if (state_ == State::kSendingOn) return give_up({});  // nobody asked: it answers nothing
+  if (state_ == State::kFinishingRequest) return give_up({});  // nobody asked: it answers nothing
   const detail::HttpLink* const link = link_;
   const bool was_tunnel = state_ == State::kTunnel;
-  while (state_ != State::kFailing && !input.empty() && !(paused_ && shows_body()) && !is_behind()) {
+  while (state_ != State::kFailing && !input.empty() && !(paused_ && shows_body()) && !has_pending_body()) {
     input.consume(take(input.front()));
     if (link_ != link) return;
     if (state_ == State::kTunnel) {
@@ -197,11 +197,11 @@ void HttpFetch::received(Buffer& input) {
       if (was_tunnel) continue;
       if (input.empty() || paused_) return;
       link->connection().pause();
-      return call_soon(&HttpFetch::show_rest);
+      return call_soon(&HttpFetch::resume_reading);
     }
     if (parser().error() != HttpParseError::kNone) return give_up(malformed_answer(parser().error()));
     if (parser().done()) return answer_complete(input.empty());
-    if (state_ == State::kDiscarding && discarded_ > kMostDiscardedBytes) return discarded(false);
+    if (state_ == State::kDiscarding && discarded_bytes_ > kMostDiscardedBytes) return answer_discarded(false);
   }
 }
 
@@ -216,20 +216,20 @@ size_t HttpFetch::take(std::string_view bytes) {
 }
 
 // Whoever waits to write more of the body learns that it is not wanted.
-void HttpFetch::tell_stopped() {
+void HttpFetch::report_body_unwanted() {
   if (!body_stopped_ || state_ == State::kOver || state_ == State::kFailing) return;
   early_.clear();
-  tell_writable();
+  call_on_writable();
 }
 
-void HttpFetch::show_rest() {
+void HttpFetch::resume_reading() {
   if (link_ != nullptr && !paused_) link_->connection().resume();
 }
 
 // Whether to go on with this answer.
 bool HttpFetch::take_body(std::string_view piece) {
   if (state_ == State::kDiscarding) {
-    discarded_ += piece.size();
+    discarded_bytes_ += piece.size();
     return true;
   }
   if (decoding_) return show_decoded(piece);
@@ -239,29 +239,29 @@ bool HttpFetch::take_body(std::string_view piece) {
 
 void HttpFetch::answer_complete(bool clean) {
   const auto keep = shared_from_this();
-  if (state_ == State::kDiscarding) return discarded(clean);
+  if (state_ == State::kDiscarding) return answer_discarded(clean);
   if (decoding_ && !all_decoded(clean)) return;
   if (const std::string_view lines = parser().trailers(); !lines.empty() && callbacks_->on_trailers) {
     callbacks_->on_trailers(*this, lines);
     if (state_ != State::kBody) return;
   }
-  if (!sends_on(clean)) {
+  if (!must_finish_request(clean)) {
     leave_link_in_order(clean);
     return done({});
   }
-  state_ = State::kSendingOn;
+  state_ = State::kFinishingRequest;
   link_->connection().expect_input(false);
   link_->connection().resume();
 }
 
 // A server that keeps the connection reads the rest of the body, too. Whether there is one of a stream nobody knows.
-bool HttpFetch::sends_on(bool clean) const {
+bool HttpFetch::must_finish_request(bool clean) const {
   return clean && !request_complete_ && !request_.streamed && !body_stopped_ && parser().keep_alive() && !says_close_ &&
          link_->connection().can_send();
 }
 
 // Behind an answer that came before.
-void HttpFetch::all_sent() {
+void HttpFetch::request_finished() {
   const auto keep = shared_from_this();
   leave_link(true);
   done({});
@@ -273,7 +273,7 @@ void HttpFetch::leave_link_in_order(bool clean) {
 
 void HttpFetch::peer_ended() {
   if (state_ == State::kTunnel) return link_->connection().close();
-  if (state_ == State::kSendingOn) return give_up({});
+  if (state_ == State::kFinishingRequest) return give_up({});
   if (parser().end()) return answer_complete(false);
   give_up(make_error_code(HttpTrouble::kClosedEarly));
 }
@@ -285,7 +285,7 @@ bool HttpFetch::follows_redirect() const {
   return !request_.streamed || detail::redirected_method(head_.status(), request_.method) != request_.method;
 }
 
-void HttpFetch::discarded(bool clean) {
+void HttpFetch::answer_discarded(bool clean) {
   if (!retrying_ || !retrying_->planned) return follow_redirect(clean);
   leave_link_in_order(clean);
   back_off();
@@ -307,10 +307,10 @@ void HttpFetch::follow_redirect(bool clean) {
   detail::redirect(request_, head_.status(), url_, *next);
   url_ = std::move(*next);
   repeated_ = false;
-  discarded_ = 0;
+  discarded_bytes_ = 0;
   const Result<void> composed = compose();
   if (!composed) return give_up(composed.error());
-  pool_.lock()->enter(keep, false);
+  pool_.lock()->enter_queue(keep, false);
 }
 
 // ---- What the user asks for meanwhile.
@@ -323,7 +323,7 @@ void HttpFetch::pause() {
 
 void HttpFetch::resume() {
   paused_ = false;
-  if (is_behind()) return call_soon(&HttpFetch::show_kept);
+  if (has_pending_body()) return call_soon(&HttpFetch::show_pending);
   if (link_ != nullptr) link_->connection().resume();
 }
 

@@ -107,8 +107,8 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
     kBackingOff,  // before the next attempt
     kAnswering,   // on a connection, until the answer's head is there
     kBody,
-    kDiscarding,  // the body of a redirect, or of an answer that is asked for again
-    kSendingOn,   // the answer is complete, the request is not
+    kDiscarding,        // the body of a redirect, or of an answer that is asked for again
+    kFinishingRequest,  // the answer is complete, the request is not
     kTunnel,
     kFailing,  // to be told so from the loop
     kOver,
@@ -133,7 +133,7 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   // It may be repeated; `whole`: what is shown of its answer may begin anew.
   void begin_attempts(bool whole);
   void wait_in_queue();
-  void carried_by(detail::HttpLink& link);
+  void start_on(detail::HttpLink& link);
   void fail_soon(std::error_code error);
   void give_up(std::error_code error);
   void refuse(std::error_code error);
@@ -144,10 +144,10 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   void peer_ended();
   void writable();
   // The connection has ended. `unheard`: it had served before, and of this answer no byte came.
-  void lost(std::error_code error, bool unheard);
+  void connection_lost(std::error_code error, bool stale);
 
   size_t take(std::string_view bytes);
-  void show_rest();
+  void resume_reading();
   bool take_body(std::string_view piece);
   // http_fetch_head.cc
   size_t take_head(std::string_view bytes);
@@ -169,22 +169,22 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   // Of a body that is decoded: http_fetch_decode.cc
   void begin_decoding();
   bool show_decoded(std::string_view bytes);
-  void show_kept();
-  bool is_behind() const;
+  void show_pending();
+  bool has_pending_body() const;
   bool all_decoded(bool clean);
   void answer_complete(bool clean);
-  bool sends_on(bool clean) const;
-  void all_sent();
-  void tell_stopped();
-  void tell_writable();
+  bool must_finish_request(bool clean) const;
+  void request_finished();
+  void report_body_unwanted();
+  void call_on_writable();
   void count_gathered(size_t held_bytes);
   void done(const Result<void>& how);
   bool shows_body() const { return state_ == State::kBody || state_ == State::kTunnel; }
   bool has_body() const { return request_.streamed || !request_.body.empty(); }
   bool follows_redirect() const;
   void follow_redirect(bool clean);
-  void discarded(bool clean);
-  void discarded_in_part() { discarded(false); }
+  void answer_discarded(bool clean);
+  void discard_timed_out() { answer_discarded(false); }
   void leave_link(bool reusable);
   void leave_link_in_order(bool clean);
   void begin_body();
@@ -200,7 +200,7 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   void first_byte_timed_out() { give_up(make_error_code(HttpTrouble::kFirstByteTimeout)); }
   void attempt_timed_out() { give_up(make_error_code(HttpTrouble::kAttemptTimeout)); }
   void total_timed_out() { give_up(make_error_code(HttpTrouble::kTotalTimeout)); }
-  void failed_before() { give_up(failure_); }
+  void report_failure() { give_up(failure_); }
   HttpResponseParser& parser() const;
 
   const std::weak_ptr<detail::HttpPool> pool_;  // lives while this is not over
@@ -222,7 +222,7 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   Buffer early_;                                    // written before the connection wants it
   std::string last_chunk_{kHttpLastChunk};
   uint64_t body_sent_ = 0;             // of request_.body, or taken by write()
-  uint64_t discarded_ = 0;             // of the body of a redirect
+  uint64_t discarded_bytes_ = 0;       // of the body of a redirect
   size_t gathered_ = 0;                // as the connection was told
   TimePoint first_byte_due_ = kNever;  // from the request's end on
   TimerId phase_timer_;

@@ -12,7 +12,7 @@
 
 namespace peal {
 
-bool HttpFetch::is_behind() const { return decoding_ && decoding_->is_behind; }
+bool HttpFetch::has_pending_body() const { return decoding_ && decoding_->has_pending; }
 
 void HttpFetch::begin_decoding() {
   decoding_ = detail::decoding_of(head_, request_.method, pool_.lock()->options().decoding);
@@ -30,15 +30,15 @@ bool HttpFetch::show_decoded(std::string_view bytes) {
     give_up(decoded.error());
     return false;
   }
-  return !decoding_->is_behind;
+  return !decoding_->has_pending;
 }
 
 // From the loop, where no connection is there to catch what a callback throws.
-void HttpFetch::show_kept() {
+void HttpFetch::show_pending() {
   if (paused_ || state_ != State::kBody) return;
   const auto keep = shared_from_this();
   try {
-    if (!show_decoded(std::exchange(decoding_->kept, {}))) return;
+    if (!show_decoded(std::exchange(decoding_->pending, {}))) return;
     if (!decoding_->ended) return link_->connection().resume();
     if (!decoding_->decoder.is_whole()) return give_up(make_error_code(HttpTrouble::kUndecodable));
     if (!decoding_->trailers.empty() && callbacks_->on_trailers) callbacks_->on_trailers(*this, decoding_->trailers);
@@ -51,7 +51,7 @@ void HttpFetch::show_kept() {
 
 // Whether the answer, all of which has come, is all shown too.
 bool HttpFetch::all_decoded(bool clean) {
-  if (!decoding_->is_behind) {
+  if (!decoding_->has_pending) {
     if (!decoding_->decoder.is_whole()) give_up(make_error_code(HttpTrouble::kUndecodable));
     return state_ == State::kBody;
   }

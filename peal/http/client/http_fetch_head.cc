@@ -71,15 +71,15 @@ void HttpFetch::head_complete() {
     leave_link(false);
     const Result<void> composed = compose();
     if (!composed) return give_up(composed.error());
-    return pool_.lock()->enter(shared_from_this(), true);
+    return pool_.lock()->enter_queue(shared_from_this(), true);
   }
   // Passed on as it is, the coding's bytes would be taken for the body.
   if (parser().has_other_coding() && !parser().done()) return give_up(malformed_answer(HttpParseError::kUnknownCoding));
   state_ = repeats_answer() || follows_redirect() ? State::kDiscarding : State::kBody;
   if (!request_complete_ && (status >= 300 || (awaits_continue_ && !parser().keep_alive()))) body_stopped_ = true;
   if (state_ != State::kBody) {
-    set_phase_timer(kLongestDiscard, &HttpFetch::discarded_in_part);
-    return tell_stopped();
+    set_phase_timer(kLongestDiscard, &HttpFetch::discard_timed_out);
+    return report_body_unwanted();
   }
   if (retrying_ && !retrying_->whole) end_attempt();
   if (decodes_) begin_decoding();
@@ -87,7 +87,7 @@ void HttpFetch::head_complete() {
   if (awaits_continue_ && !body_stopped_) continue_timed_out();
   if (paused_) link_->connection().pause();
   if (callbacks_->on_head) callbacks_->on_head(*this, head_);
-  tell_stopped();
+  report_body_unwanted();
 }
 
 void HttpFetch::become_tunnel() {

@@ -102,7 +102,7 @@ Result<void> HttpFetch::compose() {
   return {};
 }
 
-void HttpFetch::carried_by(detail::HttpLink& link) {
+void HttpFetch::start_on(detail::HttpLink& link) {
   link_ = &link;
   state_ = State::kAnswering;
   set_phase_timer({}, nullptr);
@@ -148,7 +148,10 @@ void HttpFetch::send_body() {
 void HttpFetch::request_complete() {
   if (request_.streamed && !request_.streamed_bytes) link_->connection().send(last_chunk_);
   request_complete_ = true;
-  if (state_ == State::kSendingOn) return call_soon(&HttpFetch::all_sent);  // not inside the user's end_body()
+  if (state_ == State::kFinishingRequest) {
+    // Called from the loop, so that on_done does not come inside the user's end_body().
+    return call_soon(&HttpFetch::request_finished);
+  }
   const Duration patience = deadlines_.first_byte;
   first_byte_due_ = patience > Duration::zero() ? later(pool_.lock()->loop()->now(), patience) : kNever;
   if (!answer_begun_) await_first_byte();
@@ -157,10 +160,10 @@ void HttpFetch::request_complete() {
 void HttpFetch::writable() {
   if (state_ != State::kTunnel && (!body_wanted_ || body_stopped_)) return;
   if (state_ != State::kTunnel && !request_.streamed) return send_body();
-  tell_writable();
+  call_on_writable();
 }
 
-void HttpFetch::tell_writable() {
+void HttpFetch::call_on_writable() {
   const auto keep = shared_from_this();
   if (std::exchange(wants_writable_, false) && callbacks_->on_writable) callbacks_->on_writable(*this);
 }

@@ -86,7 +86,7 @@ void HttpFetch::back_off() {
   state_ = State::kBackingOff;
   pool_.lock()->begin_back_off();
   decoding_.reset();
-  discarded_ = 0;
+  discarded_bytes_ = 0;
   start_phase_timer(retrying_->delay, &HttpFetch::attempt_again);
 }
 
@@ -106,7 +106,7 @@ void HttpFetch::attempt_again() {
   begin_attempt();
   const Result<void> composed = compose();
   if (!composed) return give_up(composed.error());
-  pool->enter(shared_from_this(), false);
+  pool->enter_queue(shared_from_this(), false);
 }
 
 }  // namespace peal

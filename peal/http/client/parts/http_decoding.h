@@ -21,10 +21,10 @@ inline constexpr size_t kMostCodedBytes = 16 * 1024;
 struct HttpDecoding {
   HttpDecoding(ContentCoding coding, const ContentDecoderLimits& limits) : decoder(coding, limits) {}
 
-  // Shows what `bytes` become, until show(std::string_view) answers false; then the rest is kept, and is_behind().
+  // Shows what `bytes` become, until show(std::string_view) answers false; then the rest is kept, and has_pending().
   template <class Show>
   Result<void> decode(std::string_view bytes, Show&& show) {
-    is_behind = false;
+    has_pending = false;
     std::array<std::byte, 16 * 1024> room;
     for (;;) {
       const auto made = decoder.decode(bytes, room);
@@ -34,17 +34,17 @@ struct HttpDecoding {
       }
       if (*made == 0) return {};
       if (show(std::string_view(reinterpret_cast<const char*>(room.data()), *made))) continue;
-      kept = bytes;
-      is_behind = true;
+      pending = bytes;
+      has_pending = true;
       return {};
     }
   }
 
   ContentDecoder decoder;
-  std::string kept;        // coded bytes
-  bool is_behind = false;  // there may be more to show: of `kept`, or of what the decoder has taken
-  bool ended = false;      // the answer has all come, and left its connection
-  std::string trailers;    // then
+  std::string pending;       // coded bytes
+  bool has_pending = false;  // there may be more to show: of `pending`, or of what the decoder has taken
+  bool ended = false;        // the answer has all come, and left its connection
+  std::string trailers;      // then
 };
 
 // What is to be decoded of an answer; null: nothing. Not of HEAD, 204 and 304, which have no body, nor of a part of one

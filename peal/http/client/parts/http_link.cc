@@ -87,10 +87,10 @@ void HttpLink::ready() {
 void HttpLink::carry(HttpFetch& fetch) {
   fetch_ = &fetch;
   ++carried_;
-  fetch.carried_by(*this);
+  fetch.start_on(*this);
 }
 
-void HttpLink::set_down() {
+void HttpLink::detach_fetch() {
   fetch_ = nullptr;
   parser_.trim();
   if (!is_open()) return;
@@ -124,7 +124,7 @@ void HttpLink::peer_ended() {
   if (!pool) return;
   if (connecting_) return tunnel_failed(make_error_code(HttpTrouble::kClosedEarly));
   if (fetch_ == nullptr) return pool->drop(*this);
-  if (!parser_.started()) return end(make_error_code(HttpTrouble::kClosedEarly));
+  if (!parser_.started()) return report_end(make_error_code(HttpTrouble::kClosedEarly));
   fetch_->peer_ended();
 }
 
@@ -134,14 +134,14 @@ void HttpLink::closed(CloseReason reason) {
   const std::error_code error = connection_->error();
   connection_ = nullptr;
   if (connecting_) return tunnel_failed(error_of_end(reason, error));
-  end(error_of_end(reason, error));
+  report_end(error_of_end(reason, error));
 }
 
-void HttpLink::end(std::error_code error) {
+void HttpLink::report_end(std::error_code error) {
   HttpFetch* const fetch = std::exchange(fetch_, nullptr);
-  const bool unheard = carried_ > 1 && !parser_.started();
+  const bool stale = carried_ > 1 && !parser_.started();
   pool_.lock()->drop(*this);
-  if (fetch != nullptr) fetch->lost(error, unheard);
+  if (fetch != nullptr) fetch->connection_lost(error, stale);
 }
 
 }  // namespace peal::detail

@@ -26,7 +26,7 @@ class HttpLink : public std::enable_shared_from_this<HttpLink> {
   // The fetch sends its request at once.
   void carry(HttpFetch& fetch);
   // It carries nothing any more.
-  void set_down();
+  void detach_fetch();
   // The answer is complete, but bytes of its request still wait to be sent. The server may read them, or close.
   bool sends_rest() const { return is_open() && connection_->queued_bytes() > 0; }
   // When the kernel has taken those bytes, the pool is given the connection (HttpPool::release).
@@ -53,7 +53,7 @@ class HttpLink : public std::enable_shared_from_this<HttpLink> {
   void peer_ended();
   void writable();
   void closed(CloseReason reason);
-  void end(std::error_code error);
+  void report_end(std::error_code error);
 
   const std::weak_ptr<HttpPool> pool_;
   HttpResponseParser parser_;

@@ -62,7 +62,7 @@ Result<HttpFetchId> HttpPool::start(HttpClientRequest request, HttpFetchCallback
     retry_budget_->earn();
     fetch->begin_attempts(whole);
   }
-  enter(fetch, false);
+  enter_queue(fetch, false);
   return id;
 }
 
@@ -83,14 +83,14 @@ void HttpPool::retire() {
   const auto fetches = std::exchange(fetches_, {});
   for (const auto& [id, fetch] : fetches) fetch->retire();
   if (Loop* here = loop()) here->cancel(age_timer_);
-  for (const auto& link : links_) link->set_down();
+  for (const auto& link : links_) link->detach_fetch();
   origins_.clear();
   waiting_ = 0;
   backing_off_ = 0;
   links_.clear();
 }
 
-void HttpPool::enter(std::shared_ptr<HttpFetch> fetch, bool first) {
+void HttpPool::enter_queue(std::shared_ptr<HttpFetch> fetch, bool first) {
   const std::string key = fetch->connection_key();
   HttpOrigin& origin = origins_[key];
   if (origin.key.empty()) {
@@ -107,7 +107,7 @@ void HttpPool::enter(std::shared_ptr<HttpFetch> fetch, bool first) {
   } else {
     origin.waiting.push_back(std::move(fetch));
   }
-  settle(origin);
+  serve_waiting(origin);
 }
 
 void HttpPool::leave_queue(const HttpFetch& fetch) {
@@ -119,7 +119,7 @@ void HttpPool::leave_queue(const HttpFetch& fetch) {
   for (size_t i = links_.size(); i-- > 0 && origin.connecting > origin.waiting.size();) {
     if (&links_[i]->origin == &origin && links_[i]->is_connecting()) remove(*links_[i]);
   }
-  settle_all(origin);
+  serve_after_change(origin);
 }
 
 void HttpPool::end_back_off() {
@@ -148,26 +148,26 @@ void HttpPool::connect_failed(HttpLink& link, std::error_code error) {
   ++stats_.connect_failed;
   std::shared_ptr<HttpFetch> unlucky;
   if (origin.waiting.size() > origin.connecting) unlucky = next_waiting(origin);
-  settle_all(origin);
+  serve_after_change(origin);
   if (error == errno_code(ETIMEDOUT)) error = make_error_code(HttpTrouble::kConnectTimeout);
   if (unlucky) unlucky->give_up(error);
 }
 
 void HttpPool::release(HttpLink& link, bool reusable) {
-  link.set_down();
+  link.detach_fetch();
   HttpOrigin& origin = link.origin;
   if (!reusable || !link.is_open()) return drop(link);
   if (link.sends_rest()) return link.await_rest();
   if (yields_connection(origin)) return drop(link);
   link.idle_since = loop_->now();
   origin.idle.push_back(&link);
-  if (!age_timer_) watch_age(options_.idle_timeout);
-  settle_all(origin);
+  if (!age_timer_) start_age_timer(options_.idle_timeout);
+  serve_after_change(origin);
 }
 
 void HttpPool::drop(HttpLink& link) {
   HttpOrigin& origin = link.origin;
-  if (remove(link)) settle_all(origin);
+  if (remove(link)) serve_after_change(origin);
 }
 
 void HttpPool::drop_idle(const std::string& key) {
@@ -176,7 +176,7 @@ void HttpPool::drop_idle(const std::string& key) {
   while (!origin->second.idle.empty()) remove(*origin->second.idle.back());
 }
 
-// Out of all lists; what is answered keeps it alive. The origin stays, for settle().
+// Out of all lists; what is answered keeps it alive. The origin stays, for serve_waiting().
 std::shared_ptr<HttpLink> HttpPool::remove(HttpLink& link) {
   const auto found = std::ranges::find(links_, &link, [](const auto& each) { return each.get(); });
   if (found == links_.end()) return nullptr;
@@ -253,14 +253,14 @@ void HttpPool::use_idle(HttpOrigin& origin) {
 }
 
 // Who waits gets what is free, or a connection is begun. An origin of which nothing is left is forgotten.
-void HttpPool::settle(HttpOrigin& origin) {
+void HttpPool::serve_waiting(HttpOrigin& origin) {
   use_idle(origin);
   while (origin.waiting.size() > origin.connecting && may_connect(origin)) connect(origin);
   if (origin.links == 0 && origin.waiting.empty()) origins_.erase(origin.key);
 }
 
 // What one origin has given up others may wait for: those without a connection first.
-void HttpPool::settle_all(HttpOrigin& changed) {
+void HttpPool::serve_after_change(HttpOrigin& changed) {
   use_idle(changed);
   for (size_t left = waiting_; left > 0 && waiting_ > 0; --left) {
     HttpOrigin* const next = longest_without_connection();
@@ -268,16 +268,16 @@ void HttpPool::settle_all(HttpOrigin& changed) {
     connect(*next);
     if (next != &changed && next->links == 0 && next->waiting.empty()) origins_.erase(next->key);
   }
-  settle(changed);
-  settle_rest();
+  serve_waiting(changed);
+  serve_all_origins();
 }
 
-void HttpPool::settle_rest() {
+void HttpPool::serve_all_origins() {
   if (waiting_ == 0) return;
-  for (auto at = origins_.begin(); at != origins_.end();) settle((at++)->second);
+  for (auto at = origins_.begin(); at != origins_.end();) serve_waiting((at++)->second);
 }
 
-void HttpPool::watch_age(Duration delay) {
+void HttpPool::start_age_timer(Duration delay) {
   age_timer_ = loop_->after(delay, [weak = weak_from_this()] {
     if (const auto pool = weak.lock()) pool->drop_aged();
   });
@@ -293,10 +293,10 @@ void HttpPool::drop_aged() {
       remove(*origin.idle.front());
     }
     if (!origin.idle.empty()) next = std::min(next, later(origin.idle.front()->idle_since, options_.idle_timeout));
-    settle(origin);
+    serve_waiting(origin);
   }
-  settle_rest();
-  if (next != kNever && !age_timer_) watch_age(next - now);
+  serve_all_origins();
+  if (next != kNever && !age_timer_) start_age_timer(next - now);
 }
 
 void HttpPool::log_thrown() {

@@ -60,7 +60,7 @@ class HttpPool : public std::enable_shared_from_this<HttpPool> {
 
   // For fetches. Nothing of the user's is called in them.
   // To be carried by a link as soon as there is one, at once perhaps. `first`: before all others.
-  void enter(std::shared_ptr<HttpFetch> fetch, bool first);
+  void enter_queue(std::shared_ptr<HttpFetch> fetch, bool first);
   void leave_queue(const HttpFetch& fetch);
   // Whether the wait will end with a connection, not with another fetch.
   bool is_being_connected(const HttpFetch& fetch) const;
@@ -94,11 +94,11 @@ class HttpPool : public std::enable_shared_from_this<HttpPool> {
   std::shared_ptr<HttpFetch> next_waiting(HttpOrigin& origin);
   std::shared_ptr<HttpLink> remove(HttpLink& link);
   void use_idle(HttpOrigin& origin);
-  void settle(HttpOrigin& origin);
-  void settle_all(HttpOrigin& changed);
-  void settle_rest();
+  void serve_waiting(HttpOrigin& origin);
+  void serve_after_change(HttpOrigin& changed);
+  void serve_all_origins();
   void drop_aged();
-  void watch_age(Duration delay);
+  void start_age_timer(Duration delay);
 
   Loop* const loop_;  // good where mailbox_ says it can be reached
   const std::shared_ptr<Mailbox> mailbox_;
