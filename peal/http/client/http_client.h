@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpClient: HTTP/1.1 requests on one loop, http and https, over connections that are kept and used again.
+// HttpClient: sends HTTP/1.1 requests to http and https URLs, on one loop, and keeps connections for later requests.
 //
 //   peal::HttpClient client(loop);
 //   client.fetch(peal::HttpClientRequest("http://example.org/"), [](peal::Result<peal::HttpResponse> answer) { ... });
-//   auto answer = co_await client.fetch(request);                    // the same in a coroutine
-//   client.start(request, {.on_head = ..., .on_body = ...});         // the answer as it arrives, any length
-//   peal::HttpClientStream stream = client.open(request);            // that in a coroutine
+//   auto answer = co_await client.fetch(request);                    // the same call in a coroutine
+//   client.start(request, {.on_head = ..., .on_body = ...});         // shows the answer as it arrives, of any length
+//   peal::HttpClientStream stream = client.open(request);            // the same for a coroutine
 //
-// https goes over HttpClientOptions::layer, TLS say, and the server must prove to be the URL's host, however it is
-// connected to. Connections are kept by scheme too: nothing that is meant for TLS ever goes out in the clear.
+// https runs over HttpClientOptions::layer, for example TLS. The server must prove that it is the URL's host, even if
+// connect_to or a proxy says which address to connect to. Kept connections are separate for http and https, so that a
+// request for https never goes out in the clear.
 //
-// What it does besides where its options or a request say so: it unpacks answers, asks again where that may help, goes
-// by proxies and keeps cookies. http_download.h brings a URL to a file.
+// The client can also decode answers, retry, use proxies and keep cookies. Each of these is off unless an option or a
+// request turns it on. http_download.h stores the content of a URL in a file.
 //
-// Redirects are followed (RFC 9110 15.4), without credentials to another origin, which another scheme is. A request on
-// a kept connection that turns out to be dead before a byte of the answer came is sent once more, if that does no harm
-// (RFC 9110 9.2.2). A connection is used again only when both messages on it ended cleanly.
+// The client follows redirects (RFC 9110 15.4). A redirect to another origin carries no credentials; http and https are
+// different origins. If a kept connection was closed before a byte of the answer arrived, the request is sent once
+// more, provided that this does no harm (RFC 9110 9.2.2, HttpClientRequest::repeats). A connection is used again only
+// if both the request and the answer on it ended cleanly.
 //
-// It belongs to its loop and is used where the loop may be touched: on its thread, before it runs, or after it has
-// ended. It may be destroyed with requests under way, from inside their callbacks: then no callback begins any more.
-// What coroutines await of it must have ended before. When the loop ends, requests that are on a connection fail with
-// Trouble::kLoopStopped, and those that wait are dropped.
+// Thread rule: a client belongs to its loop. It may be used on the loop's thread, before the loop runs, and after the
+// loop has ended. The client may be destroyed at any time, even inside a callback of one of its requests; no callback
+// begins after that. Coroutines that await something of the client must have ended before it is destroyed. When the
+// loop ends, requests on a connection fail with Trouble::kLoopStopped; the callbacks of requests that wait for a
+// connection are never called.
 #pragma once
 
 #include <cstddef>
@@ -48,55 +51,84 @@ struct HttpClientOptions {
     client.connection.read_window = std::chrono::seconds(60);
   }
 
-  // Of each connection; a tunnel through a proxy may take connect_timeout once more; retry means nothing here. An
-  // answer that has begun and then brings nothing for read_window is given up, HttpTrouble::kStalled. Without a
-  // resolver the client has one for all its connections. What is said there of a layer is for http alone, and of
-  // ConnectOptions::host nothing: that is the URL's host.
+  // Options of each connection, with these differences:
+  // - `connect_timeout` counts twice if a proxy has to open a tunnel: once to connect to the proxy, once for CONNECT;
+  // - `retry` is ignored, HttpClientOptions::retry counts instead;
+  // - `connection.layer` is for http URLs only, `layer` below is for https;
+  // - `connect.host` is ignored, the URL's host takes its place.
+  // An answer that has begun fails with HttpTrouble::kStalled if no byte arrives for `connection.read_window`.
   ClientOptions client = {};
-  // Of https. It outlives the client. Null, the default: https URLs are HttpTrouble::kNeedsLayer.
+
+  // The layer of https connections. It must outlive the client. If it is null, the default, a request for an https URL
+  // fails with HttpTrouble::kNeedsLayer.
   const StreamLayer* layer = nullptr;
-  // Whether redirects from https to http are followed, where whoever is in between reads all, the body that 307 and 308
-  // send once more too. On, the default, as browsers and curl have it; off, they are HttpTrouble::kPlainRedirect.
+
+  // True if redirects from https to http are followed, as browsers and curl do. Everybody on the path can then read the
+  // request, including the body that 307 and 308 send again. If false, such a redirect fails with
+  // HttpTrouble::kPlainRedirect.
   bool plain_redirects = true;
-  // What servers set is kept there and sent back to them, at each redirect too; the jar outlives the client, and is its
-  // loop's. A request with a Cookie field of its own goes out with that one alone. Null, the default: no cookies.
+
+  // The jar that stores the cookies which servers set, and from which requests take theirs, at each redirect too. The
+  // jar must outlive the client and is used on the client's loop. A request that has a Cookie field of its own takes
+  // none from the jar. Null, the default, means no cookies.
   HttpCookieJar* cookies = nullptr;
-  // None, the default. With one for http, `client` has no layer, or std::invalid_argument.
+
+  // The proxies to use; none by default. The constructor of HttpClient throws std::invalid_argument if there is a proxy
+  // for http and `client.connection.layer` is set as well.
   HttpProxies proxies = {};
+
   HttpResponseLimits limits = {};
   HttpDeadlines deadlines = {};
-  size_t most_per_origin = 8;     // connections; browsers settled on six
-  size_t most_connections = 256;  // in all; to open one more the oldest idle one is closed
-  size_t most_waiting =
-      1024;              // requests without a connection, between two attempts too; one more is HttpTrouble::kQueueFull
-  HttpRetry retry = {};  // off
-  // Off, the default, answers are shown as they came, which is what a proxy and whoever checks lengths or sums wants.
+
+  // The most connections to one origin; browsers settled on six.
+  size_t most_per_origin = 8;
+
+  // The most connections in all. If one more is needed, the connection that has been idle for longest is closed.
+  size_t most_connections = 256;
+
+  // The most requests that may be without a connection, those between two attempts included. A further request fails
+  // with HttpTrouble::kQueueFull, unless an idle connection can take it at once.
+  size_t most_waiting = 1024;
+
+  // Whether failed requests are sent again; off by default.
+  HttpRetry retry = {};
+
+  // True if answers in gzip or zstd are shown decoded. Off by default: a proxy, or a program that checks lengths or
+  // checksums, needs the bytes as they arrived.
   bool decode = false;
-  // Of an answer that is decoded. Beyond: HttpTrouble::kAnswerTooLarge. Of memory a decoder takes what its header says.
+
+  // Limits of the decoder; an answer beyond them fails with HttpTrouble::kAnswerTooLarge. content_decoder.h says how
+  // much memory a decoder needs.
   ContentDecoderLimits decoding = {};
-  // Of the body, decoded if it is, that fetch() collects, and that the memory budget counts from 4 KiB on: above its
-  // hard mark a longer one is ENOMEM.
+
+  // The largest body, after decoding, that fetch() collects; a larger one fails with HttpTrouble::kAnswerTooLarge. The
+  // memory budget counts a collected body if it is larger than 4 KiB. While memory is above the budget's hard mark, a
+  // body that grows fails with ENOMEM.
   size_t answer_limit_bytes = 16 * 1024 * 1024;
-  Duration idle_timeout = std::chrono::seconds(30);     // then a connection that carries nothing is closed
-  Duration continue_timeout = std::chrono::seconds(1);  // as curl's: silence for so long, and the body goes
+
+  // The time after which a connection that carries no request is closed.
+  Duration idle_timeout = std::chrono::seconds(30);
+
+  // The longest wait for 100 Continue; then the body is sent anyway. One second, as in curl.
+  Duration continue_timeout = std::chrono::seconds(1);
 };
 
-// Plain counters since the client was made, and what is there now.
+// Counters since the client was created; the last three fields are the numbers at this moment.
 struct HttpClientStats {
   uint64_t requests = 0;
-  uint64_t answered = 0;  // completely
-  uint64_t failed = 0;    // told so
-  uint64_t cancelled = 0;
-  uint64_t refused = 0;    // most_waiting
-  uint64_t redirects = 0;  // followed
-  uint64_t repeated = 0;   // because a kept connection was dead
-  uint64_t retried = 0;    // as HttpRetry has it
-  uint64_t unpaid = 0;     // not retried for want of budget
+  uint64_t answered = 0;   // requests whose answer was complete
+  uint64_t failed = 0;     // requests whose callback got an error
+  uint64_t cancelled = 0;  // also the answers that were too large for fetch() to collect
+  uint64_t refused = 0;    // requests that failed with HttpTrouble::kQueueFull
+  uint64_t redirects = 0;  // redirects that were followed
+  uint64_t repeated = 0;   // requests sent once more because a kept connection was dead
+  uint64_t retried = 0;    // attempts that HttpRetry added
+  uint64_t unpaid = 0;     // retries that were not made because HttpRetry::budget was used up
   uint64_t connected = 0;
   uint64_t connect_failed = 0;
-  size_t connections = 0;  // now, those that connect included
-  size_t idle = 0;         // of those
-  size_t waiting = 0;      // requests without a connection
+  size_t connections = 0;  // open connections and those that are being connected
+  size_t idle = 0;         // open connections that carry no request
+  size_t waiting = 0;      // requests without a connection, those between two attempts included
 };
 
 class HttpClient {
@@ -108,17 +140,23 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  // The whole answer, any status. `on_answer` comes once, from the loop; not when the call itself fails:
-  // HttpTrouble::kBadUrl to kQueueFull, Trouble::kLoopStopped.
+  // Sends the request and collects the whole answer, whatever its status. `on_answer` is called once, from the loop,
+  // never inside this call. If this call fails, `on_answer` is never called. The call's errors:
+  // - HttpTrouble::kBadUrl, kNeedsLayer, kBadRequest and kQueueFull;
+  // - Trouble::kLoopStopped if the loop has ended.
   Result<HttpFetchId> fetch(HttpClientRequest request, Answered on_answer);
-  // The answer as it arrives. Errors as above.
+
+  // Sends the request and shows the answer as it arrives; see HttpFetchCallbacks. Fails as fetch() does.
   Result<HttpFetchId> start(HttpClientRequest request, HttpFetchCallbacks callbacks);
-  // Null once it is over.
+
+  // Returns the request in progress that has this id, or null if that request has ended.
   HttpFetch* find(HttpFetchId id);
-  // True if it was under way: nothing of it is called back any more, and a connection that carried it is closed.
+
+  // Ends a request without calling any of its callbacks again, and closes the connection that carries it. Returns false
+  // if the request had ended before.
   bool cancel(HttpFetchId id);
 
-  // For coroutines on the client's loop; see http_client_stream.h.
+  // Both begin a request for a coroutine on the client's loop; see http_client_stream.h.
   HttpFetchAwait fetch(HttpClientRequest request) { return {*this, std::move(request)}; }
   HttpClientStream open(HttpClientRequest request) { return {*this, std::move(request)}; }
 

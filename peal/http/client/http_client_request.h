@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an HttpClient is asked, and what it answers where the whole answer is collected. Values; any thread.
+// HttpClientRequest: the request that is given to an HttpClient. HttpResponse: the answer that fetch() collects. Both
+// are values and may be used on any thread.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +17,27 @@
 
 namespace peal {
 
-// Of one request, redirects and a repetition included; 0: none. Connecting has ClientOptions::connect_timeout.
+// Deadlines of one request; 0 means none. `queue` and `first_byte` begin anew with each redirect, repetition and retry;
+// `total` covers all of them together. Connecting has its own limit, ClientOptions::connect_timeout.
 struct HttpDeadlines {
-  // Waiting while every connection to the origin is busy.
+  // The longest wait while every connection to the origin is busy; then HttpTrouble::kQueueTimeout.
   Duration queue = std::chrono::seconds(30);
-  // From the last byte of the request given to the connection to the first one of the final answer; interim answers
-  // (RFC 9110 15.2) do not renew it. As patient as proxies commonly are.
+
+  // The longest time from the last byte of the request, when the connection gets it, to the first byte of the final
+  // answer; then HttpTrouble::kFirstByteTimeout. Interim answers (RFC 9110 15.2) do not extend it. 60 s is a common
+  // default of proxies.
   Duration first_byte = std::chrono::seconds(60);
-  // None unless asked for: an answer may be a stream without end. One that stands still is cut off by
-  // ConnectionOptions::read_window.
+
+  // The longest time from the start of the request to the end of the answer; then HttpTrouble::kTotalTimeout. Off by
+  // default, since an answer may be an endless stream; one that stalls is ended by ConnectionOptions::read_window. A
+  // request that has become a tunnel has no deadline any more.
   Duration total = {};
 };
 
-// With constructors, because g++ 12 destroys aggregates inside `co_await fetch({...})` twice.
+// One request. This is no aggregate, because g++ 12 destroys aggregates inside `co_await fetch({...})` twice.
 struct HttpClientRequest {
   HttpClientRequest() = default;
-  // A GET.
+  // Makes a GET request.
   explicit HttpClientRequest(std::string its_url) : url(std::move(its_url)) {}
   HttpClientRequest(std::string its_method, std::string its_url, std::string its_body = {})
       : method(std::move(its_method)), url(std::move(its_url)), body(std::move(its_body)) {}
@@ -43,40 +49,60 @@ struct HttpClientRequest {
 
   std::string method = "GET";
   std::string url;  // absolute, http or https
-  // Host, Content-Length, Transfer-Encoding and, where they are asked for, Expect and Accept-Encoding are added. A Host
-  // given here goes first and instead. Nothing else is: no User-Agent.
+
+  // Fields to send. The client adds Host, Content-Length or Transfer-Encoding; also Expect, Accept-Encoding, Cookie and
+  // Proxy-Authorization if an option asks for them. The client adds no other field, not even User-Agent. A Host field
+  // given here replaces the client's own and is sent first.
   std::vector<HttpRequestField> fields;
 
-  // The body: none; this; or whatever comes through HttpFetch::write() until end_body(), of a length known before or in
-  // chunks. What is streamed can neither be repeated nor follow a redirect.
+  // The body, if it is known before; empty means no body.
   std::string body;
+
+  // True if the body is passed to HttpFetch::write() piece by piece, until end_body(); `body` is then empty. A request
+  // whose body is streamed is never repeated by HttpRetry. It follows a redirect only if that turns it into a GET.
   bool streamed = false;
+
+  // The length of a streamed body in bytes. If there is none, the body is sent in chunks.
   std::optional<uint64_t> streamed_bytes = {};
 
-  // Instead of the URL's path and query: "*", or an authority for CONNECT (RFC 9112 3.2).
+  // The request target, if it is not the URL's path and query: "*", or an authority for CONNECT (RFC 9112 3.2).
   std::string target = {};
-  // Instead of the URL's host and port, as Client::connect() takes it, "unix:/run/service.sock" say. It is a way
-  // to this origin: a redirect to the same one (RFC 9110 4.3.1) goes there too, one to another origin to what its URL
-  // says. Of https the URL's host is still whom the server must prove to be.
+
+  // The address to connect to instead of the URL's host and port, in the form that Client::connect() takes, for example
+  // "unix:/run/service.sock". A redirect within the URL's origin (RFC 9110 4.3.1) uses this address too; a redirect to
+  // another origin uses the address in its own URL. With https, the server must still prove that it is the URL's host.
   std::string connect_to = {};
-  // Redirects followed; beyond it HttpTrouble::kTooManyRedirects. 0: a redirect is the answer.
+
+  // The most redirects that are followed; one more fails with HttpTrouble::kTooManyRedirects. 0 means that a redirect
+  // is shown as the answer.
   unsigned most_redirects = 10;
-  // Expect: 100-continue: the body waits until the server wants it, has answered below 300 and keeps the connection, or
-  // HttpClientOptions::continue_timeout has passed (RFC 9110 10.1.1).
+
+  // True if the request says "Expect: 100-continue" (RFC 9110 10.1.1). The body is then sent when one of these happens:
+  // - the server answers 100;
+  // - the server sends a final answer with a status below 300 and keeps the connection;
+  // - HttpClientOptions::continue_timeout has passed.
+  // After 417 the request is sent once more, without Expect, unless some of a streamed body was written before.
   bool expects_continue = false;
-  // Whether an answer in gzip or zstd is shown unpacked; none: HttpClientOptions::decode. Then it is asked for by
-  // Accept-Encoding, unless a field of that name or a Range is here, and Content-Encoding and Content-Length are not in
-  // the head that is shown. As it came stays what has no whole body (HEAD, 204, 206, 304) and what is in another
-  // coding, or several. What is not in the coding it claims, or is cut short: HttpTrouble::kUndecodable.
+
+  // Whether an answer in gzip or zstd is shown decoded. Without a value, HttpClientOptions::decode decides. If true:
+  // - the client adds Accept-Encoding, unless `fields` has an Accept-Encoding or a Range;
+  // - the head that is shown has no Content-Encoding and no Content-Length, if the body was decoded;
+  // - the answer stays as it is if it has no whole body (HEAD, 204, 206, 304), another coding or several codings;
+  // - a body that is not valid in its coding, or is cut short, fails with HttpTrouble::kUndecodable.
   std::optional<bool> decode = {};
-  // Whether it may be sent again: where HttpClientOptions::retry says so, and where a kept connection was dead.
+
+  // Whether the request may be sent again, by HttpClientOptions::retry or because a kept connection was dead.
   HttpRepeats repeats = HttpRepeats::kWhereHarmless;
-  // The protocol may change: 101, and 2xx to a CONNECT, make the connection a tunnel. Without it 101 is an error.
+
+  // True if the connection may become a tunnel, after 101 or after 2xx to a CONNECT (see HttpFetch::tunnel()). If
+  // false, either answer fails with HttpTrouble::kUnaskedUpgrade.
   bool may_upgrade = false;
-  std::optional<HttpDeadlines> deadlines = {};  // none: the client's
+
+  // Deadlines of this request. Without a value, HttpClientOptions::deadlines count.
+  std::optional<HttpDeadlines> deadlines = {};
 };
 
-// An answer as a whole. One in a transfer coding beside chunked, which nobody asked for, is
+// A whole answer. An answer in a transfer coding other than chunked, which the client never asks for, fails with
 // malformed_answer(HttpParseError::kUnknownCoding).
 struct HttpResponse {
   int status() const { return head.status(); }
@@ -84,9 +110,10 @@ struct HttpResponse {
 
   HttpResponseHead head;
   std::string body;
-  // As HttpFetchCallbacks::on_trailers has them; mostly empty.
+  // The lines of the trailers, in the form that HttpFetchCallbacks::on_trailers describes; empty if there are none.
   std::string trailers;
-  std::string url;  // of the last redirect
+  // The URL that the answer came from, which differs from the request's after a redirect.
+  std::string url;
 };
 
 }  // namespace peal

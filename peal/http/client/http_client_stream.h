@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpClient for coroutines: co_await client.fetch(request), and HttpClientStream, a request and its answer in pieces.
+// HttpClient for coroutines: HttpFetchAwait is what co_await client.fetch(request) awaits. HttpClientStream is a
+// request whose body and answer are sent and read in pieces.
 //
 //   peal::HttpClientStream stream = client.open(request);        // begins at once
-//   co_await stream.write(bytes); stream.end_body();              // where the request is streamed
+//   co_await stream.write(bytes);                                 // only if the request's body is streamed
+//   stream.end_body();
 //   auto head = co_await stream.head();                           // Result<const HttpResponseHead*>
 //   for (;;) {
-//     peal::Result<peal::Buffer> piece = co_await stream.read();  // empty: the end
+//     peal::Result<peal::Buffer> piece = co_await stream.read();  // an empty Buffer: the body has ended
 //     ...
 //
-// All on the client's loop. Awaits have deadlines and are cancelled as everywhere (await.h); a fetch that is cancelled
-// closes the connection that carried it, and so does destroying a stream whose answer is not complete.
+// Everything here is used on the client's loop only. The awaits have deadlines and can be cancelled, as await.h
+// describes. Cancelling a fetch closes the connection that carries the request. Destroying a stream before its answer
+// is complete does the same.
 #pragma once
 
 #include <memory>
@@ -28,7 +31,7 @@ namespace peal {
 
 class HttpClient;
 
-// The whole answer: Result<HttpResponse>, with the errors of HttpClient::fetch(), ECANCELED and ETIMEDOUT.
+// Awaits a whole answer: Result<HttpResponse>. The errors are those of HttpClient::fetch(), ECANCELED and ETIMEDOUT.
 class [[nodiscard]] HttpFetchAwait final : public detail::Awaitable<HttpFetchAwait> {
  public:
   HttpFetchAwait(HttpClient& client, HttpClientRequest request) : client_(client), request_(std::move(request)) {}
@@ -53,26 +56,32 @@ namespace detail {
 
 class HttpStreamWait;
 
-// What a stream and the callbacks of its fetch share.
+// State that an HttpClientStream shares with the callbacks of its fetch and with the awaits.
 struct HttpStreamState {
   enum Waiter : uint8_t { kHead, kRead, kWrite };
 
+  // Returns the fetch, or null if it has ended.
   HttpFetch* fetch() const;
   bool is_over() const { return over.has_value(); }
+  // Resumes the coroutine that awaits `which`, if there is one.
   void wake(Waiter which) noexcept;
+  // Stores how the stream has ended and resumes all its coroutines.
   void end(const Result<void>& how) noexcept;
 
   std::weak_ptr<HttpPool> pool;
   HttpFetchId id = HttpFetchId::kNone;
   HttpResponseHead head;
   std::string trailers;
+  // Bytes of the body that read() has not returned yet.
   Buffer input;
+  // True if the fetch is paused because `input` is full; the next read() resumes it.
   bool paused = false;
+  // How the stream has ended; nullopt while it is in progress.
   std::optional<Result<void>> over;
   HttpStreamWait* waiters[3] = {};
 };
 
-// One coroutine at a time in each of the three.
+// Base of the awaits of head(), read() and write(). At most one coroutine at a time may await each of the three.
 class HttpStreamWait : public Wait {
  public:
   HttpStreamWait(std::shared_ptr<HttpStreamState> state, HttpStreamState::Waiter which)
@@ -84,12 +93,14 @@ class HttpStreamWait : public Wait {
     return true;
   }
   void cancel(Why why) noexcept override;
+  // Called by HttpStreamState::wake(): the wait is over, its coroutine is resumed.
   void woken() noexcept { complete(0); }
 
  protected:
   ~HttpStreamWait() = default;
+  // Enters this wait in the state, and resumes a fetch that was paused for lack of readers.
   void register_waiter();
-  // Why the stream is over; where it ended in order, ECONNRESET.
+  // Returns the error with which the stream ended, or ECONNRESET if it ended without an error.
   std::unexpected<std::error_code> failure() const;
 
   const std::shared_ptr<HttpStreamState> state_;
@@ -132,7 +143,7 @@ class [[nodiscard]] HttpWriteWait final : public HttpStreamWait {
     set_timeout(timeout);
     return {*this};
   }
-  // Given to the fetch at once, whatever becomes of the wait.
+  // Passes the bytes to the fetch at once: they are sent even if the wait is cancelled or times out.
   bool await_ready();
   Result<void> await_resume() const;
 
@@ -142,8 +153,10 @@ class [[nodiscard]] HttpWriteWait final : public HttpStreamWait {
 
 }  // namespace detail
 
+// One request and its answer in pieces; see the top of this file. Destroying a stream ends its request.
 class HttpClientStream {
  public:
+  // Begins the request. If HttpClient::start() fails, every await of this stream fails with that error.
   HttpClientStream(HttpClient& client, HttpClientRequest request);
   HttpClientStream(HttpClientStream&&) noexcept = default;
   HttpClientStream& operator=(HttpClientStream&& other) noexcept {
@@ -152,21 +165,29 @@ class HttpClientStream {
   }
   ~HttpClientStream() { cancel(); }
 
-  // The head of the answer; good as long as the stream.
+  // Awaits the head of the answer: Result<const HttpResponseHead*>. The head is valid as long as the stream.
   detail::HttpHeadWait head() { return detail::HttpHeadWait(state_); }
-  // Some of the body, at least a byte; an empty Buffer at its end. Not read, the server waits.
+
+  // Awaits a piece of the body: Result<Buffer>, at least a byte long; an empty Buffer means that the body has ended.
+  // While 64 KiB are unread, the connection receives no more, so that the server has to wait.
   detail::HttpReadWait read() { return detail::HttpReadWait(state_); }
-  // A piece of a streamed body, or of what a tunnel carries: done when there is room for more. EPIPE: an answer has
-  // come that ends the body (http_fetch.h).
+
+  // Sends a piece of a streamed body, or bytes into a tunnel, and waits until there is room for more. Fails with EPIPE
+  // if an answer has arrived after which the rest of the body is not wanted (HttpFetch::refuses_body()).
   detail::HttpWriteWait write(std::string_view bytes) { return {state_, Buffer(bytes)}; }
   detail::HttpWriteWait write(Buffer&& bytes) { return {state_, std::move(bytes)}; }
+
+  // Ends a streamed body, as HttpFetch::end_body() does; without effect if the request has ended.
   void end_body();
-  // As HttpFetch's; false too once the stream is over.
+  // Ends a streamed body with trailers, as HttpFetch::end_body() does. Returns false also if the request has ended.
   [[nodiscard]] bool end_body(std::span<const HttpField> trailers);
-  // Once read() has told the end: the trailers, as HttpFetchCallbacks::on_trailers has them. Good as long as the
-  // stream.
+
+  // Returns the lines of the trailers, in the form that HttpFetchCallbacks::on_trailers describes, after read() has
+  // returned an empty Buffer. They are valid as long as the stream.
   std::string_view trailers() const { return state_->trailers; }
-  // Later awaits, and those of other coroutines, fail with ECANCELED.
+
+  // Ends the request and closes its connection. Awaits in progress and later ones fail with ECANCELED, except that a
+  // head or bytes that have arrived before are still returned. Without effect if the request has ended.
   void cancel();
 
  private:

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpCookieJar: what servers ask a client to send back to them (RFC 6265bis 5.7 and 5.8).
+// HttpCookieJar: stores the cookies that servers set, and returns those to send with a request (RFC 6265bis 5.7, 5.8).
 //
 //   peal::HttpCookieJar jar;
 //   jar.load(text_of_file);
-//   options.cookies = &jar;          // of HttpClientOptions
+//   options.cookies = &jar;          // HttpClientOptions
 //   ... write(jar.save());
 //
-// There is no list of public suffixes: a server of a.co.uk may set a cookie for co.uk, and so for b.co.uk. What has no
-// dot in it ("com", "localhost") is nobody's domain but of the host of that name; an address is a host of its own.
-// Where servers that do not trust each other share a domain, give each client that asks one of them a jar of its own.
+// There is no list of public suffixes: a server of a.co.uk may set a cookie for co.uk, which then goes to b.co.uk too.
+// A domain without a dot ("com", "localhost") can be set only by the host of that name, for itself; the same holds for
+// an address. If servers that do not trust each other share a domain, use a client with its own jar for each of them.
 //
-// "Secure" cookies are taken and sent over https alone, and one that came in the clear does not replace one. SameSite
-// means nothing here: no other site causes a request of this client's. Any number of clients may share a jar, on one
-// loop; it belongs to that loop's thread and outlives them.
+// Cookies with the attribute Secure are stored and sent over https only. A cookie that arrives over http never replaces
+// a Secure cookie. SameSite is ignored, since no other site causes this client's requests.
+//
+// Several clients of one loop may share a jar. The jar is used on that loop's thread and must outlive these clients.
 #pragma once
 
 #include <cstddef>
@@ -27,10 +28,13 @@
 
 namespace peal {
 
-// Above a bound the one that was sent longest ago goes, those that are not Secure first where it is a domain's.
+// Limits of the jar. Beyond a limit the cookie that was set or sent longest ago is dropped.
 struct HttpCookieJarOptions {
-  size_t most_per_domain =
-      50;  // what browsers must hold (RFC 6265bis 6.1), and no more, so that no server is sent more
+  // The most cookies of one domain; beyond it, cookies without Secure are dropped first. 50 is what browsers must store
+  // at least (RFC 6265bis 6.1). More would only make requests longer.
+  size_t most_per_domain = 50;
+
+  // The most cookies in all.
   size_t most = 3000;
 };
 
@@ -40,22 +44,23 @@ class HttpCookieJar {
   HttpCookieJar(const HttpCookieJar&) = delete;
   HttpCookieJar& operator=(const HttpCookieJar&) = delete;
 
-  // Seconds since 1970, by the system's clock.
+  // Returns the system clock's time, in seconds since 1970.
   static int64_t now();
 
-  // What the Set-Cookie fields of an answer from `url` ask for.
+  // Stores the cookies that the Set-Cookie fields of an answer from `url` set.
   void take(const HttpUrl& url, const HttpResponseHead& head, int64_t now_unix_seconds = now());
-  // One of them. False where it is to be ignored; a deletion is taken.
+  // Stores the cookie of one Set-Cookie field. Returns false if the field is malformed or not allowed, and is ignored.
+  // A field that deletes a cookie returns true.
   bool set(const HttpUrl& url, std::string_view set_cookie, int64_t now_unix_seconds = now());
-  // The value of the Cookie field of a request to `url`, of at most 8 KiB, since servers refuse longer ones: cookies of
-  // longer paths first, then older ones. Empty: none.
+  // Returns the value of the Cookie field for a request to `url`, or an empty string if no cookie applies. Cookies with
+  // longer paths come first, then older ones. Cookies beyond 8 KiB are left out, since servers refuse longer fields.
   std::string field_for(const HttpUrl& url, int64_t now_unix_seconds = now());
 
-  // As lines of cookies.txt, Netscape's format, which curl and wget read and write; those that end with the session
-  // too, but for values with a tab.
+  // Returns all cookies as text in Netscape's cookies.txt format, which curl and wget read and write. Session cookies
+  // are included. Cookies that have a tab in their name, value or path are left out.
   std::string save(int64_t now_unix_seconds = now()) const;
-  // Adds what such lines hold, and answers how many it took: what is malformed, over, or for a domain without a dot is
-  // passed over.
+  // Adds the cookies of such a text and returns how many were added. Lines are skipped that are malformed, expired, or
+  // valid for all hosts of a domain that has no dot or is an address.
   size_t load(std::string_view text, int64_t now_unix_seconds = now());
 
   size_t size() const { return size_; }
@@ -66,13 +71,14 @@ class HttpCookieJar {
     std::string name;
     std::string value;
     std::string path;
-    int64_t expires_at = 0;  // seconds since 1970; kSession: with the session
-    uint64_t created = 0;    // in the order of both
-    uint64_t used = 0;
+    int64_t expires_at = 0;  // seconds since 1970, or kSession if the cookie has no end of its own
+    uint64_t created = 0;    // the value of last_use_ when the cookie was set first
+    uint64_t used = 0;       // the value of last_use_ when the cookie was set or sent last
     bool host_only = true;
     bool secure = false;
     bool http_only = false;
   };
+
   static constexpr int64_t kSession = INT64_MAX;
   using Domain = std::vector<Cookie>;
 
@@ -83,9 +89,9 @@ class HttpCookieJar {
   void drop_oldest_of_all();
 
   const HttpCookieJarOptions options_;
-  std::unordered_map<std::string, Domain> domains_;  // none is empty
-  size_t size_ = 0;
-  uint64_t last_use_ = 0;
+  std::unordered_map<std::string, Domain> domains_;  // no Domain in this map is empty
+  size_t size_ = 0;                                  // cookies of all domains
+  uint64_t last_use_ = 0;                            // counts how often a cookie was set or sent
 };
 
 }  // namespace peal

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpFetch: one request under way at an HttpClient, and its answer as it arrives.
+// HttpFetch: one request of an HttpClient that is in progress, and its answer as it arrives.
 //
 //   waiting ──► sending ──► answer's head ──► body ──► done
 //      ▲  (pool)   (dead pooled connection: once more)   │
 //      └──────── redirect, or HttpRetry's back-off ──────┘
 //
-// The answer is listened to while the request's body is sent (RFC 9112 9.5). One with a status from 300 on ends the
-// body, since the server does not want what is left: what is written is then dropped, and the connection closes behind
-// the answer. With another the body goes on; where that is a string on_done waits for its end, unless the server
-// closes. One that is streamed ends with the answer, and so does its connection.
+// The answer is read while the request's body is still being sent (RFC 9112 9.5). If it begins before the body's end:
+// - A status from 300 on ends the body, since the server does not want the rest. Later writes are dropped, and the
+//   connection is closed after the answer.
+// - With any other status the body continues. If it is HttpClientRequest::body, on_done is called after the whole body
+//   is sent, or when the server closes. If it is streamed, on_done is called at the answer's end and the connection is
+//   closed.
 //
-// It belongs to its client. A HttpFetch& is good inside the callback it was given to; later ask HttpClient::find().
-// on_done comes once and last, unless it was cancelled or the client destroyed: then nothing comes any more. No
-// callback comes inside the call that began the request. An exception that leaves a callback closes the connection.
-// One that leaves on_done is logged instead: by then the connection may carry another request.
+// A fetch belongs to its client and is used on the client's loop. An HttpFetch& is valid inside the callback that gets
+// it; later, HttpClient::find() finds the fetch by its id. No callback is called inside the call that begins the
+// request. on_done is called once, as the last callback. After cancel(), or after the client was destroyed, no callback
+// is called any more.
+//
+// If a callback throws, the connection is closed. An exception from on_done is logged instead, since the connection may
+// carry another request by then.
 #pragma once
 
 #include <cstdint>
@@ -48,13 +53,13 @@ namespace detail {
 struct HttpDecoding;
 struct HttpProxy;
 struct HttpRetrying;
-// Where a connection goes: what a URL names, or a text of the user's own as Client::connect() takes it.
+// The address of a connection: the host and port of a URL, or the text of HttpClientRequest::connect_to.
 using HttpWay = std::variant<HostPort, std::string>;
 class HttpLink;
 class HttpPool;
 }  // namespace detail
 
-// Never given out twice by one client.
+// Names one request of a client. A client never uses an id twice.
 enum class HttpFetchId : uint64_t { kNone = 0 };
 
 class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
@@ -64,38 +69,49 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   ~HttpFetch();
 
   HttpFetchId id() const { return id_; }
-  // Where the answer comes from, or is hoped for.
+  // Returns the URL that is being requested, which is the last redirect's target.
   const HttpUrl& url() const { return url_; }
-  // What the layer has agreed on with the server, from on_head on. ENOTSUP without one, ENOTCONN where no connection
-  // carries it.
+  // Returns what the connection's layer has agreed on with the server; usable from on_head on. Fails with ENOTSUP if
+  // the connection has no layer, and with ENOTCONN if the request is on no open connection.
   Result<LayerFacts> layer_facts() const;
 
-  // The answer came before the body's end, and nothing more of that is sent.
+  // True if an answer has arrived before the body's end and the rest of the body is not wanted. Later writes are
+  // dropped.
   bool refuses_body() const { return body_stopped_; }
 
-  // A piece of a streamed body. True while below the connection's high-water mark; after false, on_writable tells when
-  // to go on. What is given before the connection wants it is kept. More than `streamed_bytes` in all, or any
-  // where nothing is streamed, gives the request up (HttpTrouble::kBadRequest), as end_body() does with fewer. After
-  // end_body() it is dropped. In a tunnel it is sent as it is.
+  // Sends a piece of a streamed body, or bytes into a tunnel. Returns true if more may be written now. Returns false if
+  // the caller should wait for on_writable, in these cases:
+  // - the connection's output is at its high-water mark;
+  // - the body cannot be sent yet, because there is no connection or no 100 Continue; the bytes are kept until then.
+  // The request fails from the loop, with on_done, and write() returns false:
+  // - with HttpTrouble::kBadRequest if the body is longer than `streamed_bytes`, or if `streamed` is not set;
+  // - with kUploadTooFarBehind if the kept bytes exceed ConnectionOptions::output_limit_bytes.
+  // After end_body(), or if refuses_body(), the bytes are dropped and write() returns true.
   bool write(std::string_view bytes) { return write(Buffer(bytes)); }
   bool write(Buffer&& bytes);
-  // Of a tunnel: FIN behind what was written.
+
+  // Ends a streamed body; in a tunnel, sends FIN after what was written. If fewer than `streamed_bytes` were written,
+  // or if `streamed` is not set, the request fails with HttpTrouble::kBadRequest. A second call has no effect.
   void end_body();
-  // With trailers, which follow the last chunk (RFC 9110 6.5, RFC 9112 7.1.2): any number of any length; the views are
-  // good until the call returns. Nobody need heed them, and who wants to be told before says so in a Trailer field of
-  // the request (RFC 9110 6.6.2). False, and nothing has happened, where no chunks are sent (`streamed_bytes`, no
-  // `streamed`, a tunnel), where the body has ended, and where a field may not come so late: framing, routing,
-  // credentials, content description (RFC 9110 6.5.1), or no token for a name, or a control in the value.
+  // Ends a streamed body with trailers after the last chunk (RFC 9110 6.5, RFC 9112 7.1.2), any number and of any
+  // length. The views must be valid until the call returns. Servers may ignore trailers; the request can announce them
+  // in a Trailer field (RFC 9110 6.6.2). Returns false and does nothing if:
+  // - the body is not sent in chunks: `streamed_bytes` is set, `streamed` is not, or this is a tunnel;
+  // - the body or the request has ended;
+  // - a field is not allowed in trailers, as those for framing, routing, credentials and content (RFC 9110 6.5.1);
+  // - a field's name is no token, or its value has a control character.
   [[nodiscard]] bool end_body(std::span<const HttpField> trailers);
 
-  // Stops and resumes on_body, at any time; the server is slowed down. on_head comes all the same, before it the
-  // redirects, and on_done may come meanwhile.
+  // pause() stops calls of on_body, and receiving, so that the server has to wait; resume() undoes that. Both may be
+  // called at any time. While paused, redirects are still followed, and on_head and on_done may still be called.
   void pause();
   void resume();
-  // Closes the connection that carries it; nothing more is called back.
+
+  // Ends the request and closes the connection that carries it. No callback is called any more.
   void cancel();
 
-  // Of a tunnel, for pipe() inside on_head: then nothing comes here but on_done. Otherwise null.
+  // Returns the connection if the request has become a tunnel, otherwise null. If on_head passes the connection to
+  // pipe(), the only later callback is on_done.
   Connection* tunnel() const;
 
  private:
@@ -103,60 +119,74 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   friend class detail::HttpLink;
   friend class detail::HttpPool;
   enum class State : uint8_t {
-    kWaiting,     // in the pool's queue
-    kBackingOff,  // before the next attempt
-    kAnswering,   // on a connection, until the answer's head is there
-    kBody,
-    kDiscarding,        // the body of a redirect, or of an answer that is asked for again
-    kFinishingRequest,  // the answer is complete, the request is not
-    kTunnel,
-    kFailing,  // to be told so from the loop
-    kOver,
+    kWaiting,           // in the pool's queue
+    kBackingOff,        // waits until the next attempt is due
+    kAnswering,         // on a connection, before the answer's head is complete
+    kBody,              // shows the answer's body
+    kDiscarding,        // skips the body of a redirect, or of an answer that will be requested again
+    kFinishingRequest,  // the answer is complete, the request's body is not sent to its end
+    kTunnel,            // the connection carries another protocol now
+    kFailing,           // has failed inside a call of the user's; on_done follows from the loop
+    kOver,              // ended: no callback is called any more
   };
 
   HttpFetch(const std::shared_ptr<detail::HttpPool>& pool, HttpFetchId id, HttpClientRequest request, HttpUrl url,
             std::unique_ptr<HttpFetchCallbacks> callbacks);
 
-  // For the pool. Without a word to the user, but for give_up().
+  // Functions for the pool. Of these only give_up() calls the user's code.
+
+  // Writes the request's head into request_text_. Fails with HttpTrouble::kNeedsLayer and kBadRequest.
   Result<void> compose();
   void add_cookies(std::vector<HttpRequestField>& fields) const;
   void add_proxy_fields(std::vector<HttpRequestField>& fields) const;
+  // Returns the address to connect to: connect_to, the proxy's or the URL's.
   detail::HttpWay way() const;
-  // Whom its connection goes by; null: none.
+  // Returns the proxy that this request uses, or null if it uses none.
   const detail::HttpProxy* proxy() const;
-  // Through it, to be asked for by CONNECT.
+  // True if the proxy has to open a tunnel for this request, by CONNECT.
   bool needs_tunnel() const { return (url_.is_https() || request_.may_upgrade) && proxy() != nullptr; }
-  // What a connection that carries it must have in common with it: what is spoken, and to whom (RFC 9110 4.3.1). With
-  // a layer that is also whom the peer has proved to be: who is reached by the same way may be somebody else.
+  // Returns the key of the origin in the pool: only connections with this key can carry the request (RFC 9110 4.3.1).
+  // The key names the scheme, and the address or the proxy. If there is a layer, the key names the URL's host too,
+  // since two hosts behind one address have to prove different identities.
   std::string connection_key() const;
+  // Stores the deadlines and starts the timer of HttpDeadlines::total.
   void begin(const HttpDeadlines& deadlines);
-  // It may be repeated; `whole`: what is shown of its answer may begin anew.
+  // Lets HttpRetry repeat this request. `whole` is true if the answer is collected: even one that broke off in its body
+  // may then be requested again.
   void begin_attempts(bool whole);
   void wait_in_queue();
+  // Sends the request on `link`.
   void start_on(detail::HttpLink& link);
+  // Fails the request from the loop, not inside this call.
   void fail_soon(std::error_code error);
+  // Ends this attempt with an error: closes its connection, then backs off for another attempt or calls on_done.
   void give_up(std::error_code error);
+  // Takes the request out of the queue and fails it from the loop: the user's own call was wrong.
   void refuse(std::error_code error);
+  // Ends the request without calling anything, because the client is being destroyed.
   void retire();
 
-  // For its link.
+  // Functions for the link that carries this request.
   void received(Buffer& input);
   void peer_ended();
   void writable();
-  // The connection has ended. `unheard`: it had served before, and of this answer no byte came.
+  // Called when the connection has ended. `stale` is true if the connection had carried an earlier request and no byte
+  // of this answer has arrived: the server may have closed it before it saw this request.
   void connection_lost(std::error_code error, bool stale);
 
   size_t take(std::string_view bytes);
   void resume_reading();
   bool take_body(std::string_view piece);
-  // http_fetch_head.cc
+
+  // Defined in http_fetch_head.cc.
   size_t take_head(std::string_view bytes);
   void first_byte_seen(bool begun);
   void await_first_byte();
   void interim_head_complete();
   void head_complete();
   void become_tunnel();
-  // http_fetch_retry.cc
+
+  // Defined in http_fetch_retry.cc.
   bool is_harmless_twice() const;
   void begin_attempt();
   void end_attempt();
@@ -166,14 +196,18 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   void back_off();
   void end_back_off();
   void attempt_again();
-  // Of a body that is decoded: http_fetch_decode.cc
+
+  // Defined in http_fetch_decode.cc, for a body that is decoded.
   void begin_decoding();
   bool show_decoded(std::string_view bytes);
   void show_pending();
   bool has_pending_body() const;
   bool all_decoded(bool clean);
+
+  // `clean` is true if no byte followed the answer on its connection.
   void answer_complete(bool clean);
   bool must_finish_request(bool clean) const;
+
   void request_finished();
   void report_body_unwanted();
   void call_on_writable();
@@ -182,8 +216,10 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   bool shows_body() const { return state_ == State::kBody || state_ == State::kTunnel; }
   bool has_body() const { return request_.streamed || !request_.body.empty(); }
   bool follows_redirect() const;
+
   void follow_redirect(bool clean);
   void answer_discarded(bool clean);
+
   void discard_timed_out() { answer_discarded(false); }
   void leave_link(bool reusable);
   void leave_link_in_order(bool clean);
@@ -191,9 +227,14 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   void send_body();
   bool send_piece(Buffer&& bytes);
   void request_complete();
+
+  // Starts the one timer of the current phase, which calls `then`; a `delay` of 0 only cancels it.
   void set_phase_timer(Duration delay, void (HttpFetch::*then)());
+  // Calls `then` from the loop.
   void call_soon(void (HttpFetch::*then)()) { start_phase_timer({}, then); }
+  // Starts the timer of the current phase, even with a `delay` of 0.
   void start_phase_timer(Duration delay, void (HttpFetch::*then)());
+
   void cancel_timers();
   void continue_timed_out();
   void queue_timed_out();
@@ -203,62 +244,72 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   void report_failure() { give_up(failure_); }
   HttpResponseParser& parser() const;
 
-  const std::weak_ptr<detail::HttpPool> pool_;  // lives while this is not over
+  const std::weak_ptr<detail::HttpPool> pool_;  // alive until this fetch is kOver
   const HttpFetchId id_;
-  // As the pool's options have them.
+
+  // Copies of what the client's options and the request say.
   HttpCookieJar* const cookies_;
   const bool decodes_;
-  const bool has_proxies_;  // some
+  const bool has_proxies_;
+
   HttpClientRequest request_;
   HttpUrl url_;
   const std::unique_ptr<HttpFetchCallbacks> callbacks_;
   HttpDeadlines deadlines_;
-  std::string request_text_;  // the head
+  std::string request_text_;  // the request's head, as it is sent
   detail::HttpLink* link_ = nullptr;
-  std::string head_text_;  // of the answer, as far as it is there
+  std::string head_text_;  // the part of the answer's head that has arrived
   HttpResponseHead head_;
-  std::unique_ptr<detail::HttpRetrying> retrying_;  // if it may be repeated
-  std::unique_ptr<detail::HttpDecoding> decoding_;  // of the answer's body, if that is to be decoded
-  Buffer early_;                                    // written before the connection wants it
+  std::unique_ptr<detail::HttpRetrying> retrying_;  // null if HttpRetry may not repeat this request
+  std::unique_ptr<detail::HttpDecoding> decoding_;  // null if the answer's body is not decoded
+  Buffer early_;                                    // pieces of the body that cannot be sent yet
   std::string last_chunk_{kHttpLastChunk};
-  uint64_t body_sent_ = 0;             // of request_.body, or taken by write()
-  uint64_t discarded_bytes_ = 0;       // of the body of a redirect
-  size_t gathered_ = 0;                // as the connection was told
-  TimePoint first_byte_due_ = kNever;  // from the request's end on
+  uint64_t body_sent_ = 0;             // bytes of request_.body that were sent, or that write() took
+  uint64_t discarded_bytes_ = 0;       // bytes of an answer's body that were skipped
+  size_t gathered_ = 0;                // the last value passed to Connection::count_gathered()
+  TimePoint first_byte_due_ = kNever;  // kNever before the request is sent to its end
   TimerId phase_timer_;
   TimerId total_timer_;
-  std::error_code failure_;  // while kFailing
+  std::error_code failure_;  // the error that kFailing will report
   unsigned redirects_ = 0;
   State state_ = State::kWaiting;
-  bool repeated_ = false;
-  bool says_close_ = false;
-  bool expects_continue_ = false;
-  bool awaits_continue_ = false;
-  bool body_wanted_ = false;   // by the connection
-  bool body_ended_ = false;    // end_body() was called
-  bool body_stopped_ = false;  // what is left of it is not wanted
-  bool request_complete_ = false;
-  bool answer_begun_ = false;  // the final one, for all that is known
-  bool wants_writable_ = false;
+  bool repeated_ = false;          // a stale connection has cost this request its one repetition
+  bool says_close_ = false;        // the request has "Connection: close"
+  bool expects_continue_ = false;  // the request says "Expect: 100-continue"
+  bool awaits_continue_ = false;   // the body waits for 100 Continue
+  bool body_wanted_ = false;       // the body may be sent now
+  bool body_ended_ = false;        // end_body() was called
+  bool body_stopped_ = false;      // the server does not want the rest of the body
+  bool request_complete_ = false;  // the connection has got the whole request
+  bool answer_begun_ = false;      // a byte has arrived that is not known to be an interim answer's
+  bool wants_writable_ = false;    // write() has returned false
   bool paused_ = false;
 };
 
 struct HttpFetchCallbacks {
-  // Each interim answer before the final one (RFC 9110 15.2), 100 among them and never 101: for proxies, which pass
-  // them on, and for 103 (RFC 8297). At most HttpResponseLimits::head_bytes of them, the final head included.
+  // Called with each interim answer before the final one (RFC 9110 15.2), 100 included but never 101. Proxies pass them
+  // on; 103 (RFC 8297) is of use to others too. All heads of one answer, the final one included, are together at most
+  // HttpResponseLimits::head_bytes long.
   Callback<void(HttpFetch&, const HttpResponseHead& head)> on_interim = nullptr;
-  // The final head, of a 101 too; neither of interim answers nor of redirects that are followed.
+
+  // Called with the head of the final answer, which may be a 101. Not called for redirects that are followed.
   Callback<void(HttpFetch&, const HttpResponseHead& head)> on_head = nullptr;
-  // A piece of the body, chunk framing taken off, and unpacked where that was asked for; of a tunnel, whatever came.
+
+  // Called with a piece of the body, without chunk framing, and decoded if the request asks for it. In a tunnel, called
+  // with the bytes that arrived.
   Callback<void(HttpFetch&, std::string_view bytes)> on_body = nullptr;
-  // write() answered false, and may be called again. It comes too when the body is not wanted any more.
+
+  // Called once after write() has returned false: when write() may be called again, or the body is not wanted any more.
   Callback<void(HttpFetch&)> on_writable = nullptr;
-  // Behind a chunked body, before on_done: the fields of its trailers (RFC 9110 6.5, RFC 9112 7.1.2), each line with
-  // its CR LF, for next_http_field(); good during the call. At most HttpResponseLimits::head_bytes in all. Not where
-  // there are none. They are the server's claims and to be kept apart from the head's fields. Servers send them rather
-  // to who asked for it with `TE: trailers` and `Connection: TE` (RFC 9110 10.1.4).
+
+  // Called after a chunked body, before on_done, if it has trailers (RFC 9110 6.5, RFC 9112 7.1.2). `lines` are their
+  // field lines, each with its CR LF, for next_http_field(); valid during the call, at most
+  // HttpResponseLimits::head_bytes long. Keep them apart from the head's fields, since trailers must not replace those.
+  // Some servers send trailers only if the request has `TE: trailers` and `Connection: TE` (RFC 9110 10.1.4).
   Callback<void(HttpFetch&, std::string_view lines)> on_trailers = nullptr;
-  // With HttpTrouble, an errno or a Trouble where the answer is not complete. A tunnel ends so too.
+
+  // Called once at the end, also of a tunnel. If the answer is not complete, the error is an HttpTrouble, an errno or a
+  // Trouble.
   Callback<void(Result<void>)> on_done = nullptr;
 };
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpProxies: by which proxies an HttpClient reaches whom. Values; any thread.
+// HttpProxies: says which requests of an HttpClient go through a proxy. A value; any thread.
 //
 //   options.proxies = {.http = "http://proxy.example:3128", .https = "http://proxy.example:3128"};
-//   options.proxies = peal::HttpProxies::from_environment().value();   // if that is what the user wants
+//   options.proxies = peal::HttpProxies::from_environment().value();   // reads http_proxy and so on
 //
-// http goes to the proxy as it is, with the whole URL for its target (RFC 9112 3.2.2). https, and whatever may change
-// the protocol (HttpClientRequest::may_upgrade), goes through a tunnel that the proxy is asked for (CONNECT, RFC 9110
-// 9.3.6): it sees the host and the port, and the handshake inside is with the server. A request with connect_to goes
-// where that says. To the proxy itself peal speaks plain HTTP/1.1.
+// A request for an http URL is sent to the proxy, with the whole URL as its target (RFC 9112 3.2.2). A request for an
+// https URL, or one with HttpClientRequest::may_upgrade, is sent through a tunnel that the proxy opens on CONNECT (RFC
+// 9110 9.3.6). The proxy then sees only the host and the port; the TLS handshake inside the tunnel is with the server.
+// A request with connect_to uses no proxy. The client speaks plain HTTP/1.1 to the proxy.
 //
-// Name and password are for the proxy alone ("Basic", RFC 7617): they go with CONNECT and with requests of http, unless
-// such a request has a Proxy-Authorization of its own; through a tunnel goes no Proxy-Authorization at all.
+// Name and password are sent to the proxy only ("Basic", RFC 7617), with CONNECT and with requests for http URLs. A
+// Proxy-Authorization field of such a request replaces them. Through a tunnel no Proxy-Authorization field is sent.
 #pragma once
 
 #include <string>
@@ -20,20 +20,26 @@
 namespace peal {
 
 struct HttpProxies {
-  // Each "[http://][name:password@]host[:port][/]", escapes (%40) in name and password decoded, port 80 unless it says
-  // another; empty: none. HttpClient throws std::invalid_argument at any other text, with a sentence that does not
-  // repeat it.
+  // The proxies, each as "[http://][name:password@]host[:port][/]"; empty means no proxy. Escapes such as %40 in name
+  // and password are decoded; the default port is 80. The constructor of HttpClient throws std::invalid_argument at any
+  // other text. The exception does not quote the text, since that may have a password.
   std::string http = {};   // for http URLs
   std::string https = {};  // for https URLs
-  // Hosts that are reached without, separated by commas or blanks: a name stands for itself and all below it, with a
-  // dot in front or not; an address for itself, "10.0.0.0/8" and "fd00::/8" for networks of them; ":port" behind either
-  // for that port alone; "*" for everything. No name is looked up for it.
+
+  // Hosts that are reached without a proxy, separated by commas or blanks. An entry is one of these:
+  // - a name, with or without a dot in front: the host of that name and all hosts below it;
+  // - an address, or a network such as "10.0.0.0/8" or "fd00::/8";
+  // - a name or an address with ":port" after it: only that port;
+  // - "*": every host.
+  // Entries are compared with the URL's host as text; no name is looked up. Entries that are malformed match nothing.
   std::string direct = {};
 
-  // What http_proxy, https_proxy and no_proxy say, all_proxy where one of the first two does not. In upper case they
-  // count where the lower case is not set, but for HTTP_PROXY, which a CGI program's client can set (httpoxy, CVE-2016-
-  // 5385). HttpTrouble::kBadProxy where one names no proxy, or one of another kind (socks5://, https://). Not on a
-  // thread beside one that calls setenv().
+  // Reads the environment variables http_proxy, https_proxy and no_proxy. all_proxy takes the place of the first two if
+  // they are not set. The names in upper case count if those in lower case are not set, except HTTP_PROXY: the client
+  // of a CGI program can set that variable (httpoxy, CVE-2016-5385). An empty variable counts as not set.
+  //
+  // Fails with HttpTrouble::kBadProxy if a variable is not the address of an HTTP proxy, for example with socks5:// or
+  // https://. Must not be called while another thread calls setenv().
   static Result<HttpProxies> from_environment();
 };
 

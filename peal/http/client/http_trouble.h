@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can go wrong with a request that HttpClient carries, beside Trouble::kTruncated and the errors of connecting:
-// errno values, peal's Trouble (Trouble::kNoAnswer and kHostNotFound among them) and what a layer's handshake fails
-// with, in its own words (StreamPort::errors()). docs/troubles.md has the usual cause and the cure of each.
+// HttpTrouble: the errors of an HttpClient's requests that are HTTP's own. A request may also fail with:
+// - Trouble::kTruncated and the errors of connecting: errno values, and Trouble such as kNoAnswer and kHostNotFound;
+// - the errors of a layer's handshake, in the layer's own category (StreamPort::errors()).
+// docs/troubles.md has the usual cause and the cure of each.
 #pragma once
 
 #include <string>
@@ -13,35 +14,40 @@
 namespace peal {
 
 enum class HttpTrouble : int {
-  // The request itself; nothing was sent.
-  kBadUrl = 1,  // no absolute http or https URL
-  kNeedsLayer,  // https, and HttpClientOptions::layer is null
-  kBadRequest,  // a method, field or target that cannot be written, or two bodies
+  // Errors of the request itself; nothing was sent.
+  kBadUrl = 1,  // the URL is no absolute http or https URL
+  kNeedsLayer,  // the URL is https, and HttpClientOptions::layer is null
+  kBadRequest,  // a method, field or target is invalid, there are two bodies, or a streamed body has another length
   kQueueFull,   // HttpClientOptions::most_waiting requests wait already
-  // Deadlines.
-  kQueueTimeout,      // every connection to the origin stayed busy
+
+  // Deadlines that have passed.
+  kQueueTimeout,      // HttpDeadlines::queue: every connection to the origin stayed busy
   kConnectTimeout,    // ClientOptions::connect_timeout
-  kFirstByteTimeout,  // no answer came
-  kTotalTimeout,
-  kStalled,  // ConnectionOptions::read_window or write_window: the peer has begun and goes on too slowly
-  // The answer.
-  kClosedEarly,         // the peer closed or reset before the answer was complete
-  kUnaskedUpgrade,      // 101, and nothing was asked for
-  kAnswerTooLarge,      // more than fetch() is to collect, or HttpClientOptions::decoding allows
-  kTooManyRedirects,    //
-  kBadRedirect,         // its Location is no http URL
-  kUploadTooFarBehind,  // more was given to write() than ConnectionOptions::output_limit_bytes
-  kPlainRedirect,       // from https to http, and HttpClientOptions::plain_redirects is off
-  kAttemptTimeout,      // HttpRetry::attempt_timeout, of the last one
-  kUndecodable,         // the body is not in the coding that Content-Encoding names, or ends inside it
-  kBadProxy,            // HttpProxies::from_environment()
-  kBadPart,             // of a download: not the part of the file that was asked for, or another length than said
-  // And, from here on, an answer that is no HTTP: kMalformed + the HttpParseError.
+  kFirstByteTimeout,  // HttpDeadlines::first_byte: no byte of the answer arrived
+  kTotalTimeout,      // HttpDeadlines::total
+  kStalled,           // ConnectionOptions::read_window or write_window: the peer sends or receives too slowly
+
+  // Errors of the answer, unless the comment names something else.
+  kClosedEarly,       // the peer closed or reset before the answer was complete
+  kUnaskedUpgrade,    // 101, or 2xx to a CONNECT, without HttpClientRequest::may_upgrade
+  kAnswerTooLarge,    // the body is beyond answer_limit_bytes, HttpClientOptions::decoding or limit_bytes of a download
+  kTooManyRedirects,  // more than HttpClientRequest::most_redirects
+  kBadRedirect,       // the Location of a redirect is no http or https URL
+  kUploadTooFarBehind,  // unsent bytes of the body exceed ConnectionOptions::output_limit_bytes
+  kPlainRedirect,       // a redirect from https to http, and HttpClientOptions::plain_redirects is off
+  kAttemptTimeout,      // the last attempt took longer than HttpRetry::attempt_timeout
+  kUndecodable,         // the body is not valid in the coding that Content-Encoding names, or is cut short
+  kBadProxy,            // HttpProxies::from_environment() found a variable that names no HTTP proxy
+  kBadPart,             // a download got a part that it did not ask for, or another length than the server said
+
+  // The answer is no valid HTTP: the value is kMalformed + the HttpParseError.
   kMalformed = 100,
-  // The proxy does not open the tunnel: kProxyRefused + the status of its answer to CONNECT. 407: it wants to know who
-  // asks; 502 and 504: it does not reach the server.
+
+  // The proxy does not open a tunnel: the value is kProxyRefused + the status of its answer to CONNECT. 407 means that
+  // the proxy wants name and password; 502 and 504 mean that the proxy cannot reach the server.
   kProxyRefused = 1000,
-  // A download's server answers with this + the status.
+
+  // A download cannot use the server's answer: the value is kServerRefused + the answer's status.
   kServerRefused = 2000,
 };
 
@@ -52,15 +58,18 @@ inline std::error_code make_error_code(HttpTrouble trouble) noexcept {
 inline std::error_code malformed_answer(HttpParseError error) noexcept {
   return {static_cast<int>(HttpTrouble::kMalformed) + static_cast<int>(error), http_trouble_category()};
 }
-// Whether it is one of malformed_answer().
+
+// True if the error was made by malformed_answer().
 bool is_malformed_answer(std::error_code error);
+
 inline std::error_code proxy_refusal(int status) noexcept {
   return {static_cast<int>(HttpTrouble::kProxyRefused) + status, http_trouble_category()};
 }
 inline std::error_code server_refusal(int status) noexcept {
   return {static_cast<int>(HttpTrouble::kServerRefused) + status, http_trouble_category()};
 }
-// The status of a proxy_refusal(), of a server_refusal(); 0: it is none.
+
+// These two return the status in a proxy_refusal() and in a server_refusal(), or 0 for any other error.
 int status_of_proxy(std::error_code error);
 int status_of_server(std::error_code error);
 
