@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small looks at the text of requests and answers. Pure.
+// Helpers that look for one thing in the text of an answer or a field: head_bytes(), begins_interim(),
+// mentions_close(). They are pure functions.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +11,11 @@
 
 namespace peal::detail {
 
-// How many of `bytes` complete the head that begins in `before`; 0: it does not end in them.
+// Returns how many of `bytes` belong to the head whose beginning is `before`, up to and with its empty line. Returns 0
+// if the head does not end within `bytes`.
 inline size_t head_bytes(std::string_view before, std::string_view bytes) {
   constexpr std::string_view kEnd = "\r\n\r\n";
-  // Where the end straddles.
+  // First looks for an empty line that begins in `before` and ends in `bytes`.
   std::string edge(before.substr(before.size() - std::min(before.size(), kEnd.size() - 1)));
   const size_t kept = edge.size();
   edge += bytes.substr(0, kEnd.size() - 1);
@@ -22,15 +24,15 @@ inline size_t head_bytes(std::string_view before, std::string_view bytes) {
   return at == bytes.npos ? 0 : at + kEnd.size();
 }
 
-// Whether the head that begins so is an interim answer's: a status of 1xx but 101, which is final (RFC 9110 15.2).
-// False while the status is not there.
+// Returns true if a head that begins like this is an interim answer's: its status is 1xx, except 101, which is final
+// (RFC 9110 15.2). Returns false if the status has not arrived yet.
 inline bool begins_interim(std::string_view head) {
-  constexpr size_t kStatusAt = 9;  // behind "HTTP/1.1 "
+  constexpr size_t kStatusAt = 9;  // the status follows "HTTP/1.1 "
   const std::string_view status = head.substr(std::min(head.size(), kStatusAt), 3);
   return status.size() == 3 && status.front() == '1' && status != "101";
 }
 
-// Whether the value of a Connection field has "close" among its options.
+// Returns true if "close" is one of the options in the value of a Connection field.
 inline bool mentions_close(std::string_view value) {
   for (std::string_view option; next_list_element(value, option);) {
     if (same_field_name(option, "close")) return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpDecoding: the body of one answer on its way out of gzip or zstd. What came while its user wants nothing is kept
-// as it came, so that little stays little. It belongs to its fetch.
+// HttpDecoding: decodes the body of one answer from gzip or zstd. While the application has paused, bytes are kept in
+// their coded form, which takes less memory than the decoded one. A decoding belongs to its fetch.
 #pragma once
 
 #include <array>
@@ -15,13 +15,14 @@
 
 namespace peal::detail {
 
-// Of coded bytes given at once, so of those that are kept.
+// The most coded bytes that are passed to decode() at once, and so the most that are kept during a pause.
 inline constexpr size_t kMostCodedBytes = 16 * 1024;
 
 struct HttpDecoding {
   HttpDecoding(ContentCoding coding, const ContentDecoderLimits& limits) : decoder(coding, limits) {}
 
-  // Shows what `bytes` become, until show(std::string_view) answers false; then the rest is kept, and has_pending().
+  // Decodes `bytes` and passes the result piece by piece to show(std::string_view). When show() returns false, the rest
+  // of `bytes` is stored in `pending` and `has_pending` becomes true.
   template <class Show>
   Result<void> decode(std::string_view bytes, Show&& show) {
     has_pending = false;
@@ -41,21 +42,23 @@ struct HttpDecoding {
   }
 
   ContentDecoder decoder;
-  std::string pending;       // coded bytes
-  bool has_pending = false;  // there may be more to show: of `pending`, or of what the decoder has taken
-  bool ended = false;        // the answer has all come, and left its connection
-  std::string trailers;      // then
+  std::string pending;       // coded bytes that are not decoded yet
+  bool has_pending = false;  // there may be more to show, from `pending` or from the decoder itself
+  bool ended = false;        // the whole answer has arrived, and its connection was given back to the pool
+  std::string trailers;      // the answer's trailers, kept here after `ended`
 };
 
-// What is to be decoded of an answer; null: nothing. Not of HEAD, 204 and 304, which have no body, nor of a part of one
-// (206), nor where several codings or unknown ones are named: all that is as the server sent it.
+// Returns the decoding of an answer, or null if the answer is shown as the server sent it. That is so for:
+// - answers without a body: to HEAD, 204 and 304;
+// - parts of a body (206);
+// - bodies with no coding, an unknown one, or several.
 std::unique_ptr<HttpDecoding> decoding_of(const HttpResponseHead& head, std::string_view method,
                                           const ContentDecoderLimits& limits);
-// The head of what was decoded: without Content-Encoding and Content-Length, which are true no more.
+// Returns a copy of the head without Content-Encoding and Content-Length, which are wrong for a decoded body.
 HttpResponseHead decoded_head(const HttpResponseHead& head);
 
-// Asks for the codings that are known, unless the user has asked already, or asks for a range: of a coded answer, that
-// would be a part that nobody can decode.
+// Adds an Accept-Encoding field with the known codings, unless the fields have an Accept-Encoding or a Range. A range
+// of a coded answer would be a part that cannot be decoded.
 void add_accept_encoding(std::vector<HttpRequestField>& fields);
 
 }  // namespace peal::detail

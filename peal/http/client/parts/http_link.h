@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpLink: one connection of an HttpClient's, with the parser of what comes on it. It is connecting, which a tunnel
-// through a proxy and a layer in it are part of, carries one fetch, sends the rest of a request that is answered, or is
-// idle. Owned by the pool; counted, because it may be dropped inside its own callbacks.
+// HttpLink: one connection of an HttpClient, with the parser for its answers. A link is always in one of these states:
+// - connecting, which includes opening a tunnel through a proxy and the handshake of a layer;
+// - carrying one fetch;
+// - sending the rest of a request that was answered already;
+// - idle.
+// The pool owns its links. They are in shared_ptrs, because a link may be dropped inside its own callbacks. Links are
+// used on the client's loop.
 #pragma once
 
 #include <memory>
@@ -22,19 +26,21 @@ class HttpLink : public std::enable_shared_from_this<HttpLink> {
   HttpLink(std::weak_ptr<HttpPool> pool, HttpOrigin& its_origin, const HttpResponseLimits& limits)
       : origin(its_origin), pool_(std::move(pool)), parser_(limits) {}
 
+  // Starts connecting. The pool's opened() or connect_failed() is called later, unless this call itself fails.
   Result<void> connect(Loop& loop, const HttpWay& way, const ClientOptions& options);
-  // The fetch sends its request at once.
+  // Gives the connection to `fetch`, which sends its request at once.
   void carry(HttpFetch& fetch);
-  // It carries nothing any more.
+  // Ends the connection's use by its fetch, so that bytes which arrive later are not passed to that fetch.
   void detach_fetch();
-  // The answer is complete, but bytes of its request still wait to be sent. The server may read them, or close.
+  // True if bytes of a request are still queued to be sent, although its answer is complete. The server may read them
+  // or close the connection.
   bool sends_rest() const { return is_open() && connection_->queued_bytes() > 0; }
-  // When the kernel has taken those bytes, the pool is given the connection (HttpPool::release).
+  // Waits until the kernel has taken the queued bytes, then calls HttpPool::release() with this link.
   void await_rest();
 
   bool is_connecting() const { return connecting_; }
   bool is_open() const { return connection_ != nullptr && connection_->is_open(); }
-  // While it is open, or in the end of it.
+  // Returns the connection. May be called only from on_open until on_close.
   Connection& connection() const { return *connection_; }
   HttpResponseParser& parser() { return parser_; }
 
@@ -44,28 +50,32 @@ class HttpLink : public std::enable_shared_from_this<HttpLink> {
  private:
   ConnectionCallbacks callbacks();
   void opened(Connection& connection);
+  // Reports to the pool that requests can be sent now: the connection, its tunnel and its layer are up.
   void ready();
-  // http_link_tunnel.cc
+
+  // Defined in http_link_tunnel.cc.
   void ask_for_tunnel();
   void take_tunnel_answer(Buffer& input);
   void tunnel_failed(std::error_code error);
+
   void received(Connection& connection, Buffer& input);
   void peer_ended();
   void writable();
   void closed(CloseReason reason);
+  // Removes this link from the pool, then calls connection_lost() of the fetch that it carries, if there is one.
   void report_end(std::error_code error);
 
   const std::weak_ptr<HttpPool> pool_;
   HttpResponseParser parser_;
   std::unique_ptr<Client> client_;
-  Connection* connection_ = nullptr;  // from on_open to on_close
-  HttpFetch* fetch_ = nullptr;
-  std::string tunnel_answer_;  // of a proxy, as far as its head is there
+  Connection* connection_ = nullptr;  // null before on_open and after on_close
+  HttpFetch* fetch_ = nullptr;        // the fetch that this link carries
+  std::string tunnel_answer_;         // the part of the proxy's answer to CONNECT that has arrived
   TimerId tunnel_timer_;
-  uint64_t carried_ = 0;
-  bool connecting_ = true;
-  bool awaits_tunnel_ = false;
-  bool awaits_rest_ = false;
+  uint64_t carried_ = 0;        // how many fetches this link has carried
+  bool connecting_ = true;      // until ready() was called
+  bool awaits_tunnel_ = false;  // CONNECT was sent, the answer is not complete
+  bool awaits_rest_ = false;    // await_rest() was called, the kernel has not taken all bytes
 };
 
 }  // namespace peal::detail

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpPartFile: what a download has so far, on disk, and a note beside it of what it is a part of. Blocks.
+// HttpPartFile: the file "path.part" with the bytes that a download has so far, and "path.part.meta", which notes the
+// URL and the version they belong to. Every call blocks while the disk works. A value with one owner, the download.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +15,25 @@ namespace peal::detail {
 
 class HttpPartFile {
  public:
-  // "path.part" is opened, or made, and locked: EBUSY if somebody else has it.
+  // Opens or creates "path.part" and locks it. Fails with EBUSY if another process has the lock, with EEXIST if
+  // "path.part" is no regular file, and with the errno of open(2).
   static Result<HttpPartFile> open(const std::string& path);
 
-  // What is there of `url`, which `validator()` tells from another version of it. 0: nothing of use.
+  // Returns how many bytes of `url` the part has, and sets validator() to the version they belong to. Returns 0 if the
+  // part is empty, belongs to another URL, or has no valid note.
   uint64_t find(const std::string& url);
+  // The strong_validator() of the answer that the part was begun with; empty if find() returned 0.
   const std::string& validator() const { return validator_; }
 
-  // From nothing. An empty validator: it can only be begun anew.
+  // Empties the part and writes a new note. With an empty validator no note is written, and a later attempt cannot
+  // continue this part.
   Result<void> begin(const std::string& url, std::string validator);
+  // Writes `bytes` at the offset `at`.
   Result<void> write(uint64_t at, std::string_view bytes);
-  // It has so many bytes and becomes `path`.
+  // Truncates the part to `bytes`, renames it to `path` and removes the note. With `sync`, the bytes and the new name
+  // are on the disk when this returns (fsync of the file and of its folder).
   Result<void> complete(uint64_t bytes, bool sync);
-  // Another may have it.
+  // Closes the part and so releases the lock.
   void close() { fd_.reset(); }
 
  private:
@@ -39,8 +46,8 @@ class HttpPartFile {
   std::string validator_;
 };
 
-// What says that two answers are of the same bytes, for If-Range (RFC 9110 8.8.1, 13.1.5): a strong ETag, or a
-// Last-Modified at least a second before Date (8.8.2.2). Empty: nothing.
+// Returns the field value that tells two versions of the same content apart, for If-Range (RFC 9110 8.8.1, 13.1.5).
+// This is a strong ETag, or a Last-Modified at least a second before Date (8.8.2.2). Empty if the head has neither.
 std::string strong_validator(const HttpResponseHead& head);
 
 }  // namespace peal::detail

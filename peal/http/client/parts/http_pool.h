@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpPool: what an HttpClient does on its loop: which connections there are, which fetch gets which, and who waits.
+// HttpPool: what an HttpClient does on its loop. The pool owns the connections and the fetches, and decides which fetch
+// gets which connection and which fetches wait.
 //
-// A fetch is not bound to the connection that was begun for it: whichever is free first serves the one that has waited
-// for longest. So a connection that fails to come up fails a fetch only where more wait than are still on their way.
-// Connections that are free are used again last in, first out, so that those beyond the need grow old and are closed.
-// When there may be no more of them, a connection that becomes free gives its place to an origin without one whose
-// first fetch has waited for longer than all of its own origin: a busy origin starves no other.
+// A fetch is not bound to the connection that was begun for it. A connection that becomes free serves the fetch of its
+// origin that has waited for longest. If a connection cannot be opened, a fetch fails only if more fetches wait than
+// connections are still being opened.
+//
+// The idle connection that was used last is used first. Connections beyond the need thus stay idle and are closed after
+// idle_timeout.
+//
+// A busy origin A cannot starve an origin B that has no connection. When most_connections are open and one of A's
+// becomes free, the pool compares the oldest waiting fetches of both. If B's fetch has waited for longer, the pool
+// closes the connection and opens one for B.
 #pragma once
 
 #include <deque>
@@ -23,66 +29,83 @@
 
 namespace peal::detail {
 
+// The connections that can carry the same requests, and the fetches that wait for one of them.
 struct HttpOrigin {
-  std::string key;   // HttpFetch::connection_key() of all that its connections carry
-  HttpWay way;       // of its connections
-  std::string host;  // of the URL: whom a layer is to reach
+  std::string key;   // HttpFetch::connection_key() of all fetches of this origin
+  HttpWay way;       // the address to connect to
+  std::string host;  // the URL's host, which a layer's handshake must prove
   const StreamLayer* layer = nullptr;
-  // Not empty: what the proxy at `address` is asked for, a whole CONNECT. Behind its 2xx the layer begins.
+
+  // The whole text of the CONNECT request that is sent to the proxy at `way`; empty if no tunnel is needed. After the
+  // proxy's 2xx the layer's handshake begins.
   std::string tunnel_request = {};
-  size_t links = 0;
-  size_t connecting = 0;                           // of those
-  std::vector<HttpLink*> idle;                     // used last: at the back
-  std::deque<std::shared_ptr<HttpFetch>> waiting;  // longest: at the front
+
+  size_t links = 0;                                // all connections of this origin
+  size_t connecting = 0;                           // how many of `links` are not open yet
+  std::vector<HttpLink*> idle;                     // the one that was used last is at the back
+  std::deque<std::shared_ptr<HttpFetch>> waiting;  // the one that has waited for longest is at the front
 };
 
 class HttpPool : public std::enable_shared_from_this<HttpPool> {
  public:
   HttpPool(Loop& loop, const HttpClientOptions& options);
 
-  // `whole`: the answer is collected, and may begin anew.
+  // Begins a request, as HttpClient::start() does. `whole` is true if the answer is collected before the application
+  // sees it, so that HttpRetry may repeat the request until the answer is complete.
   Result<HttpFetchId> start(HttpClientRequest request, HttpFetchCallbacks callbacks, bool whole);
   HttpFetch* find(HttpFetchId id) const;
-  // Nobody is told anything any more.
+  // Ends all requests without calling a callback and closes all connections: the client is being destroyed.
   void retire();
-  // On the loop, or where nobody runs it.
+  // True if the caller is on the loop's thread, or the loop is not running.
   bool may_be_touched() const { return loop() != nullptr || !mailbox_->open(); }
-  // Null where it may not be touched, or is no more.
+  // Returns the loop, or null if the caller must not touch the loop now or the loop has ended.
   Loop* loop() const { return mailbox_->reachable(); }
   const HttpClientOptions& options() const { return options_; }
-  // What a connection to that URL's origin runs over; null: nothing.
+
+  // Returns the layer of connections for this URL, or null if they have none.
   const StreamLayer* layer_of(const HttpUrl& url) const {
     return url.is_https() ? options_.layer : client_options_.connection.layer;
   }
-  // Null: none.
+
+  // Returns the rules for proxies, or null if the client uses no proxy.
   const HttpProxyRules* proxies() const { return proxies_.get(); }
   HttpClientStats stats() const;
 
-  // For fetches. Nothing of the user's is called in them.
-  // To be carried by a link as soon as there is one, at once perhaps. `first`: before all others.
+  // Functions for fetches. None of them calls the user's code.
+
+  // Puts the fetch into the queue of its origin, or gives it to an idle connection at once. If `first`, the fetch goes
+  // before all others in the queue.
   void enter_queue(std::shared_ptr<HttpFetch> fetch, bool first);
+  // Removes the fetch from its queue, if it is there, and closes connections that were begun in vain.
   void leave_queue(const HttpFetch& fetch);
-  // Whether the wait will end with a connection, not with another fetch.
+  // True if enough connections are being opened for this fetch to get one, even if no busy one becomes free.
   bool is_being_connected(const HttpFetch& fetch) const;
+  // Ends the pool's ownership of the fetch.
   void forget(const HttpFetch& fetch) { fetches_.erase(fetch.id()); }
+  // Takes back the connection of a fetch, which is kept if it is `reusable` and otherwise closed.
   void release(HttpLink& link, bool reusable);
-  // The server that closed one has most likely closed the others.
+  // Closes all idle connections of an origin. Called after the server has closed one of them, since the others are then
+  // most likely closed as well.
   void drop_idle(const std::string& key);
   HttpClientStats& counters() { return stats_; }
-  // The exception that is being handled left an on_done.
+  // Logs the exception that is being handled, which an on_done has thrown. At most one line in a second is logged.
   void log_thrown();
-  // Only where requests are repeated.
+  // May be called only if HttpRetry::attempts is above 1.
   HttpRetryBudget& retry_budget() { return *retry_budget_; }
-  // Counts one request more, or one less, that waits for its next attempt.
+  // These two count the requests that wait for their next attempt.
   void begin_back_off() { ++backing_off_; }
   void end_back_off();
-  // Requests without a connection: those in a queue and those that wait for their next attempt.
+  // Returns how many requests have no connection: those in a queue and those that wait for their next attempt.
   size_t waiting() const { return waiting_ + backing_off_; }
 
-  // For links.
+  // Functions for links.
+
+  // Called when a connection is ready for requests.
   void opened(HttpLink& link);
+  // Called when a connection could not be opened. Fails the fetch that has waited for longest, if more fetches wait
+  // than connections are still being opened.
   void connect_failed(HttpLink& link, std::error_code error);
-  // Closes it, if it is still open.
+  // Removes the link from the pool, which closes the connection if that is still open.
   void drop(HttpLink& link);
 
  private:
@@ -100,15 +123,15 @@ class HttpPool : public std::enable_shared_from_this<HttpPool> {
   void drop_aged();
   void start_age_timer(Duration delay);
 
-  Loop* const loop_;  // good where mailbox_ says it can be reached
+  Loop* const loop_;  // may be used only if mailbox_ says that the loop is reachable
   const std::shared_ptr<Mailbox> mailbox_;
   const HttpClientOptions options_;
-  ClientOptions client_options_;                         // of each link
-  std::unordered_map<std::string, HttpOrigin> origins_;  // that have a link or somebody who waits
+  ClientOptions client_options_;                         // the options of each link
+  std::unordered_map<std::string, HttpOrigin> origins_;  // those with a link or a waiting fetch
   std::vector<std::shared_ptr<HttpLink>> links_;
   std::unordered_map<HttpFetchId, std::shared_ptr<HttpFetch>> fetches_;
   std::unique_ptr<const HttpProxyRules> proxies_;
-  std::unique_ptr<HttpRetryBudget> retry_budget_;  // null: nothing is repeated
+  std::unique_ptr<HttpRetryBudget> retry_budget_;  // null if HttpRetry::attempts is 1
   size_t waiting_ = 0;                             // requests in the queues of all origins
   size_t backing_off_ = 0;                         // requests that wait for their next attempt
   TimerId age_timer_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpProxies, understood: which proxy a URL is reached by. Pure.
+// HttpProxyRules: HttpProxies in parsed form. Decides which proxy is used for a URL. Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,28 +15,29 @@
 namespace peal::detail {
 
 struct HttpProxy {
-  // Nothing where the text is none that HttpProxies takes.
+  // Parses the address of a proxy. Returns nullopt if HttpProxies does not accept the text.
   static std::optional<HttpProxy> parse(std::string_view text);
 
   HostPort place;
-  std::string authorization;  // the value of Proxy-Authorization; empty: none
+  std::string authorization;  // the value of Proxy-Authorization; empty if the text has no name and password
 };
 
 class HttpProxyRules {
  public:
-  // Throws std::invalid_argument.
+  // Throws std::invalid_argument if a proxy's text is not valid.
   explicit HttpProxyRules(const HttpProxies& proxies);
 
-  // Null: none.
+  // Returns the proxy for the URL, or null if its host is reached directly.
   const HttpProxy* find(const HttpUrl& url) const;
   bool has_any() const { return http_ || https_; }
 
  private:
+  // One entry of HttpProxies::direct: a host or a network that is reached without a proxy.
   struct Direct {
-    std::string host;  // in lower case, without a dot in front; an address: its bytes
+    std::string host;  // a name in lower case without a dot in front, or the bytes of an address
     bool is_address = false;
-    unsigned prefix_bits = 0;  // of an address
-    uint16_t port = 0;         // 0: any
+    unsigned prefix_bits = 0;  // the length of the network's prefix, if this is an address
+    uint16_t port = 0;         // 0 means every port
   };
 
   static std::optional<Direct> read_direct(std::string_view text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a redirect (RFC 9110 15.4) asks of the request that met it. Pure.
+// redirect(): changes a request as a redirect demands (RFC 9110 15.4). These are pure functions.
 #pragma once
 
 #include <string_view>
@@ -9,19 +9,21 @@
 
 namespace peal::detail {
 
-// Statuses that name another place to go to at once.
+// True for the statuses after which the request is sent to the URL in Location.
 constexpr bool is_redirect(int status) {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
-// The method of the request that follows. 303: what is to be fetched. 301 and 302: a POST becomes a GET, since that is
-// what browsers have always done; 307 and 308 were made to say that it must not.
+// Returns the method of the request that follows a redirect. After 303 every method except HEAD becomes GET. After 301
+// and 302 a POST becomes GET, as browsers have always done. After 307 and 308 the method stays.
 std::string_view redirected_method(int status, std::string_view method);
 
-// Makes of the request at `from` the one that goes to `to`. Without its body it loses the fields that describe one. To
-// another origin (scheme, host and port: the fetch standard's, RFC 9110 4.3.1) go no credentials (Authorization,
-// Cookie), no Host of the user's, and no way of its own to connect; from https to http goes no Referer either (RFC 9110
-// 10.1.3).
+// Changes a request that was redirected from `from` to `to` with `status`:
+// - `target` is dropped: the new URL's path and query take its place.
+// - If the method changes, the body is dropped, together with the fields that describe it.
+// - If the origin changes (scheme, host or port, RFC 9110 4.3.1), Authorization, Proxy-Authorization, Cookie, Host and
+//   connect_to are dropped. The fetch standard demands the same.
+// - If the scheme changes from https to http, Referer is dropped as well (RFC 9110 10.1.3).
 void redirect(HttpClientRequest& request, int status, const HttpUrl& from, const HttpUrl& to);
 
 }  // namespace peal::detail

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a client and each of its requests remember where requests are repeated; see http_retry.h. On the client's loop.
+// HttpRetryBudget and HttpRetrying: the state of retries, of a client and of one of its requests (http_retry.h says
+// what retries are). Both are used on the client's loop.
 #pragma once
 
 #include <algorithm>
@@ -15,19 +16,22 @@
 
 namespace peal::detail {
 
-// Of a client: what may be spent, and the dice.
+// The budget for retries of one client, and the random numbers that draw their delays.
 class HttpRetryBudget {
  public:
-  // A share or a budget that is negative or no number: std::invalid_argument; so are delays out of order.
+  // Throws std::invalid_argument if the share or the budget is negative or NaN, if first_delay is negative, or if
+  // longest_delay is shorter than first_delay.
   HttpRetryBudget(const HttpRetry& policy, uint64_t seed);
 
+  // Adds the share of one request.
   void earn() { tokens_ = std::min(most_, tokens_ + share_); }
+  // Takes 1 for a retry. Returns false and takes nothing if less is left.
   bool spend() {
     if (tokens_ < 1) return false;
     --tokens_;
     return true;
   }
-  // Before attempt number `next`, from 2 on.
+  // Draws the delay before attempt number `next`; the first retry is attempt 2.
   Duration draw_delay(const HttpRetry& policy, unsigned next);
 
  private:
@@ -37,20 +41,20 @@ class HttpRetryBudget {
   std::mt19937_64 random_;
 };
 
-// Of a request.
+// The retries of one request.
 struct HttpRetrying {
-  unsigned attempts = 1;  // begun
-  bool whole = false;     // its answer is collected, and so may begin anew
-  bool planned = false;   // the answer that is being discarded was no answer; then
-  Duration delay = {};
+  unsigned attempts = 1;  // how many attempts have begun or are planned
+  bool whole = false;     // the answer is collected, so that an attempt may fail in its body
+  bool planned = false;   // another attempt follows after the answer that is being discarded
+  Duration delay = {};    // the delay before the planned attempt
   TimerId attempt_timer;
-  TimePoint total_at = kNever;  // HttpDeadlines::total
+  TimePoint total_at = kNever;  // when HttpDeadlines::total passes; kNever without that deadline
 };
 
-// Whether another attempt may go better.
+// Returns true if `error` is one that HttpRetry repeats: another attempt may succeed.
 bool may_pass(std::error_code error, const HttpRetry& policy);
-// What Retry-After says, from now on, as the server's clock has it (Date) or, without that, this machine's. Nothing:
-// there is none, or it is malformed.
+// Returns the time from now until the one in Retry-After; nullopt if that field is missing or malformed. "Now" is the
+// answer's Date, or the time of this machine if there is no Date.
 std::optional<Duration> retry_after(const HttpResponseHead& head);
 
 }  // namespace peal::detail

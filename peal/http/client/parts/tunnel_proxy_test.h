@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TestProxy: a proxy for tests, which opens the tunnels that it is asked for by CONNECT, or says what it is told to. On
+// TestProxy: a proxy for tests. It opens a tunnel on CONNECT, or sends the answer that the test has set. It is used on
 // its loop.
 #pragma once
 
@@ -23,11 +23,12 @@ class TestProxy {
   }
   std::string url(std::string_view user = {}) const { return "http://" + std::string(user) + address_.to_string(); }
 
-  std::vector<std::string> heads;  // that it was asked with
+  std::vector<std::string> heads;  // the heads of all requests so far
+  // The answer to CONNECT after the proxy has connected.
   std::string granted = "HTTP/1.1 200 Connection established\r\n\r\n";
-  std::string refused;  // if set, said instead
-  bool closes = false;  // then
-  std::string to;       // if set, where all tunnels lead
+  std::string refused;  // if not empty, sent in answer to CONNECT instead of connecting
+  bool closes = false;  // whether the proxy closes after `refused`
+  std::string to;       // if not empty, the address that all tunnels lead to
 
  private:
   ConnectionCallbacks callbacks() {
