@@ -11,12 +11,12 @@
 namespace peal {
 namespace {
 
-// An answer that fetch() collects.
+// The answer that fetch() collects, and the callback that gets it.
 struct Collection {
   HttpResponse response;
   HttpClient::Answered on_answer;
   size_t limit_bytes;
-  MemoryCharge charge;  // for the body
+  MemoryCharge charge;  // counts the memory of the body
 
   void add(HttpFetch& fetch, std::string_view bytes) {
     if (bytes.size() > limit_bytes - response.body.size()) {
@@ -50,7 +50,7 @@ Result<HttpFetchId> HttpClient::fetch(HttpClientRequest request, Answered on_ans
   callbacks.on_head = [collection](HttpFetch& fetch, const HttpResponseHead& head) {
     collection->response.head = head;
     collection->response.url = fetch.url().to_string();
-    collection->response.body.clear();  // of an attempt that broke off
+    collection->response.body.clear();  // the body of an earlier attempt, which broke off
   };
   callbacks.on_body = [collection](HttpFetch& fetch, std::string_view bytes) {
     collection->add(fetch, bytes);

@@ -10,7 +10,7 @@
 namespace peal {
 namespace {
 
-constexpr size_t kMostReadAheadBytes = 64 * 1024;  // as Stream's
+constexpr size_t kMostReadAheadBytes = 64 * 1024;  // the same as Stream's
 
 }  // namespace
 

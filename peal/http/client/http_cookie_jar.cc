@@ -18,7 +18,7 @@ namespace peal {
 namespace {
 
 constexpr size_t kMostFieldBytes = 8 * 1024;
-constexpr size_t kMostHostBytes = 253;  // of a name (RFC 1035 2.3.4); what is longer is none, and has none
+constexpr size_t kMostHostBytes = 253;  // a longer host is no name (RFC 1035 2.3.4) and has no cookies
 constexpr std::string_view kHttpOnlyMark = "#HttpOnly_";
 
 bool is_address(const std::string& host) {
@@ -26,13 +26,13 @@ bool is_address(const std::string& host) {
   return host.contains(':') || ::inet_pton(AF_INET, host.c_str(), &four) == 1;
 }
 
-// RFC 6265bis 5.1.3, of a host that is a name.
+// Returns true if the host is `domain` or below it (RFC 6265bis 5.1.3). The host must be a name, not an address.
 bool is_at_or_below(std::string_view host, std::string_view domain) {
   if (!host.ends_with(domain)) return false;
   return host.size() == domain.size() || host[host.size() - domain.size() - 1] == '.';
 }
 
-// RFC 6265bis 5.1.4.
+// Returns true if a cookie with this path applies to a request for `path` (RFC 6265bis 5.1.4).
 bool path_matches(std::string_view path, std::string_view cookie_path) {
   if (!path.starts_with(cookie_path)) return false;
   return path.size() == cookie_path.size() || cookie_path.ends_with('/') || path[cookie_path.size()] == '/';
@@ -59,7 +59,7 @@ void HttpCookieJar::take(const HttpUrl& url, const HttpResponseHead& head, int64
   }
 }
 
-// RFC 6265bis 5.7.
+// Follows RFC 6265bis 5.7.
 bool HttpCookieJar::set(const HttpUrl& url, std::string_view set_cookie, int64_t now_unix_seconds) {
   auto asked = parse_set_cookie(set_cookie);
   if (!asked || url.host.size() > kMostHostBytes) return false;
@@ -80,7 +80,8 @@ bool HttpCookieJar::set(const HttpUrl& url, std::string_view set_cookie, int64_t
   return put(domain, std::move(cookie), now_unix_seconds);
 }
 
-// Whether it would be sent instead of, or before, one that came over TLS: whoever is in between may have set it.
+// Returns true if a cookie that arrived over http would be sent in place of, or before, a Secure one of the same name.
+// An attacker on the path may have set it.
 bool HttpCookieJar::hides_secure_one(const std::string& domain, const Cookie& cookie) const {
   return std::ranges::any_of(domains_, [&](const auto& each) {
     if (!is_at_or_below(each.first, domain) && !is_at_or_below(domain, each.first)) return false;
@@ -90,7 +91,8 @@ bool HttpCookieJar::hides_secure_one(const std::string& domain, const Cookie& co
   });
 }
 
-// Whether there is something to do for it.
+// Stores the cookie in place of one with the same name and path. If it has expired, only that one is deleted. Always
+// returns true.
 bool HttpCookieJar::put(const std::string& domain, Cookie cookie, int64_t now_unix_seconds) {
   Domain& cookies = domains_[domain];
   cookie.used = ++last_use_;
@@ -138,7 +140,7 @@ void HttpCookieJar::drop_oldest_of_all() {
   if (oldest->second.empty()) domains_.erase(oldest);
 }
 
-// RFC 6265bis 5.8.3.
+// Follows RFC 6265bis 5.8.3.
 std::string HttpCookieJar::field_for(const HttpUrl& url, int64_t now_unix_seconds) {
   if (domains_.empty() || url.host.size() > kMostHostBytes) return {};
   std::vector<Cookie*> found;

@@ -18,12 +18,12 @@ bool has_field(const HttpClientRequest& request, std::string_view name) {
   return std::ranges::any_of(request.fields, [&](const auto& field) { return same_field_name(field.name, name); });
 }
 
-// What the head says of the length of its body. Nothing where a Transfer-Encoding overrules it.
+// Returns the body's length according to the head; nullopt if the head names none, or has a Transfer-Encoding.
 std::optional<uint64_t> content_length(const HttpResponseHead& head) {
   if (head.find("Transfer-Encoding")) return std::nullopt;
   const auto text = head.find("Content-Length");
   if (!text) return std::nullopt;
-  // Where it is a list, the parser has seen that all are the same.
+  // If the value is a list, the parser has checked that all its elements are equal.
   std::string_view list = *text;
   std::string_view first;
   return next_list_element(list, first) ? parse_text<uint64_t>(first) : std::nullopt;
@@ -41,7 +41,7 @@ class HttpDownload::Run : public std::enable_shared_from_this<Run> {
         options_(std::move(options)),
         on_done_(std::move(on_done)) {}
 
-  // From where there is something to go on from.
+  // Sends the first request: for the rest of the part if there is one to continue, otherwise for the whole content.
   Result<void> begin() {
     asked_from_ = options_.resume ? file_.find(request_.url) : 0;
     return ask();
@@ -100,7 +100,7 @@ class HttpDownload::Run : public std::enable_shared_from_this<Run> {
     } else if (head.status() != 206) {
       return end(std::unexpected(server_refusal(head.status())));
     } else if (asked_from_ == 0) {
-      return end(fail(HttpTrouble::kBadPart));  // nobody asked for a part
+      return end(fail(HttpTrouble::kBadPart));  // the request had no Range
     } else if (*total_ > options_.limit_bytes) {
       return end(fail(HttpTrouble::kAnswerTooLarge));
     }
@@ -108,15 +108,17 @@ class HttpDownload::Run : public std::enable_shared_from_this<Run> {
     report_progress();
   }
 
-  // Whether it is the rest of what is there.
+  // Returns true if the answer is exactly the rest of the part; then sets total_ and at_.
   bool continues(const HttpResponseHead& head) {
     const auto said = head.find("Content-Range");
     const auto part = said ? parse_http_content_range(*said) : std::nullopt;
     if (!part || !part->range || part->range->first != asked_from_) return false;
     total_ = part->range->first + part->range->bytes;
-    if (part->total_bytes != total_) return false;  // not known: it may be less than the rest (RFC 9110 14.2)
+    if (part->total_bytes != total_)
+      return false;  // an unknown length: the answer may be less than the rest (RFC 9110 14.2)
     if (content_length(head).value_or(part->range->bytes) != part->range->bytes) return false;
-    // A server that does not heed If-Range. Last-Modified need not come again (RFC 9110 15.3.7).
+    // The version is compared again, since some servers ignore If-Range. A 206 may omit Last-Modified (RFC
+    // 9110 15.3.7).
     const bool tagged = file_.validator().starts_with('"');
     const auto version = head.find(tagged ? "ETag" : "Last-Modified");
     if (version ? *version != file_.validator() : tagged) return false;
@@ -157,7 +159,7 @@ class HttpDownload::Run : public std::enable_shared_from_this<Run> {
 
   void report_progress() {
     next_progress_ = later(now(), options_.progress_interval);
-    // It may destroy the download, and with it this callback.
+    // The callback may destroy the download and so itself. It is therefore moved to a local variable for the call.
     if (!options_.on_progress) return;
     auto callback = std::exchange(options_.on_progress, nullptr);
     callback(at_, total_);
@@ -174,7 +176,7 @@ class HttpDownload::Run : public std::enable_shared_from_this<Run> {
   const HttpClientRequest request_;
   detail::HttpPartFile file_;
   HttpDownloadOptions options_;
-  Done on_done_;  // null once it is over
+  Done on_done_;  // null after the download has ended
   HttpFetchId fetch_ = HttpFetchId::kNone;
   uint64_t asked_from_ = 0;
   uint64_t at_ = 0;  // bytes of the file so far

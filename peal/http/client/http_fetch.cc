@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a fetch. What calls the user is always the last thing done, or is followed by a look at what has become
-// of this; `keep` holds it together meanwhile.
+// How a fetch waits, reads its answer, follows redirects and ends. A callback of the user may end the fetch. So a
+// function calls it last, or checks state_ or link_ after it. A local `keep` keeps the object alive until the function
+// returns.
 #include <peal/http/client/http_fetch.h>
 
 #include <algorithm>
@@ -16,7 +17,8 @@
 namespace peal {
 namespace {
 
-// Of a body that nobody wants, to keep its connection; beyond it a new one is cheaper.
+// The most bytes of an unwanted body that are read in order to keep the connection. Beyond it, opening a new connection
+// costs less.
 constexpr uint64_t kMostDiscardedBytes = 64 * 1024;
 
 }  // namespace
@@ -73,7 +75,7 @@ void HttpFetch::wait_in_queue() {
 }
 
 void HttpFetch::queue_timed_out() {
-  if (pool_.lock()->is_being_connected(*this)) return wait_in_queue();  // that has a deadline of its own
+  if (pool_.lock()->is_being_connected(*this)) return wait_in_queue();  // connect_timeout is the deadline then
   give_up(make_error_code(HttpTrouble::kQueueTimeout));
 }
 
@@ -83,7 +85,7 @@ void HttpFetch::fail_soon(std::error_code error) {
   call_soon(&HttpFetch::report_failure);
 }
 
-// For a user's mistake, which must not call back inside the user's call.
+// Called inside write() and end_body(), where on_done must not be called.
 void HttpFetch::refuse(std::error_code error) {
   const auto keep = shared_from_this();
   end_back_off();
@@ -97,7 +99,7 @@ void HttpFetch::leave_link(bool reusable) {
   pool_.lock()->release(*std::exchange(link_, nullptr), reusable);
 }
 
-// What is collected of the answer, and is the user's only when it is whole.
+// Reports to the connection how many bytes of its answer fetch() has collected, for the connection's memory figures.
 void HttpFetch::count_gathered(size_t held_bytes) {
   if (held_bytes == gathered_ || link_ == nullptr) return;
   gathered_ = held_bytes;
@@ -121,7 +123,7 @@ void HttpFetch::done(const Result<void>& how) {
   }
   pool->forget(*this);
   if (!callbacks_->on_done) return;
-  // The connection may carry another request by now. An exception of this one must not end that.
+  // An exception must not reach the connection, which may carry another request by now and would be closed.
   try {
     callbacks_->on_done(how);
   } catch (...) {
@@ -158,8 +160,8 @@ void HttpFetch::retire() {
   link_ = nullptr;
 }
 
-// The connection that died may have been closed before it saw the request, which then may be sent again where that does
-// no harm (RFC 9112 9.3.1). Once.
+// If the connection is stale, the server may have closed it before it saw the request. The request is then sent again,
+// once, if that does no harm (RFC 9112 9.3.1).
 void HttpFetch::connection_lost(std::error_code error, bool stale) {
   const auto keep = shared_from_this();
   link_ = nullptr;
@@ -185,15 +187,15 @@ HttpResponseParser& HttpFetch::parser() const { return link_->parser(); }
 
 void HttpFetch::received(Buffer& input) {
   const auto keep = shared_from_this();
-  if (state_ == State::kFinishingRequest) return give_up({});  // nobody asked: it answers nothing
+  if (state_ == State::kFinishingRequest) return give_up({});  // the answer is complete, these bytes belong to none
   const detail::HttpLink* const link = link_;
   const bool was_tunnel = state_ == State::kTunnel;
   while (state_ != State::kFailing && !input.empty() && !(paused_ && shows_body()) && !has_pending_body()) {
     input.consume(take(input.front()));
     if (link_ != link) return;
     if (state_ == State::kTunnel) {
-      // What is left is a pipe's, if there is one now; otherwise it is shown again, and the end of what the peer sends
-      // not before it.
+      // on_head may have passed the connection to pipe(), which then takes the rest of the input. If not, the
+      // connection is paused and resumed from the loop, which shows the rest to on_body before the peer's FIN is seen.
       if (was_tunnel) continue;
       if (input.empty() || paused_) return;
       link->connection().pause();
@@ -215,7 +217,7 @@ size_t HttpFetch::take(std::string_view bytes) {
   return parser().parse(bytes, [this](std::string_view piece) { return take_body(piece); });
 }
 
-// Whoever waits to write more of the body learns that it is not wanted.
+// Calls on_writable if the rest of the body is not wanted and the application waits to write more.
 void HttpFetch::report_body_unwanted() {
   if (!body_stopped_ || state_ == State::kOver || state_ == State::kFailing) return;
   early_.clear();
@@ -226,7 +228,7 @@ void HttpFetch::resume_reading() {
   if (link_ != nullptr && !paused_) link_->connection().resume();
 }
 
-// Whether to go on with this answer.
+// Returns true if the parser may continue with this answer.
 bool HttpFetch::take_body(std::string_view piece) {
   if (state_ == State::kDiscarding) {
     discarded_bytes_ += piece.size();
@@ -254,13 +256,14 @@ void HttpFetch::answer_complete(bool clean) {
   link_->connection().resume();
 }
 
-// A server that keeps the connection reads the rest of the body, too. Whether there is one of a stream nobody knows.
+// Returns true if the rest of the body must still be sent after the answer. A server that keeps the connection reads
+// that rest. A streamed body is excluded, since its length is not known.
 bool HttpFetch::must_finish_request(bool clean) const {
   return clean && !request_complete_ && !request_.streamed && !body_stopped_ && parser().keep_alive() && !says_close_ &&
          link_->connection().can_send();
 }
 
-// Behind an answer that came before.
+// Called when the request is sent to its end after the answer was complete.
 void HttpFetch::request_finished() {
   const auto keep = shared_from_this();
   leave_link(true);
@@ -302,7 +305,7 @@ void HttpFetch::follow_redirect(bool clean) {
   }
   ++redirects_;
   ++pool_.lock()->counters().redirects;
-  if (request_.streamed) body_ended_ = true;  // it is not wanted there
+  if (request_.streamed) body_ended_ = true;  // the next request has no body
   early_.clear();
   detail::redirect(request_, head_.status(), url_, *next);
   url_ = std::move(*next);
@@ -315,7 +318,7 @@ void HttpFetch::follow_redirect(bool clean) {
 
 // ---- What the user asks for meanwhile.
 
-// What comes before the body is read all the same, or nobody would learn what is to come.
+// Heads and skipped bodies are still read while the fetch is paused, so that the answer's head arrives.
 void HttpFetch::pause() {
   paused_ = true;
   if (link_ != nullptr && shows_body()) link_->connection().pause();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a fetch shows a body that is in gzip or zstd: each piece as it comes, in parts of bounded length. Where its user
-// pauses, the rest of the piece waits, and the connection with it. An answer whose end has come meanwhile leaves the
-// connection to others and is shown on from memory.
+// How a fetch shows a body in gzip or zstd. Each piece that arrives is decoded and shown in parts of at most 16 KiB.
+// While the application has paused, the rest of the piece is kept and the connection receives nothing. If that rest is
+// the last of the answer, the connection is given back to the pool, and the rest is shown from memory later.
 #include <cerrno>
 #include <utility>
 
@@ -19,7 +19,7 @@ void HttpFetch::begin_decoding() {
   if (decoding_) head_ = detail::decoded_head(head_);
 }
 
-// Whether to go on.
+// Returns true if all of `bytes` was shown and the answer may continue.
 bool HttpFetch::show_decoded(std::string_view bytes) {
   const Result<void> decoded = decoding_->decode(bytes, [this](std::string_view piece) {
     if (callbacks_->on_body) callbacks_->on_body(*this, piece);
@@ -33,7 +33,8 @@ bool HttpFetch::show_decoded(std::string_view bytes) {
   return !decoding_->has_pending;
 }
 
-// From the loop, where no connection is there to catch what a callback throws.
+// Shows the kept rest of a piece. This is called from the loop, so that no connection catches what a callback throws:
+// the request is failed here, and the exception goes on to the loop.
 void HttpFetch::show_pending() {
   if (paused_ || state_ != State::kBody) return;
   const auto keep = shared_from_this();
@@ -49,7 +50,7 @@ void HttpFetch::show_pending() {
   if (state_ == State::kBody) done({});
 }
 
-// Whether the answer, all of which has come, is all shown too.
+// Called when the whole answer has arrived. Returns true if all of it is shown too, so that the fetch can end.
 bool HttpFetch::all_decoded(bool clean) {
   if (!decoding_->has_pending) {
     if (!decoding_->decoder.is_whole()) give_up(make_error_code(HttpTrouble::kUndecodable));
@@ -57,7 +58,7 @@ bool HttpFetch::all_decoded(bool clean) {
   }
   decoding_->ended = true;
   decoding_->trailers = parser().trailers();
-  body_ended_ = true;  // what is still written of the request's is dropped
+  body_ended_ = true;  // later write() calls for the request's body are dropped
   leave_link_in_order(clean);
   return false;
 }

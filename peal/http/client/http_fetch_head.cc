@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a fetch takes the head of its answer: interim ones first (RFC 9110 15.2), then the final one, which decides what
-// becomes of the request's body and of the connection.
+// How a fetch reads the heads of its answer: first interim ones (RFC 9110 15.2), then the final one. The final head
+// decides whether the request's body is sent and whether the answer is shown, skipped or a tunnel.
 #include <utility>
 
 #include <peal/http/client/http_cookie_jar.h>
@@ -14,11 +14,12 @@
 namespace peal {
 namespace {
 
-constexpr Duration kLongestDiscard = std::chrono::seconds(1);  // of a body that nobody wants
+constexpr Duration kLongestDiscard =
+    std::chrono::seconds(1);  // the longest time that is spent on reading an unwanted body
 
 }  // namespace
 
-// The parser is given one head at a time, so that each can be kept, and interim ones be seen.
+// Passes one head at a time to the parser, so that the text of each head can be kept and interim ones can be shown.
 size_t HttpFetch::take_head(std::string_view bytes) {
   if (head_text_.empty()) link_->connection().expect_input(true);
   const size_t size = detail::head_bytes(head_text_, bytes);
@@ -37,8 +38,8 @@ size_t HttpFetch::take_head(std::string_view bytes) {
   return bytes.size();
 }
 
-// `begun`: the final answer's first byte is here. Otherwise the head that began is an interim one, and the wait goes on
-// to the time it had before.
+// Called when a head has begun. `begun` is true if it is the final answer's; the wait for the first byte then ends. If
+// it is an interim answer's, the wait continues until the same time as before.
 void HttpFetch::first_byte_seen(bool begun) {
   if (awaits_continue_) return;
   if (begun) return set_phase_timer({}, nullptr);
@@ -65,7 +66,7 @@ void HttpFetch::head_complete() {
   if (cookies_ != nullptr) cookies_->take(url_, head_);
   if (status == 101 || (request_.method == "CONNECT" && status / 100 == 2)) return become_tunnel();
   if (awaits_continue_) set_phase_timer({}, nullptr);
-  // The server will not have it this way, so once more without asking (RFC 9110 10.1.1).
+  // 417: the server does not accept Expect. The request is sent again without it (RFC 9110 10.1.1).
   if (status == 417 && awaits_continue_ && body_sent_ == 0) {
     expects_continue_ = false;
     leave_link(false);
@@ -73,7 +74,7 @@ void HttpFetch::head_complete() {
     if (!composed) return give_up(composed.error());
     return pool_.lock()->enter_queue(shared_from_this(), true);
   }
-  // Passed on as it is, the coding's bytes would be taken for the body.
+  // If the answer were shown, the application would take the bytes of the transfer coding for the body.
   if (parser().has_other_coding() && !parser().done()) return give_up(malformed_answer(HttpParseError::kUnknownCoding));
   state_ = repeats_answer() || follows_redirect() ? State::kDiscarding : State::kBody;
   if (!request_complete_ && (status >= 300 || (awaits_continue_ && !parser().keep_alive()))) body_stopped_ = true;
@@ -83,7 +84,8 @@ void HttpFetch::head_complete() {
   }
   if (retrying_ && !retrying_->whole) end_attempt();
   if (decodes_) begin_decoding();
-  // Its server answers before it has asked for the body, and keeps the connection: so it reads on (RFC 9110 10.1.1).
+  // The server has answered without asking for the body, but keeps the connection: it will read the body (RFC 9110
+  // 10.1.1).
   if (awaits_continue_ && !body_stopped_) continue_timed_out();
   if (paused_) link_->connection().pause();
   if (callbacks_->on_head) callbacks_->on_head(*this, head_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a fetch sends its request: the head at once, the body as the connection takes it.
+// How a fetch sends its request: first the head, then the body in pieces, as fast as the connection takes them.
 #include <algorithm>
 #include <array>
 
@@ -18,7 +18,7 @@
 namespace peal {
 namespace {
 
-constexpr size_t kPieceBytes = 64 * 1024;  // of a body that is a string
+constexpr size_t kPieceBytes = 64 * 1024;  // the pieces in which HttpClientRequest::body is sent
 
 Buffer chunk_of(Buffer&& bytes) {
   std::array<char, kMostHttpChunkHeadBytes> head;
@@ -60,7 +60,8 @@ void HttpFetch::add_cookies(std::vector<HttpRequestField>& fields) const {
   if (std::string value = cookies_->field_for(url_); !value.empty()) fields.push_back({"Cookie", std::move(value)});
 }
 
-// For the proxy that the request goes to as it is. Through a tunnel it goes to the server, who is not to know them.
+// Adds the credentials for a proxy that gets the request itself. In a tunnel the request goes to the server, which must
+// not see them; there a Proxy-Authorization field is removed.
 void HttpFetch::add_proxy_fields(std::vector<HttpRequestField>& fields) const {
   constexpr std::string_view kName = "Proxy-Authorization";
   const auto is_it = [&](const HttpRequestField& field) { return same_field_name(field.name, kName); };
@@ -119,15 +120,15 @@ void HttpFetch::start_on(detail::HttpLink& link) {
   set_phase_timer(pool_.lock()->options().continue_timeout, &HttpFetch::continue_timed_out);
 }
 
-// Sends the body. The server has asked for it by 100, or has begun a 2xx answer without asking, or has kept silent for
-// so long that it may not know Expect.
+// Sends the body that has waited for 100 Continue. There are three reasons: the server has answered 100, the server has
+// sent a final head below 300, or continue_timeout has passed because the server may not know Expect.
 void HttpFetch::continue_timed_out() {
   set_phase_timer({}, nullptr);
   awaits_continue_ = false;
   begin_body();
 }
 
-// Calls nothing of the user's: on_writable comes when what was kept is out.
+// Calls none of the user's callbacks: on_writable is called later, when the kept bytes have been sent.
 void HttpFetch::begin_body() {
   body_wanted_ = true;
   if (!request_.streamed) return send_body();

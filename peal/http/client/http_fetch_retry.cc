@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a fetch is repeated, as http_retry.h has it: an answer that is none yet is discarded, an error that may pass is
-// not told, and after the back-off the request goes into the pool's queue once more, to where redirects have led it.
+// How a fetch is repeated by the rules of http_retry.h. An answer with a status in HttpRetry::statuses is discarded,
+// and an error that may pass is not reported. After the back-off the request enters the pool's queue again, with the
+// URL that redirects have led to.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -13,7 +14,7 @@
 
 namespace peal {
 
-// RFC 9110 9.2.2.
+// Returns true if sending the request twice does no harm (RFC 9110 9.2.2, HttpClientRequest::repeats).
 bool HttpFetch::is_harmless_twice() const {
   constexpr std::array<std::string_view, 6> kMethods = {"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"};
   if (request_.repeats != HttpRepeats::kWhereHarmless) return request_.repeats == HttpRepeats::kAlways;
@@ -41,7 +42,8 @@ void HttpFetch::begin_attempt() {
 
 void HttpFetch::end_attempt() { pool_.lock()->loop()->cancel(std::exchange(retrying_->attempt_timer, {})); }
 
-// Whether there is one more, after at least so long.
+// Plans one more attempt, which begins after at least `least` (the server's Retry-After), and pays for it. Returns
+// false if a limit, a deadline or the budget forbids another attempt.
 bool HttpFetch::plan_retry(Duration least) {
   const auto pool = pool_.lock();
   const HttpRetry& policy = pool->options().retry;
@@ -66,7 +68,7 @@ bool HttpFetch::repeats_answer() {
   return retrying_->planned;
 }
 
-// Where the request has left its connection, or its place in the queue, because of this.
+// Backs off and returns true if `error` is to be repeated. The request must have left its connection and the queue.
 bool HttpFetch::repeats_after(std::error_code error) {
   if (!retrying_ || state_ == State::kFailing || state_ == State::kTunnel) return false;
   if (error == HttpTrouble::kTotalTimeout || error == Trouble::kLoopStopped) return false;

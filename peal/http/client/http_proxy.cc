@@ -10,7 +10,7 @@
 namespace peal {
 namespace {
 
-// Of the first that is set and says something.
+// Returns the value of the first of these variables that is set and not empty.
 std::string from_any(std::initializer_list<const char*> names) {
   for (const char* name : names) {
     const char* const value = std::getenv(name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whatever is called here may drop this link, end its fetch and destroy the client; so each event holds on to the link
-// and to the pool until it is over, and does nothing after the call that leads to the user.
+// A call from here to the fetch or the pool may drop this link, end its fetch or destroy the client. So each event
+// keeps the link and the pool alive until it returns, and does nothing after the call that may reach the user's code.
 #include <peal/http/client/parts/http_link.h>
 
 #include <cerrno>
@@ -12,7 +12,7 @@
 namespace peal::detail {
 namespace {
 
-// What a request on a connection that ended so fails with; nothing where the end is in order.
+// Returns the error of a request whose connection has ended for this reason; no error if the client itself ended it.
 std::error_code error_of_end(CloseReason reason, std::error_code error) {
   switch (reason) {
     case CloseReason::kLocal:
@@ -116,7 +116,7 @@ void HttpLink::received(Connection&, Buffer& input) {
   if (fetch_ != nullptr) return fetch_->received(input);
   if (awaits_tunnel_) return take_tunnel_answer(input);
   input.clear();
-  pool->drop(*this);  // nobody asked: whatever it is, it answers nothing of ours
+  pool->drop(*this);  // bytes on an idle connection answer no request
 }
 
 void HttpLink::peer_ended() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a link comes to be a tunnel: CONNECT, the proxy's answer, and then the layer, for which the server's bytes are
-// that may stand behind that answer. A 2xx has no body, whatever its fields say (RFC 9110 9.3.6); of any other answer
-// only the status counts, and the connection is given up.
+// How a link opens a tunnel: it sends CONNECT, reads the proxy's answer, and starts the layer. Bytes after a 2xx answer
+// are from the server and belong to the layer, since a 2xx to CONNECT has no body, whatever its fields say (RFC
+// 9110 9.3.6). After any other answer the connection is closed; only the answer's status is used.
 #include <cerrno>
 #include <utility>
 
@@ -36,7 +36,7 @@ void HttpLink::take_tunnel_answer(Buffer& input) {
     if (parser_.error() != HttpParseError::kNone) return tunnel_failed(malformed_answer(parser_.error()));
     if (size == 0) continue;
     tunnel_answer_.clear();
-    if (parser_.head_complete()) break;  // and not an interim one
+    if (parser_.head_complete()) break;  // the head is the final answer's
   }
   if (!parser_.head_complete()) return;
   if (parser_.status() / 100 != 2) return tunnel_failed(proxy_refusal(parser_.status()));
@@ -44,7 +44,7 @@ void HttpLink::take_tunnel_answer(Buffer& input) {
   tunnel_answer_ = {};
   parser_.trim();
   if (origin.layer == nullptr) {
-    // Nobody has asked the server for anything: it is no answer of its.
+    // The server has got no request yet, so bytes after the 2xx cannot be its answer.
     if (!input.empty()) return tunnel_failed(errno_code(EPROTO));
     return ready();
   }

@@ -45,7 +45,7 @@ Result<void> sync_folder_of(const std::string& path) {
 
 Result<HttpPartFile> HttpPartFile::open(const std::string& path) {
   HttpPartFile file(path, {});
-  // Where a link, a pipe or a device has the name, nothing is written.
+  // O_NOFOLLOW and O_NONBLOCK: if a symbolic link, a pipe or a device has this name, open() neither follows nor blocks.
   constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   file.fd_.reset(::open(file.part().c_str(), kFlags, 0666));
   if (!file.fd_) return fail(errno);
@@ -54,7 +54,7 @@ Result<HttpPartFile> HttpPartFile::open(const std::string& path) {
   struct stat named;
   if (::fstat(file.fd_.get(), &here) != 0) return fail(errno);
   if (!S_ISREG(here.st_mode)) return fail(EEXIST);
-  // Who had it may have completed it in between: then this is no part any more.
+  // Between open() and flock() another process may have completed and renamed the file. This is then no part any more.
   if (::stat(file.part().c_str(), &named) != 0 || named.st_ino != here.st_ino || named.st_dev != here.st_dev) {
     return fail(EBUSY);
   }

@@ -12,7 +12,8 @@
 namespace peal::detail {
 namespace {
 
-// What the URL's and the proxy's parsers have taken can be written.
+// Returns the text of CONNECT. Composing cannot fail, since the parsers of the URL and of the proxy have checked the
+// parts.
 std::string tunnel_request(const HttpUrl& url, const HttpProxy& proxy) {
   HttpRequest connect{.method = "CONNECT", .target = url.host_and_port(), .host = url.host_and_port()};
   if (!proxy.authorization.empty()) connect.fields.push_back({"Proxy-Authorization", proxy.authorization});
@@ -115,7 +116,7 @@ void HttpPool::leave_queue(const HttpFetch& fetch) {
   if (found == origins_.end()) return;
   HttpOrigin& origin = found->second;
   waiting_ -= std::erase_if(origin.waiting, [&](const auto& each) { return each.get() == &fetch; });
-  // Newest first: the others have come further.
+  // Closes connections that are not needed any more, the newest first, since older ones will be open sooner.
   for (size_t i = links_.size(); i-- > 0 && origin.connecting > origin.waiting.size();) {
     if (&links_[i]->origin == &origin && links_[i]->is_connecting()) remove(*links_[i]);
   }
@@ -176,7 +177,8 @@ void HttpPool::drop_idle(const std::string& key) {
   while (!origin->second.idle.empty()) remove(*origin->second.idle.back());
 }
 
-// Out of all lists; what is answered keeps it alive. The origin stays, for serve_waiting().
+// Removes the link from all lists and returns it, so that the caller decides how long it lives. The origin is not
+// erased even if it is empty now; serve_waiting() does that.
 std::shared_ptr<HttpLink> HttpPool::remove(HttpLink& link) {
   const auto found = std::ranges::find(links_, &link, [](const auto& each) { return each.get(); });
   if (found == links_.end()) return nullptr;
@@ -204,7 +206,8 @@ bool HttpPool::drop_oldest_idle() {
   return oldest != nullptr;
 }
 
-// Of origins with waiting fetches and no connection, open or coming, the one that has waited for longest.
+// Returns the origin whose fetch has waited for longest, among origins with neither an open connection nor one that is
+// being opened. Returns null if no fetch waits at such an origin.
 HttpOrigin* HttpPool::longest_without_connection() {
   HttpOrigin* longest = nullptr;
   for (auto& [key, origin] : origins_) {
@@ -214,7 +217,7 @@ HttpOrigin* HttpPool::longest_without_connection() {
   return longest;
 }
 
-// Whether a free connection of `origin`, wanted there, has to give its place to another origin's.
+// Returns true if a connection of `origin` that has become free must be closed, so that another origin can open one.
 bool HttpPool::yields_connection(const HttpOrigin& origin) {
   if (links_.size() < options_.most_connections || origin.waiting.empty()) return false;
   const HttpOrigin* const other = longest_without_connection();
@@ -252,14 +255,16 @@ void HttpPool::use_idle(HttpOrigin& origin) {
   }
 }
 
-// Who waits gets what is free, or a connection is begun. An origin of which nothing is left is forgotten.
+// Gives idle connections to the waiting fetches of `origin` and opens new connections up to the limits. Erases the
+// origin if it has neither connections nor waiting fetches.
 void HttpPool::serve_waiting(HttpOrigin& origin) {
   use_idle(origin);
   while (origin.waiting.size() > origin.connecting && may_connect(origin)) connect(origin);
   if (origin.links == 0 && origin.waiting.empty()) origins_.erase(origin.key);
 }
 
-// What one origin has given up others may wait for: those without a connection first.
+// Called after `changed` has lost a connection, or got an idle one, which may make room for other origins. Serves first
+// the idle connections of `changed`, then origins without a connection, then all others.
 void HttpPool::serve_after_change(HttpOrigin& changed) {
   use_idle(changed);
   for (size_t left = waiting_; left > 0 && waiting_ > 0; --left) {

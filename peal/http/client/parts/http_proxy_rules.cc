@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kBlanks = ", \t";
 
-// The bytes of an address in the network's order; empty: it is none.
+// Returns the bytes of an IPv4 or IPv6 address in network order; empty if the text is no address.
 std::string address_bytes(const std::string& text) {
   in_addr four;
   if (::inet_pton(AF_INET, text.c_str(), &four) == 1) return {reinterpret_cast<const char*>(&four), sizeof(four)};
@@ -36,7 +36,8 @@ std::optional<unsigned> read_number(std::string_view text, unsigned most) {
   return number && *number <= most ? number : std::nullopt;
 }
 
-// RFC 7617 2: a name has no colon, and neither of the two a control.
+// Returns the value of Proxy-Authorization for "name:password". Returns nullopt if the name has a colon, or if one of
+// the two has a control character (RFC 7617 2).
 std::optional<std::string> basic_credentials(std::string_view user_information) {
   const size_t colon = user_information.find(':');
   std::string name;
@@ -88,7 +89,8 @@ HttpProxyRules::HttpProxyRules(const HttpProxies& proxies)
     const std::string_view entry = rest.substr(0, end);
     rest.remove_prefix(std::min(end + 1, rest.size()));
     if (entry == "*") all_direct_ = true;
-    // What cannot be understood matches nothing, as in curl: lists are handed down in the environment for others too.
+    // An entry that is malformed is ignored, as in curl: the list may come from the environment and have entries that
+    // only other programs understand.
     if (auto direct = read_direct(entry)) direct_.push_back(std::move(*direct));
   }
 }
@@ -100,7 +102,7 @@ std::optional<HttpProxyRules::Direct> HttpProxyRules::read_direct(std::string_vi
     if (bracket == text.npos) return std::nullopt;
     direct.host = text.substr(1, bracket - 1);
     text.remove_prefix(bracket + 1);
-  } else if (std::ranges::count(text, ':') > 1) {  // an IPv6 address without brackets, and so without a port
+  } else if (std::ranges::count(text, ':') > 1) {  // an IPv6 address without brackets, which cannot have a port
     const size_t slash = std::min(text.find('/'), text.size());
     direct.host = text.substr(0, slash);
     text.remove_prefix(slash);
