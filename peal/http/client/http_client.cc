@@ -38,7 +38,8 @@ HttpClient::HttpClient(Loop& loop, const HttpClientOptions& options)
     : loop_(loop), pool_(std::make_shared<detail::HttpPool>(loop, options)) {}
 
 HttpClient::~HttpClient() {
-  PEAL_ASSERT(pool_->may_be_touched(), "an HttpClient with {} connections is destroyed while its loop runs elsewhere",
+  PEAL_ASSERT(pool_->may_be_touched(),
+              "an HttpClient with {} connections is destroyed while its loop runs on another thread",
               pool_->stats().connections);
   pool_->retire();
 }

@@ -60,7 +60,8 @@ void HttpStreamState::end(const Result<void>& how) noexcept {
 }
 
 void HttpStreamWait::register_waiter() {
-  PEAL_ASSERT(state_->waiters[which_] == nullptr, "two coroutines wait for the same of request {}",
+  PEAL_ASSERT(state_->waiters[which_] == nullptr,
+              "two coroutines await head(), or read(), or write() of request {} at the same time",
               static_cast<uint64_t>(state_->id));
   state_->waiters[which_] = this;
   if (which_ != HttpStreamState::kRead || !std::exchange(state_->paused, false)) return;

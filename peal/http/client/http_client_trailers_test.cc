@@ -103,7 +103,10 @@ TEST_P(HttpClientTrailersTest, more_than_a_head_may_have_are_an_error) {
 TEST_P(HttpClientTrailersTest, cancelled_when_they_come) {
   HttpScript& server = serve_text(std::string(kWithTrailers));
   HttpFetchCallbacks callbacks = noting();
-  callbacks.on_trailers = [this](HttpFetch& fetch, std::string_view) { fetch.cancel(), note("cancelled"); };
+  callbacks.on_trailers = [this](HttpFetch& fetch, std::string_view) {
+    fetch.cancel();
+    note("cancelled");
+  };
   ASSERT_TRUE(client().start(HttpClientRequest(server.url()), std::move(callbacks)));
   ASSERT_TRUE(wait_for("cancelled"));
   settle();

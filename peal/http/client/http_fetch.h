@@ -236,7 +236,7 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   void start_phase_timer(Duration delay, void (HttpFetch::*then)());
 
   void cancel_timers();
-  void continue_timed_out();
+  void send_held_body();
   void queue_timed_out();
   void first_byte_timed_out() { give_up(make_error_code(HttpTrouble::kFirstByteTimeout)); }
   void attempt_timed_out() { give_up(make_error_code(HttpTrouble::kAttemptTimeout)); }

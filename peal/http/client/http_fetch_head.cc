@@ -56,7 +56,7 @@ void HttpFetch::await_first_byte() {
 void HttpFetch::interim_head_complete() {
   const HttpResponseHead head(std::exchange(head_text_, {}));
   link_->connection().expect_input(false);
-  if (head.status() == 100 && awaits_continue_) continue_timed_out();
+  if (head.status() == 100 && awaits_continue_) send_held_body();
   if (callbacks_->on_interim) callbacks_->on_interim(*this, head);
 }
 
@@ -86,7 +86,7 @@ void HttpFetch::head_complete() {
   if (decodes_) begin_decoding();
   // The server has answered without asking for the body, but keeps the connection: it will read the body (RFC 9110
   // 10.1.1).
-  if (awaits_continue_ && !body_stopped_) continue_timed_out();
+  if (awaits_continue_ && !body_stopped_) send_held_body();
   if (paused_) link_->connection().pause();
   if (callbacks_->on_head) callbacks_->on_head(*this, head_);
   report_body_unwanted();

@@ -93,7 +93,8 @@ Result<void> HttpFetch::compose() {
   if (expects_continue_ && has_body()) text.fields.push_back({"Expect", "100-continue"});
   auto composed = compose_http_request(text);
   if (!composed || (request_.streamed && !request_.body.empty())) {
-    PEAL_LOG_DEBUG("a request to {} is refused: {}", url_.to_string(), composed ? "two bodies" : composed.error());
+    PEAL_LOG_DEBUG("a request to {} is not sent: {}", url_.to_string(),
+                   composed ? "both a body and a streamed body are set" : composed.error());
     return fail(HttpTrouble::kBadRequest);
   }
   request_text_ = std::move(*composed);
@@ -117,12 +118,12 @@ void HttpFetch::start_on(detail::HttpLink& link) {
   link.connection().send(request_text_);
   awaits_continue_ = expects_continue_ && has_body();
   if (!awaits_continue_) return begin_body();
-  set_phase_timer(pool_.lock()->options().continue_timeout, &HttpFetch::continue_timed_out);
+  set_phase_timer(pool_.lock()->options().continue_timeout, &HttpFetch::send_held_body);
 }
 
 // Sends the body that has waited for 100 Continue. There are three reasons: the server has answered 100, the server has
 // sent a final head below 300, or continue_timeout has passed because the server may not know Expect.
-void HttpFetch::continue_timed_out() {
+void HttpFetch::send_held_body() {
   set_phase_timer({}, nullptr);
   awaits_continue_ = false;
   begin_body();

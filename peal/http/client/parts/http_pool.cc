@@ -25,7 +25,8 @@ std::string tunnel_request(const HttpUrl& url, const HttpProxy& proxy) {
 HttpPool::HttpPool(Loop& loop, const HttpClientOptions& options)
     : loop_(&loop), mailbox_(loop.mailbox()), options_(options), client_options_(options.client) {
   if (options.most_per_origin == 0 || options.most_connections == 0) {
-    throw_bad_value("a pool of {} connections, {} an origin", options.most_connections, options.most_per_origin);
+    throw_bad_value("HttpClientOptions: most_connections ({}) and most_per_origin ({}) must be at least 1",
+                    options.most_connections, options.most_per_origin);
   }
   client_options_.retry = {};
   if (options.retry.attempts > 1) {
@@ -34,14 +35,14 @@ HttpPool::HttpPool(Loop& loop, const HttpClientOptions& options)
   if (!options.proxies.http.empty() || !options.proxies.https.empty()) {
     proxies_ = std::make_unique<const HttpProxyRules>(options.proxies);
     if (!options.proxies.http.empty() && client_options_.connection.layer != nullptr) {
-      throw_bad_value("http over a layer, {}", "and by a proxy");
+      throw_bad_value("HttpClientOptions: proxies.http and client.connection.layer must not both be set");
     }
   }
 }
 
 Result<HttpFetchId> HttpPool::start(HttpClientRequest request, HttpFetchCallbacks callbacks, bool whole) {
   if (!mailbox_->open()) return fail(Trouble::kLoopStopped);
-  PEAL_ASSERT(loop() != nullptr, "request {} is begun on a thread that is not its loop's", last_id_ + 1);
+  PEAL_ASSERT(loop() != nullptr, "request {} is started on a thread other than its client's loop", last_id_ + 1);
   auto url = HttpUrl::parse(request.url);
   if (!url) return fail(HttpTrouble::kBadUrl);
   const HttpDeadlines deadlines = request.deadlines.value_or(options_.deadlines);
@@ -124,8 +125,8 @@ void HttpPool::leave_queue(const HttpFetch& fetch) {
 }
 
 void HttpPool::end_back_off() {
-  PEAL_ASSERT(backing_off_ > 0, "a request ends a wait for its next attempt that was not counted; {} wait in queues",
-              waiting_);
+  PEAL_ASSERT(backing_off_ > 0,
+              "a request ends a wait for its next attempt that was never counted; {} requests are in queues", waiting_);
   --backing_off_;
 }
 
@@ -306,7 +307,8 @@ void HttpPool::drop_aged() {
 
 void HttpPool::log_thrown() {
   if (const auto suppressed = throws_log_.admit(loop_->now())) {
-    PEAL_LOG_ERROR("on_done of a request threw: {} ({} more like it)", what_was_thrown(), *suppressed);
+    PEAL_LOG_ERROR("the on_done callback of a request threw an exception: {} ({} more were not logged)",
+                   what_was_thrown(), *suppressed);
   }
 }
 

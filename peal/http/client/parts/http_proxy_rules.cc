@@ -53,7 +53,7 @@ std::optional<std::string> basic_credentials(std::string_view user_information) 
 std::optional<HttpProxy> read_proxy(const std::string& text, std::string_view whose) {
   if (text.empty()) return std::nullopt;
   auto proxy = HttpProxy::parse(text);
-  if (!proxy) throw_bad_value("the proxy for {} is none: [http://][name:password@]host[:port]", whose);
+  if (!proxy) throw_bad_value("HttpProxies::{} is not [http://][name:password@]host[:port]", whose);
   return proxy;
 }
 

@@ -44,9 +44,12 @@ bool was_cut_off(std::error_code error) {
 
 HttpRetryBudget::HttpRetryBudget(const HttpRetry& policy, uint64_t seed)
     : share_(policy.budget_share), most_(policy.budget), random_(policy.seed != 0 ? policy.seed : seed) {
-  if (!(share_ >= 0) || !(most_ >= 0)) throw_bad_value("a budget of {} retries, {} a request", most_, share_);
+  if (!(share_ >= 0) || !(most_ >= 0)) {
+    throw_bad_value("HttpRetry: budget ({}) and budget_share ({}) must be at least 0", most_, share_);
+  }
   if (policy.first_delay < Duration::zero() || policy.longest_delay < policy.first_delay) {
-    throw_bad_value("retries after {} to {} ns", policy.first_delay.count(), policy.longest_delay.count());
+    throw_bad_value("HttpRetry: first_delay ({} ns) must be at least 0 and at most longest_delay ({} ns)",
+                    policy.first_delay.count(), policy.longest_delay.count());
   }
 }
 
