@@ -138,7 +138,7 @@ void HttpFetch::give_up(std::error_code error) {
   if (state_ == State::kFinishingRequest) return done({});
   end_back_off();
   pool_.lock()->leave_queue(*this);
-  if (!repeats_after(error)) done(std::unexpected(error));
+  if (!back_off_after(error)) done(std::unexpected(error));
 }
 
 void HttpFetch::cancel() {

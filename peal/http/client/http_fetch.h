@@ -191,8 +191,8 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   void begin_attempt();
   void end_attempt();
   bool plan_retry(Duration least);
-  bool repeats_answer();
-  bool repeats_after(std::error_code error);
+  bool plan_retry_of_answer();
+  bool back_off_after(std::error_code error);
   void back_off();
   void end_back_off();
   void attempt_again();

@@ -76,7 +76,7 @@ void HttpFetch::head_complete() {
   }
   // If the answer were shown, the application would take the bytes of the transfer coding for the body.
   if (parser().has_other_coding() && !parser().done()) return give_up(malformed_answer(HttpParseError::kUnknownCoding));
-  state_ = repeats_answer() || follows_redirect() ? State::kDiscarding : State::kBody;
+  state_ = plan_retry_of_answer() || follows_redirect() ? State::kDiscarding : State::kBody;
   if (!request_complete_ && (status >= 300 || (awaits_continue_ && !parser().keep_alive()))) body_stopped_ = true;
   if (state_ != State::kBody) {
     set_phase_timer(kLongestDiscard, &HttpFetch::discard_timed_out);

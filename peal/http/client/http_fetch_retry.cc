@@ -60,7 +60,7 @@ bool HttpFetch::plan_retry(Duration least) {
   return true;
 }
 
-bool HttpFetch::repeats_answer() {
+bool HttpFetch::plan_retry_of_answer() {
   if (!retrying_ || !is_harmless_twice()) return false;
   const auto& statuses = pool_.lock()->options().retry.statuses;
   if (std::ranges::find(statuses, head_.status()) == statuses.end()) return false;
@@ -69,7 +69,7 @@ bool HttpFetch::repeats_answer() {
 }
 
 // Backs off and returns true if `error` is to be repeated. The request must have left its connection and the queue.
-bool HttpFetch::repeats_after(std::error_code error) {
+bool HttpFetch::back_off_after(std::error_code error) {
   if (!retrying_ || state_ == State::kFailing || state_ == State::kTunnel) return false;
   if (error == HttpTrouble::kTotalTimeout || error == Trouble::kLoopStopped) return false;
   if (!std::exchange(retrying_->planned, false)) {
