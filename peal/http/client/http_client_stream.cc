@@ -14,7 +14,7 @@ constexpr size_t kMostReadAheadBytes = 64 * 1024;  // the same as Stream's
 
 }  // namespace
 
-// ---- The whole answer.
+// ---- HttpFetchAwait: a whole answer.
 
 bool HttpFetchAwait::start() {
   const Result<HttpFetchId> id = client_.fetch(std::move(request_), [this](Result<HttpResponse> answer) {
@@ -40,7 +40,7 @@ void HttpFetchAwait::cancel(detail::Why why) noexcept {
   complete(why);
 }
 
-// ---- In pieces.
+// ---- HttpClientStream: a request and its answer in pieces.
 
 namespace detail {
 

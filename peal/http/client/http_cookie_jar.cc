@@ -177,7 +177,7 @@ void HttpCookieJar::clear() {
   size_ = 0;
 }
 
-// ---- As text.
+// ---- The jar as text.
 
 std::string HttpCookieJar::save(int64_t now_unix_seconds) const {
   std::vector<std::pair<const std::string*, const Cookie*>> all;

@@ -38,7 +38,7 @@ namespace peal {
 struct HttpDownloadOptions {
   HttpDownloadOptions() = default;
 
-  // True if the part of an earlier attempt is continued; if false, the part is dropped.
+  // True if a download continues the ".part" file that an earlier attempt has left; if false, that file is emptied.
   bool resume = true;
 
   // True if the file's bytes and its name are on the disk (fsync) before the download reports its end.

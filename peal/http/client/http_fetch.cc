@@ -67,7 +67,7 @@ void HttpFetch::cancel_timers() {
   if (retrying_) loop->cancel(std::exchange(retrying_->attempt_timer, {}));
 }
 
-// ---- Waiting for a connection.
+// ---- How a fetch waits for a connection.
 
 void HttpFetch::wait_in_queue() {
   state_ = State::kWaiting;
@@ -85,7 +85,7 @@ void HttpFetch::fail_soon(std::error_code error) {
   call_soon(&HttpFetch::report_failure);
 }
 
-// Called inside write() and end_body(), where on_done must not be called.
+// Called inside write() and end_body(), where on_done must not be called; the loop calls on_done later.
 void HttpFetch::refuse(std::error_code error) {
   const auto keep = shared_from_this();
   end_back_off();
@@ -106,7 +106,7 @@ void HttpFetch::count_gathered(size_t held_bytes) {
   if (link_->is_open()) link_->connection().count_gathered(held_bytes);
 }
 
-// ---- The end.
+// ---- How a fetch ends.
 
 void HttpFetch::done(const Result<void>& how) {
   if (state_ == State::kOver) return;
@@ -181,7 +181,7 @@ void HttpFetch::connection_lost(std::error_code error, bool stale) {
   pool_.lock()->enter_queue(keep, true);
 }
 
-// ---- The answer.
+// ---- How a fetch reads its answer.
 
 HttpResponseParser& HttpFetch::parser() const { return link_->parser(); }
 
@@ -281,7 +281,7 @@ void HttpFetch::peer_ended() {
   give_up(make_error_code(HttpTrouble::kClosedEarly));
 }
 
-// ---- Redirects.
+// ---- How a fetch follows redirects.
 
 bool HttpFetch::follows_redirect() const {
   if (!detail::is_redirect(head_.status()) || request_.most_redirects == 0 || !head_.find("Location")) return false;
@@ -316,7 +316,7 @@ void HttpFetch::follow_redirect(bool clean) {
   pool_.lock()->enter_queue(keep, false);
 }
 
-// ---- What the user asks for meanwhile.
+// ---- Functions that the application calls while the fetch is in progress.
 
 // Heads and skipped bodies are still read while the fetch is paused, so that the answer's head arrives.
 void HttpFetch::pause() {

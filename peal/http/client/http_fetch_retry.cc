@@ -60,6 +60,8 @@ bool HttpFetch::plan_retry(Duration least) {
   return true;
 }
 
+// Plans another attempt if the answer's status is one of HttpRetry::statuses. Returns false if the answer is to be
+// shown.
 bool HttpFetch::plan_retry_of_answer() {
   if (!retrying_ || !is_harmless_twice()) return false;
   const auto& statuses = pool_.lock()->options().retry.statuses;

@@ -76,7 +76,8 @@ class HttpPool : public std::enable_shared_from_this<HttpPool> {
   // Puts the fetch into the queue of its origin, or gives it to an idle connection at once. If `first`, the fetch goes
   // before all others in the queue.
   void enter_queue(std::shared_ptr<HttpFetch> fetch, bool first);
-  // Removes the fetch from its queue, if it is there, and closes connections that were begun in vain.
+  // Removes the fetch from its queue, if it is there. Connections that are being opened are closed if no waiting fetch
+  // needs them any more.
   void leave_queue(const HttpFetch& fetch);
   // True if enough connections are being opened for this fetch to get one, even if no busy one becomes free.
   bool is_being_connected(const HttpFetch& fetch) const;
