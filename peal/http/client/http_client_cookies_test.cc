@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A client with a cookie jar: what servers set goes back to them, at each step of a redirect too.
+// A client with a cookie jar: cookies that servers set are sent back to them, also between the steps of a redirect.
 #include <peal/http/client/http_client.h>
 #include <peal/http/client/http_cookie_jar.h>
 #include <tests/support/http_client_rig.h>
@@ -20,7 +20,7 @@ class HttpClientCookiesTest : public test::HttpClientTest {
     drop_client();
     HttpClientTest::TearDown();
   }
-  // To a host of that name at the server.
+  // Makes a request for the host in `url` that connects to `server`.
   static HttpClientRequest at(const std::string& url, const HttpScript& server) {
     HttpClientRequest request(url);
     request.connect_to = server.address().to_string();

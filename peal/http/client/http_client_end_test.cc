@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whatever ends a request from this side, at any moment: it is cancelled, its client destroyed, its callback throws,
-// the loop ends. Nothing is called afterwards, and nothing is left behind.
+// Requests that end on this side at any moment: by cancel(), because the client is destroyed, because a callback
+// throws, or because the loop ends. No callback is called afterwards, and no connection or memory is left.
 #include <stdexcept>
 
 #include <peal/http/client/http_client.h>
@@ -12,12 +12,13 @@ namespace {
 using test::http_ok;
 using test::HttpScript;
 
-// How far a request had come.
+// How far a request has come when it is ended.
 enum class Moment : uint8_t { kQueued, kConnecting, kAsked, kHead, kBody, kUploading, kExpecting, kTunnel };
 
 class HttpClientEndTest : public test::HttpClientTest {
  protected:
-  // Brings a request as far as `moment`. Nothing but on_head and on_body may be called of it.
+  // Begins a request and runs the loop until the request has come as far as `moment`. The test fails if a callback
+  // other than on_head and on_body is called.
   HttpFetchId bring(Moment moment) {
     client_options.most_per_origin = 1;
     HttpScript& its_server = serve(nullptr);
@@ -59,7 +60,7 @@ class HttpClientEndTest : public test::HttpClientTest {
     return {Moment::kQueued, Moment::kConnecting, Moment::kAsked,     Moment::kHead,
             Moment::kBody,   Moment::kUploading,  Moment::kExpecting, Moment::kTunnel};
   }
-  // A fresh start for the next moment.
+  // Destroys the client and resets the counters, before the next moment is tried.
   void forget() {
     drop_client();
     EXPECT_TRUE(run_until([&] { return server->open() == 0; }));
@@ -167,7 +168,7 @@ TEST_P(HttpClientEndTest, a_callback_that_throws_ends_its_connection) {
   EXPECT_TRUE(fetch(HttpClientRequest(its_server.url()))) << "the client goes on";
 }
 
-// Its connection carries another request by then.
+// When on_done is called, the connection carries another request already, which must not fail.
 TEST_P(HttpClientEndTest, what_leaves_on_done_ends_no_other_request) {
   HttpScript& its_server = serve_text(http_ok("x"));
   client_options.most_per_origin = 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// https: what goes over HttpClientOptions::layer, here tests/support/sealed, whom that is to reach, and what must never
-// go in the clear. That everything else works over a layer is what the other suites show, which run on sealed engines.
+// https over HttpClientOptions::layer, here tests/support/sealed: which requests use the layer, which host the
+// handshake must prove, and that nothing is sent in the clear. The other suites run on sealed engines too, and so show
+// that everything else works over a layer.
 #include <gmock/gmock.h>
 
 #include <peal/http/client/http_client.h>
@@ -31,7 +32,7 @@ class HttpClientHttpsTest : public test::HttpClientTest {
   HttpScript& serve_secure_text(std::string text) {
     return serve_text(std::move(text), {.connection = {.layer = &layer_}});
   }
-  // A server that says this, whatever it hears, and then ends: what is below the layer, byte for byte.
+  // Starts a server without a layer that sends exactly these bytes, whatever it receives, and then ends.
   std::unique_ptr<Server> serve_raw(std::string bytes) {
     auto server = std::make_unique<Server>(
         loop(), ConnectionCallbacks{.on_open = [bytes](Connection& connection) { connection.send(bytes); },
@@ -75,8 +76,8 @@ TEST_P(HttpClientHttpsTest, what_is_meant_for_the_layer_and_what_is_not_never_sh
   ASSERT_TRUE(fetch(HttpClientRequest(secure.secure_url())));
   ASSERT_TRUE(fetch(HttpClientRequest(plain.url())));
   ASSERT_EQ(client().stats().idle, 2u);
-  // In the clear to who expects the layer, and over it to who does not know it: neither is heard, though a connection
-  // to that host and port is free.
+  // An http request to the server with a layer, and an https request to the server without one, must both fail. They
+  // must not use the idle connection to the same host and port.
   EXPECT_TRUE(error_of_fetch(HttpClientRequest(secure.url())));
   EXPECT_TRUE(error_of_fetch(HttpClientRequest(plain.secure_url())));
   EXPECT_EQ(client().stats().idle, 2u);
@@ -84,7 +85,7 @@ TEST_P(HttpClientHttpsTest, what_is_meant_for_the_layer_and_what_is_not_never_sh
   EXPECT_EQ(asked, 1u);
 }
 
-// Whom the peer of a layer has proved to be counts, not the way to it.
+// A connection over a layer is reused only for the host that the peer has proved to be, not for the same connect_to.
 TEST_P(HttpClientHttpsTest, two_hosts_by_one_way_do_not_share_a_connection) {
   HttpScript& secure = serve_secure_text(http_ok("sealed"));
   HttpScript& plain = serve_text(http_ok("plain"));
@@ -100,7 +101,7 @@ TEST_P(HttpClientHttpsTest, two_hosts_by_one_way_do_not_share_a_connection) {
   EXPECT_EQ(plain.opened(), 1u) << "a proxy's are for everybody";
 }
 
-// The sealed layer's facts say whom it was told to reach.
+// The facts of the sealed layer name the host that the handshake was for.
 TEST_P(HttpClientHttpsTest, the_layer_is_told_the_host_of_the_url_whatever_the_way_to_it) {
   HttpScript& server = serve_secure_text(http_ok("x"));
   const struct {
@@ -138,7 +139,7 @@ TEST_P(HttpClientHttpsTest, without_a_layer_https_is_refused_with_a_sentence) {
   const std::error_code error = error_of_fetch(HttpClientRequest(server.secure_url()));
   EXPECT_EQ(error, HttpTrouble::kNeedsLayer);
   EXPECT_EQ(error.message(), "an https URL needs a layer, TLS: HttpClientOptions::layer is null");
-  // That of http is not taken for it.
+  // The layer for http connections is not used for https.
   drop_client();
   client_options.client.connection.layer = &layer_;
   EXPECT_EQ(error_of_fetch(HttpClientRequest(server.secure_url())), HttpTrouble::kNeedsLayer);

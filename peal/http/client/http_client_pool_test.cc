@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections that are kept, their bounds, and how long anybody waits.
+// Connections that are kept, the limits of their number, and how long requests wait for them.
 #include <gmock/gmock.h>
 
 #include <peal/http/client/http_client.h>
@@ -15,7 +15,7 @@ using testing::ElementsAre;
 
 class HttpClientPoolTest : public test::HttpClientTest {
  protected:
-  // Begins a GET whose end is written down: its body, or its error.
+  // Begins a GET. When it ends, its body or its error is added to `ended`.
   HttpFetchId begin(HttpClientRequest request) {
     const auto id = client().fetch(std::move(request), [this](Result<HttpResponse> answer) {
       ended.push_back(answer ? answer->body : answer.error().message());
@@ -96,8 +96,8 @@ TEST_P(HttpClientPoolTest, a_server_that_closes_an_idle_connection_is_noticed) {
   EXPECT_EQ(client().stats().repeated, 0u);
 }
 
-// The same host and port by another scheme is another origin (RFC 6454 4): what is meant for TLS must not go out in the
-// clear on a connection that is open already.
+// http and https with the same host and port are different origins (RFC 6454 4). A request for https must not be sent
+// in the clear on an open connection for http.
 TEST_P(HttpClientPoolTest, nothing_of_another_scheme_goes_on_a_connection_that_is_kept) {
   std::string place;
   HttpScript& server = serve([&](Connection& connection, const Request& request) {
@@ -119,7 +119,7 @@ TEST_P(HttpClientPoolTest, nothing_of_another_scheme_goes_on_a_connection_that_i
   EXPECT_EQ(server.opened(), 1u);
 }
 
-// RFC 9110 9.2.2, RFC 9112 9.3.1.
+// The rules are in RFC 9110 9.2.2 and RFC 9112 9.3.1.
 TEST_P(HttpClientPoolTest, a_request_on_a_dead_connection_is_repeated_once_where_that_does_no_harm) {
   bool dead = false;
   HttpScript& server = serve([&](Connection& connection, const Request& request) {
@@ -216,7 +216,7 @@ TEST_P(HttpClientPoolTest, a_busy_connection_of_one_origin_makes_another_wait) {
   held = {};
 }
 
-// Its queue is never empty, and another origin's turn comes all the same, in the order of asking.
+// One origin always has waiting requests. The requests of another origin are still served, in the order of their start.
 TEST_P(HttpClientPoolTest, a_busy_origin_starves_no_other) {
   for (const bool closes : {false, true}) {
     client_options.most_connections = 1;
@@ -263,7 +263,8 @@ TEST_P(HttpClientPoolTest, an_origin_that_cannot_be_reached_makes_way_too) {
   EXPECT_EQ(client().stats().connect_failed, 2u);
 }
 
-// Two origins with a connection each keep them, though more wait at one of them: closing would cost more than waiting.
+// Two origins have a connection each and keep it, though more requests wait at one of them: to close a connection and
+// open another would cost more than to wait.
 TEST_P(HttpClientPoolTest, who_has_a_connection_waits_for_it) {
   client_options.most_connections = 2;
   HttpScript& a = serve_text(http_ok("a"));
@@ -344,7 +345,7 @@ TEST_P(HttpClientPoolTest, nobody_answers_the_knock) {
   if (GetParam() != "sim") GTEST_SKIP() << "only the simulator has an address that swallows what is sent there";
   client_options.client.connect_timeout = milliseconds(50);
   EXPECT_EQ(error_of_fetch(HttpClientRequest("http://192.0.2.1/")), HttpTrouble::kConnectTimeout);
-  // The queue's deadline is not for who has a connection on its way.
+  // The deadline of the queue does not end a request for which a connection is being opened.
   client_options.deadlines.queue = milliseconds(10);
   drop_client();
   EXPECT_EQ(error_of_fetch(HttpClientRequest("http://192.0.2.1/")), HttpTrouble::kConnectTimeout);

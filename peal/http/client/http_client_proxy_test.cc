@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests by a proxy: http as it is, https through a tunnel, and what a proxy may do wrong.
+// Requests by a proxy: http requests are sent to the proxy, https requests through a tunnel. Also what a proxy may do
+// wrong.
 #include <gmock/gmock.h>
 
 #include <peal/http/client/http_client.h>
@@ -55,7 +56,7 @@ TEST_P(HttpClientProxyTest, http_goes_to_the_proxy_with_the_whole_url) {
   EXPECT_EQ(by.requests().at(1).what(), "GET http://a.test/");
   EXPECT_FALSE(direct.requests().at(0).head.contains("Proxy-"));
   EXPECT_EQ(by.opened(), 2u) << "kept for each origin";
-  // One's own wins, and another way to connect is no way for the proxy.
+  // A Proxy-Authorization of the request replaces the proxy's. A request with connect_to does not use the proxy.
   EXPECT_TRUE(fetch(HttpClientRequest("http://a.test/").add("proxy-authorization", "Own")));
   EXPECT_TRUE(by.requests().back().has("proxy-authorization: Own"));
   EXPECT_EQ(test::HttpScript::Request(by.requests().back()).head.find("Basic"), std::string::npos);
@@ -115,7 +116,7 @@ TEST_P(HttpClientProxyTest, what_is_no_answer_to_connect) {
   EXPECT_TRUE(is_malformed_answer(error_when_refused("SSH-2.0-OpenSSH\r\n\r\n")));
   EXPECT_EQ(error_when_refused("HTTP/1.1 200", true), HttpTrouble::kClosedEarly);
   EXPECT_TRUE(is_malformed_answer(error_when_refused("HTTP/1.1 200 OK\r\nX: " + std::string(100'000, 'x'))));
-  // Bytes behind the 200, a body that it must not have among them, are what the server is taken to have said.
+  // Bytes after the 200 count as the server's, even if the answer claims to have a body.
   EXPECT_EQ(error_when_refused("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nsome body"), test::no_seal_hello());
   client_options.client.connect_timeout = std::chrono::milliseconds(30);
   drop_client();
@@ -124,7 +125,7 @@ TEST_P(HttpClientProxyTest, what_is_no_answer_to_connect) {
   EXPECT_EQ(client().stats().connections, 0u);
 }
 
-// As when the proxy reads what the server says before it has answered itself.
+// This happens if the proxy reads the server's bytes before it has answered CONNECT.
 TEST_P(HttpClientProxyTest, the_servers_first_bytes_may_come_with_the_proxys_answer) {
   std::string sealed(test::kSealHello);
   proxy().refused = "HTTP/1.1 200 OK\r\n\r\n" + sealed;

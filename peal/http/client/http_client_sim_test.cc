@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many requests in a bad network, on many seeds: each ends exactly once, and what is answered is answered rightly.
+// Many requests in a bad network, on many seeds: each request ends exactly once, and each answer is right.
 #include <map>
 
 #include <peal/http/client/http_client.h>
@@ -16,7 +16,8 @@ using test::SimPair;
 
 class HttpClientSimTest : public test::SimTest {
  protected:
-  // Answers "/n" with n bytes of a pattern: with their length, in chunks, or until the end.
+  // Answers "/n" with n bytes of a pattern. Depending on n, the body has a Content-Length, comes in chunks, or ends
+  // with the connection.
   static void answer(Connection& connection, const HttpScript::Request& request) {
     const size_t size = std::stoul(request.what().substr(request.what().find('/') + 1));
     const std::string body = pattern(size);
@@ -37,7 +38,7 @@ class HttpClientSimTest : public test::SimTest {
     connection.close();
   }
 
-  // Asks for many; how many were answered.
+  // Sends many requests and returns how many were answered.
   size_t ask_for_many(SimPair& pair) {
     constexpr size_t kRequests = 60;
     HttpClientOptions options;
@@ -47,7 +48,7 @@ class HttpClientSimTest : public test::SimTest {
     options.deadlines = {.queue = std::chrono::minutes(5), .first_byte = std::chrono::seconds(5)};
     options.deadlines.total = std::chrono::minutes(10);
     const double no_fd = std::exchange(pair.world.options().no_fd, 0);
-    // Its deadline is for clients that vanished.
+    // The server's idle_timeout ends connections of clients that have vanished.
     HttpScript server(*pair.here, answer, "127.0.0.1:0", {.connection = {.idle_timeout = std::chrono::minutes(10)}});
     pair.world.options().no_fd = no_fd;
     std::map<size_t, int> ended;
@@ -63,15 +64,15 @@ class HttpClientSimTest : public test::SimTest {
             ++ended[i];
             if (!response) return;
             ++answered;
-            // A connection that is cut looks like its end where nothing else says where that is.
+            // If a body ends with its connection, a broken connection would look like the end of the body.
             EXPECT_TRUE(same_bytes(response->body, pattern(size))) << size % 3;
           });
           EXPECT_TRUE(id);
         });
       }
       EXPECT_TRUE(pair.run_until([&] { return ended.size() == kRequests; }, std::chrono::hours(2)));
-      pair.run_for(
-          std::chrono::seconds(5));  // connections that were begun and are not needed any more come up, or do not
+      // Connections that are still being opened but not needed any more have time to open or to fail.
+      pair.run_for(std::chrono::seconds(5));
       for (const auto& [number, times] : ended) EXPECT_EQ(times, 1) << number;
       EXPECT_EQ(client.stats().answered, answered);
       EXPECT_EQ(client.stats().failed, kRequests - answered);

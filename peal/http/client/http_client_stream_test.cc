@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The client as coroutines use it.
+// HttpClient as coroutines use it.
 #include <peal/http/client/http_client_stream.h>
 
 #include <peal/coro/scope.h>
@@ -15,14 +15,14 @@ using test::HttpScript;
 
 class HttpClientStreamTest : public test::HttpClientTest {
  protected:
-  // Runs it to its end.
+  // Runs the loop until the task has ended.
   void run(Task<> task) {
     Scope scope(loop());
     scope.spawn(std::move(task));
     EXPECT_TRUE(run_until([&] { return scope.size() == 0; }));
   }
   static std::error_code error_of(const auto& result) { return result ? std::error_code() : result.error(); }
-  // What a stream's answer holds, and how it ended.
+  // Reads the whole body of a stream, and returns it or the error.
   static Task<Result<std::string>> read_all(HttpClientStream& stream) {
     std::string all;
     for (;;) {
@@ -90,7 +90,7 @@ TEST_P(HttpClientStreamTest, cancelling_a_scope_leaves_nothing_behind) {
   EXPECT_EQ(cancelled, 6);
   EXPECT_EQ(client().stats().connections, 0u);
   EXPECT_EQ(client().stats().waiting, 0u);
-  // Never begun.
+  // The scope is cancelled already, so this fetch never begins.
   scope.spawn(whole());
   ASSERT_TRUE(run_until([&] { return scope.size() == 0; }));
   EXPECT_EQ(cancelled, 7);
@@ -104,7 +104,7 @@ TEST_P(HttpClientStreamTest, an_answer_in_pieces_as_fast_as_it_is_read) {
     HttpClientStream stream = client().open(HttpClientRequest(server.url()));
     const auto head = co_await stream.head();
     EXPECT_EQ(head.value()->find("content-length"), std::to_string(large.size()));
-    co_await sleep(milliseconds(5));  // meanwhile it reads ahead, within bounds
+    co_await sleep(milliseconds(5));  // meanwhile the stream reads ahead, up to its limit
     for (;;) {
       auto piece = co_await stream.read();
       if (!piece || piece->empty()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One request, one answer: what is sent, and what is made of whatever a server may say.
+// One request and its answer: the bytes that are sent, and what the client makes of valid and invalid answers.
 #include <peal/http/client/http_client.h>
 
 #include <unistd.h>
@@ -37,7 +37,7 @@ TEST_P(HttpClientTest, a_body_is_sent_with_its_length) {
   EXPECT_TRUE(server.requests().at(1).has("Content-Length: 0"));
 }
 
-// RFC 9110 6.4.1: whatever the head says of a length.
+// These answers have no body, whatever Content-Length says (RFC 9110 6.4.1).
 TEST_P(HttpClientTest, answers_that_have_no_body) {
   HttpScript& server = serve([](Connection& connection, const Request& request) {
     const std::string status = request.what() == "HEAD /" ? "200" : request.what().substr(5);
@@ -126,7 +126,7 @@ TEST_P(HttpClientTest, the_server_closes_in_the_middle) {
   HttpScript& server = serve([&](Connection& connection, const Request&) {
     connection.send(text);
     if (!resets) return connection.close();
-    // After what was sent has arrived.
+    // The reset comes later, so that the bytes arrive before it.
     loop().after(std::chrono::milliseconds(5), [handle = connection.handle()] { handle.abort(); });
   });
   for (const char* part :

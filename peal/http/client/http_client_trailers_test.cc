@@ -17,7 +17,7 @@ constexpr std::string_view kWithTrailers =
     "HTTP/1.1 200 OK\r\nTrailer: X-Sum\r\nTransfer-Encoding: chunked\r\n\r\n"
     "4\r\nbody\r\n0\r\nX-Sum: 17\r\nX-Took:  3 ms \r\n\r\n";
 
-// What comes in chunks, up to the end of the trailers, answered then.
+// Receives one request whose body is in chunks, and answers after the end of its trailers.
 class ChunkedListener {
  public:
   explicit ChunkedListener(HttpScript& server) {
@@ -27,7 +27,7 @@ class ChunkedListener {
       if (last != heard.npos && heard.ends_with("\r\n\r\n")) connection.send(http_ok("x"));
     };
   }
-  // From the last chunk on.
+  // Returns the received bytes from the last chunk on.
   std::string end() const { return heard.substr(std::min(heard.size(), heard.find("\r\n0\r\n") + 2)); }
 
   std::string heard;
@@ -40,7 +40,7 @@ class HttpClientTrailersTest : public test::HttpClientTest {
     request.streamed = true;
     return request;
   }
-  // Written down as they come.
+  // Returns callbacks that add what they are called with to `notes`.
   HttpFetchCallbacks noting() {
     return {.on_head = [this](HttpFetch&, const HttpResponseHead& head) { note(head.find("X-Sum") ? "h?" : "h"); },
             .on_body = [this](HttpFetch&, std::string_view bytes) { note(bytes); },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Answers in gzip and zstd: shown unpacked where that is asked for, as they come, and only what can be.
+// Answers in gzip and zstd: which are decoded, how they are shown piece by piece, and how broken ones fail.
 #include <gmock/gmock.h>
 
 #include <peal/coro/scope.h>
@@ -148,7 +148,7 @@ TEST_P(HttpDecodeTest, each_piece_is_shown_when_it_comes_and_trailers_behind) {
   EXPECT_EQ(trailers, "Sum: 7\r\n");
 }
 
-// A few kilobytes become megabytes: they come in small pieces, and no more of them than are wanted.
+// A few kilobytes become megabytes. They are shown in small pieces, and none is shown during a pause.
 TEST_P(HttpDecodeTest, who_pauses_is_shown_nothing_though_the_answer_has_all_come) {
   const std::string body(4 << 20, 'x');
   HttpScript& server = serve_text(answer(coded(body), "gzip"));
@@ -180,7 +180,7 @@ TEST_P(HttpDecodeTest, who_pauses_is_shown_nothing_though_the_answer_has_all_com
   EXPECT_EQ(client().stats().answered, 2u);
 }
 
-// Where the end of the answer is still to be read, the connection waits too.
+// The end of the answer is not read yet during the pause, so the connection has to wait too.
 TEST_P(HttpDecodeTest, trailers_come_when_all_before_them_is_shown) {
   const std::string body(200'000, 'x');
   HttpScript& server = serve_text("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n" +
@@ -241,7 +241,7 @@ TEST_P(HttpDecodeTest, a_stream_is_read_unpacked_as_fast_as_it_is_read) {
     std::string got;
     auto test = [&]() -> Task<> {
       HttpClientStream stream = client().open(HttpClientRequest(server.url()));
-      co_await sleep(std::chrono::milliseconds(5));  // meanwhile it reads ahead, within bounds
+      co_await sleep(std::chrono::milliseconds(5));  // meanwhile the stream reads ahead, up to its limit
       for (;;) {
         auto piece = co_await stream.read();
         EXPECT_TRUE(piece);

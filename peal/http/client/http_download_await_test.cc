@@ -32,7 +32,7 @@ TEST_P(HttpDownloadAwaitTest, in_a_coroutine_whole_and_cancelled) {
     const HttpClientRequest never(silent.url());
     constexpr auto kPatience = std::chrono::milliseconds(10);
     EXPECT_EQ((co_await download(client(), never, path).within(kPatience)).error(), errno_code(ETIMEDOUT));
-    // What failed has let go of the file by the time that is told.
+    // A download that fails has released the lock of its file before the coroutine is resumed.
     const HttpClientRequest refused(refusing.url());
     for (int i = 0; i < 2; ++i) {
       EXPECT_EQ((co_await download(client(), refused, path)).error(), server_refusal(503));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Downloads to a file: whole, taken up again, and what servers and disks may do wrong meanwhile.
+// Downloads to a file: complete ones, continued ones, and errors of servers and disks.
 #include <peal/http/client/http_download.h>
 
 #include <sys/stat.h>
@@ -42,7 +42,7 @@ class HttpDownloadTest : public test::HttpClientTest {
     std::ranges::sort(names);
     return names;
   }
-  // "bytes (resumed)", or what went wrong.
+  // Downloads `url` and returns "bytes (resumed bytes)", or the text of the error.
   std::string outcome(const std::string& url, HttpDownloadOptions options = {}) {
     std::optional<Result<HttpDownloaded>> done;
     auto started = HttpDownload::start(client(), HttpClientRequest(url), path_, std::move(options),
@@ -55,7 +55,7 @@ class HttpDownloadTest : public test::HttpClientTest {
     if (!*done) return done->error().message();
     return fmt::format("{} ({})", (*done)->bytes, (*done)->resumed_bytes);
   }
-  // A server of this file that heeds Range and If-Range, and breaks off after `piece` bytes of it.
+  // Starts a server of this file that obeys Range and If-Range, and closes each answer after `piece` bytes of the body.
   HttpScript& serve_file(std::string body, std::string tag, size_t piece = SIZE_MAX) {
     return serve([=](Connection& connection, const Request& request) {
       size_t from = 0;
@@ -69,7 +69,7 @@ class HttpDownloadTest : public test::HttpClientTest {
       if (body.size() - from > piece) connection.close();
     });
   }
-  // As an attempt leaves it that broke off.
+  // Writes a part and its note, as an attempt that broke off leaves them.
   void leave_part(const std::string& url, std::string_view bytes, std::string_view validator) {
     write(path_ + ".part", bytes);
     write(path_ + ".part.meta", fmt::format("peal download 1\n{}\n{}\n", url, validator));
@@ -162,7 +162,7 @@ TEST_P(HttpDownloadTest, a_note_that_is_anothers_or_none_is_not_believed) {
   }
 }
 
-// Each answers the resumed request so, and any other with the whole.
+// The server sends one of these answers if a request has a Range, and the whole content to any other request.
 TEST_P(HttpDownloadTest, a_server_that_lies_about_parts_is_asked_for_the_whole_once) {
   for (const char* answer : {
            "206 Partial\r\nContent-Range: bytes 3-8/9\r\nContent-Length: 6\r\n\r\nevil!!",

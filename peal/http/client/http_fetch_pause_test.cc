@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a fetch that is paused still hears, and what comes before the end of a tunnel.
+// Which callbacks are still called while a fetch is paused, and that the bytes of a tunnel are shown before its end.
 
 #include <peal/http/client/http_client.h>
 #include <tests/support/http_client_rig.h>
@@ -29,7 +29,7 @@ class HttpFetchPauseTest : public test::HttpClientTest {
     request.may_upgrade = true;
     return request.add("Connection", "upgrade").add("Upgrade", "shout");
   }
-  // Answers 101 with `bytes` behind it, and its FIN with them.
+  // Starts a server that answers 101, followed at once by `bytes` and FIN.
   HttpScript& serve_brief_tunnel(const std::string& bytes) {
     return serve_text_and_close("HTTP/1.1 101 Switching Protocols\r\nUpgrade: shout\r\nConnection: upgrade\r\n\r\n" +
                                 bytes);

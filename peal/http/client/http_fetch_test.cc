@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bodies in pieces, both ways; Expect; tunnels.
+// Bodies in pieces, in both directions; Expect: 100-continue; tunnels.
 #include <peal/http/client/http_fetch.h>
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ using testing::ElementsAre;
 
 class HttpFetchTest : public test::HttpClientTest {
  protected:
-  // Begins it, its events written down.
+  // Begins the request; its events are stored in the members below.
   HttpFetchId start(HttpClientRequest request) {
     return begin_fetch(std::move(request),
                        {.on_head = [this](HttpFetch&, const HttpResponseHead& its_head) { head = its_head; },
@@ -41,7 +41,7 @@ class HttpFetchTest : public test::HttpClientTest {
 
   HttpResponseHead head;
   std::string body;
-  bool pausing = false;  // after each piece of the body
+  bool pausing = false;  // whether the fetch is paused after each piece of the body
   int writable = 0;
   std::function<void(HttpFetch&)> on_writable;
 };
@@ -53,7 +53,7 @@ TEST_P(HttpFetchTest, a_streamed_body_goes_in_chunks_or_with_its_length) {
     HttpFetch& fetch = *client().find(id);
     fetch.write("abcd");
     fetch.write("");
-    settle();  // it is connected now
+    settle();  // the fetch has a connection now
     fetch.write("ef");
     fetch.write("gh");
     fetch.end_body();
@@ -76,7 +76,7 @@ TEST_P(HttpFetchTest, an_empty_streamed_body) {
   EXPECT_EQ(server.requests().at(0).body, "0\r\n\r\n");
 }
 
-// A streamed body of four bytes, of eight announced, that goes on otherwise.
+// Streams four bytes of a body that was announced with eight; each test then continues in another wrong way.
 class HttpFetchLengthTest : public HttpFetchTest {
  protected:
   void is_given_up(const std::function<void(HttpFetch&)>& go_on) {
@@ -98,7 +98,7 @@ TEST_P(HttpFetchLengthTest, a_streamed_body_that_ends_too_early_is_given_up) {
   is_given_up([](HttpFetch& fetch) { fetch.end_body(); });
 }
 
-// What is uploaded may have grown since its length was asked for.
+// For example, a file that is uploaded may grow after its length was read.
 TEST_P(HttpFetchLengthTest, a_streamed_body_that_is_longer_than_announced_is_given_up) {
   is_given_up([](HttpFetch& fetch) { EXPECT_FALSE(fetch.write("efghi")); });
 }
@@ -113,7 +113,7 @@ TEST_P(HttpFetchTest, a_body_where_none_is_streamed_is_given_up) {
 
 TEST_P(HttpFetchTest, uploading_waits_for_a_server_that_does_not_read) {
   constexpr size_t kPiece = 50000;
-  constexpr size_t kMost = 1500;  // more than any kernel takes
+  constexpr size_t kMost = 1500;  // more pieces than any kernel buffers
   HttpScript& server = serve_text(http_ok("x"));
   server.on_head = [](Connection& connection, std::string_view) { connection.pause(); };
   size_t written = 0;
@@ -199,7 +199,7 @@ TEST_P(HttpFetchTest, chunks_that_arrive_together_are_given_one_by_one_to_who_pa
   ASSERT_TRUE(fetch_ends());
 }
 
-// RFC 9110 10.1.1.
+// Tests "Expect: 100-continue" (RFC 9110 10.1.1).
 TEST_P(HttpFetchTest, a_body_waits_until_the_server_wants_it) {
   HttpScript& server = serve_text(http_ok("x"));
   bool told = false;

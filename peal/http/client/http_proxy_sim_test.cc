@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many requests through a proxy's tunnels in a bad network, on many seeds: each ends exactly once, what is answered is
-// answered rightly, and nothing stays behind.
+// Many requests through a proxy's tunnels in a bad network, on many seeds: each request ends exactly once, each answer
+// is right, and no connection is left.
 #include <vector>
 
 #include <peal/http/client/http_client.h>
@@ -28,7 +28,7 @@ class HttpProxySimTest : public test::SimTest {
     encoder.encode(body, ContentEncoder::Then::kEnd, output);
     return output.to_string();
   }
-  // How many of them were answered.
+  // Sends many requests and returns how many were answered.
   size_t ask_for_many(SimPair& pair) {
     constexpr size_t kRequests = 40;
     const double no_fd = std::exchange(pair.world.options().no_fd, 0);
@@ -39,7 +39,7 @@ class HttpProxySimTest : public test::SimTest {
                         connection.send("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: " +
                                         std::to_string(coded.size()) + "\r\n\r\n" + coded);
                       },
-                      // The deadline is for clients that vanished.
+                      // The server's idle_timeout ends connections of clients that have vanished.
                       "127.0.0.1:0", {.connection = {.idle_timeout = std::chrono::minutes(10), .layer = &layer_}});
     test::TestProxy proxy(*pair.here);
     pair.world.options().no_fd = no_fd;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which proxy is for whom, and what the environment says of it.
+// Which proxy is used for which URL, and how the environment's variables are read.
 #include <peal/http/client/http_proxy.h>
 
 #include <cstdlib>

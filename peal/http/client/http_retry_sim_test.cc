@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When requests are repeated, to the millisecond, and how a budget keeps them from a server that is down: in virtual
-// time.
+// When requests are repeated, to the millisecond, and how the budget limits requests to a server that is down. The
+// tests run in virtual time.
 #include <vector>
 
 #include <peal/http/client/http_client.h>
@@ -23,7 +23,8 @@ class HttpRetrySimTest : public test::SimTest {
     options_.retry.first_delay = seconds(1);
     options_.retry.longest_delay = seconds(2);
   }
-  // When the server was asked, from the first time on, by one request that it answers so, and how that ended.
+  // Sends one request to a server that always sends `answer`. Returns when the attempts arrived, counted from the first
+  // one, and stores the result in outcome_ and took_.
   std::vector<Duration> asked_at(SimPair& pair, const std::string& answer) {
     std::vector<TimePoint> times;
     HttpScript server(*pair.here, [&](Connection& connection, const Request&) {
@@ -52,7 +53,7 @@ class HttpRetrySimTest : public test::SimTest {
   Duration took_{};
 };
 
-constexpr Duration kSlack = milliseconds(50);  // of the network and of ticks
+constexpr Duration kSlack = milliseconds(50);  // the delays of the network and of the timer's ticks
 
 TEST_F(HttpRetrySimTest, delays_double_and_are_drawn_from_their_whole_length) {
   Duration least = seconds(99);
@@ -97,7 +98,7 @@ TEST_F(HttpRetrySimTest, a_server_that_names_its_time_is_not_asked_before) {
       EXPECT_GE(times[3] - times[2], seconds(5));
       EXPECT_LE(times[3] - times[2], seconds(7) + kSlack);
     }
-    // The past, and what is no time at all.
+    // A time in the past and values that are no time do not delay the next attempt.
     for (const char* fields :
          {"Retry-After: 0\r\n", "Retry-After: soon\r\n", "Retry-After: -5\r\n", "Retry-After:\r\n",
           "Date: Wed, 25 Nov 2026 12:00:00 GMT\r\nRetry-After: Wed, 25 Nov 1026 12:00:05 GMT\r\n"}) {

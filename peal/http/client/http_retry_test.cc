@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests that are repeated: which, when, how often, and what is shown of them.
+// Which requests are repeated, after which errors, how often, and which answers are shown.
 #include <gmock/gmock.h>
 
 #include <peal/coro/scope.h>
@@ -27,7 +27,7 @@ class HttpRetryTest : public test::HttpClientTest {
     client_options.retry.first_delay = milliseconds(2);
     client_options.retry.longest_delay = milliseconds(4);
   }
-  // Answers each of the first requests so, then with "done".
+  // Starts a server that answers the first requests with these texts in turn, and all later ones with "done".
   HttpScript& serve_first(std::vector<std::string> texts) {
     return serve([texts = std::move(texts), at = size_t{0}](Connection& connection, const Request&) mutable {
       const std::string text = at < texts.size() ? texts[at++] : http_ok("done");
@@ -117,7 +117,7 @@ TEST_P(HttpRetryTest, an_answer_that_breaks_off_begins_anew_where_it_is_collecte
     });
   };
   EXPECT_EQ(outcome(HttpClientRequest(serve_halves().url())), "200 whole");
-  // What has been shown cannot be taken back.
+  // start() shows the body as it arrives, so that the request cannot be repeated after that.
   HttpScript& server = serve_halves();
   std::string got;
   begin_fetch(HttpClientRequest(server.url()), {.on_body = [&](HttpFetch&, auto bytes) { got += bytes; }});
@@ -145,7 +145,7 @@ TEST_P(HttpRetryTest, an_attempt_has_a_time_of_its_own) {
   EXPECT_EQ(error_of_fetch(HttpClientRequest(silent.url())), HttpTrouble::kAttemptTimeout);
   EXPECT_EQ(silent.requests().size(), 3u);
   EXPECT_EQ(client().stats().connections, 1u);
-  // Of an answer that is shown as it comes, until its head.
+  // With start(), attempt_timeout counts only until the head has arrived.
   HttpScript& slow = serve([this](Connection& connection, const Request&) {
     connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n");
     loop().after(milliseconds(50), [handle = connection.handle()] { handle.send("x"); });
@@ -163,7 +163,7 @@ TEST_P(HttpRetryTest, redirects_are_kept_and_the_last_place_is_asked_again) {
   EXPECT_THAT(there.asked(), ElementsAre("GET /y", "GET /y"));
 }
 
-// Of what is to be discarded nobody waits for the end.
+// The client does not wait for the end of an answer that is discarded.
 TEST_P(HttpRetryTest, an_answer_that_is_none_and_drips) {
   client_options.retry.attempts = 2;
   HttpScript& there = serve([at = 0](Connection& connection, const Request&) mutable {

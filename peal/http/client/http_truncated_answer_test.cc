@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Answers over a layer whose end lacks its mark: somebody may have cut them off, so what lasts until the end fails, and
-// what said how long it is does not.
+// Answers over a layer that ends without its end mark: an attacker may have cut them off. So an answer that ends with
+// the connection fails, while an answer with a length does not.
 #include <peal/http/client/http_client.h>
 #include <tests/support/http_client_rig.h>
 #include <tests/support/sealed/sealed_port.h>
@@ -14,7 +14,7 @@ class HttpTruncatedAnswerTest : public test::HttpClientTest {
     HttpClientTest::SetUp();
     client_options.client.connection.layer = &layer_;
   }
-  // A server that seals by hand: whatever it is asked, its answer is `text`, and FIN, with the end mark if `marks`.
+  // Starts a server that answers every request with sealed `text` and FIN; the end mark is sent only if `marks` is set.
   std::string serve_sealed(std::string_view text, bool marks) {
     std::string answer(test::kSealHello);
     test::seal(text, answer);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RFC 9110 15.4: where a redirect leads, with which method, and what does not travel along.
+// Redirects (RFC 9110 15.4): the next URL and method, and which fields are dropped.
 #include <gmock/gmock.h>
 
 #include <peal/http/client/http_client.h>
@@ -20,7 +20,7 @@ std::string redirect_to(int status, const std::string& place, std::string_view b
 
 class HttpRedirectTest : public test::HttpClientTest {
  protected:
-  // "/x" leads to `place`, which answers.
+  // Starts a server that redirects "/x" to `place`, and answers every other request.
   HttpScript& serve_redirect(int status, std::string place) {
     return serve([status, place = std::move(place)](Connection& connection, const Request& request) {
       connection.send(request.what().ends_with(" /x") ? redirect_to(status, place) : http_ok("there"));
@@ -111,7 +111,7 @@ TEST_P(HttpRedirectTest, within_the_origin_a_way_of_its_own_to_connect_stays) {
     EXPECT_THAT(server.asked(), ElementsAre("GET /x", "GET /y"));
     EXPECT_TRUE(server.requests().at(1).has("Host: no.such.host"));
   }
-  // Another port is another origin, to which its own name leads: to nobody.
+  // Another port is another origin, so connect_to does not count there: the client connects to port 1 and is refused.
   HttpClientRequest request("http://no.such.host/x");
   HttpScript& other = serve_redirect(302, "http://127.0.0.1:1/y");
   request.connect_to = other.address().to_string();
