@@ -69,7 +69,7 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   ~HttpFetch();
 
   HttpFetchId id() const { return id_; }
-  // Returns the URL that is being requested, which is the last redirect's target.
+  // Returns the URL that is being requested; after a redirect, that is the redirect's target.
   const HttpUrl& url() const { return url_; }
   // Returns what the connection's layer has agreed on with the server; usable from on_head on. Fails with ENOTSUP if
   // the connection has no layer, and with ENOTCONN if the request is on no open connection.

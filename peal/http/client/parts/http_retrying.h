@@ -44,7 +44,7 @@ class HttpRetryBudget {
 // The retries of one request.
 struct HttpRetrying {
   unsigned attempts = 1;  // how many attempts have begun or are planned
-  bool whole = false;     // the answer is collected, so that an attempt may fail in its body
+  bool whole = false;     // the answer is collected, so that an attempt that fails in its body may be repeated
   bool planned = false;   // another attempt follows after the answer that is being discarded
   Duration delay = {};    // the delay before the planned attempt
   TimerId attempt_timer;
