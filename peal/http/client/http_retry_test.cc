@@ -134,6 +134,24 @@ TEST_P(HttpRetryTest, what_is_malformed_or_refused_is_not_asked_again) {
   EXPECT_EQ(missing.requests().size(), 1u);
 }
 
+TEST_P(HttpRetryTest, a_request_that_ends_between_two_attempts_is_not_counted_as_waiting) {
+  client_options.most_waiting = 1;
+  HttpScript& server = serve_text(unavailable("Retry-After: 20\r\n"));
+  for (const bool by_cancel : {true, false}) {
+    const HttpFetchId id = begin_fetch(HttpClientRequest(server.url()), {});
+    ASSERT_TRUE(run_until([&] { return client().stats().waiting == 1 && client().stats().idle == 1; }));
+    if (by_cancel) {
+      EXPECT_TRUE(client().cancel(id));
+    } else {
+      EXPECT_FALSE(client().find(id)->write("a body that the request does not have"));
+    }
+    EXPECT_EQ(client().stats().waiting, 0u) << "before on_done";
+  }
+  ASSERT_TRUE(fetch_ends());
+  EXPECT_EQ(fetched->error(), HttpTrouble::kBadRequest);
+  EXPECT_EQ(client().stats().waiting, 0u);
+}
+
 TEST_P(HttpRetryTest, an_attempt_has_a_time_of_its_own) {
   if (GetParam() != "sim") GTEST_SKIP() << "an attempt may take longer on a machine that is busy";
   client_options.retry.attempt_timeout = milliseconds(20);
