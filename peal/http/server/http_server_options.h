@@ -84,7 +84,7 @@ struct HttpServerOptions {
   // the way, which is still answered if it comes within this time. Longer than the way to a client and back.
   Duration drain_grace = std::chrono::seconds(1);
 
-  // Exchanges and what is kept for a connection are used again. Off, each is allocated anew, to see what it is worth.
+  // Exchanges are reused for later requests. If false, each request allocates one, to measure what reuse is worth.
   bool pooled = true;
 
   // Lines of the access log in the combined format, each with its newline, many at once: when 32 KiB have gathered and

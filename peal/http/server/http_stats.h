@@ -29,7 +29,7 @@ struct HttpStats {
   uint64_t undrained = 0;             // closed because too much of a body was left unread
   uint64_t upgraded = 0;
   uint64_t over_budget = 0;  // bodies that were refused because the process was above its hard mark: 503
-  size_t kept_bytes = 0;     // now: what free exchanges and sessions hold, to be used again
+  size_t kept_bytes = 0;     // memory that free exchanges hold now, for later requests
 
   HttpStats& operator+=(const HttpStats& other) {
     requests += other.requests;

@@ -13,11 +13,9 @@ bool begins_tls(std::string_view bytes) { return bytes.starts_with("\x16\x03"); 
 
 }  // namespace
 
-void Http1Session::dispose() {
+Http1Session::~Http1Session() {
   abandon(false);
   shard_->leave(*this);
-  upgrade_handler_.reset();
-  shard_->give_back(this);
 }
 
 [[gnu::always_inline]] inline void Http1Session::start() {

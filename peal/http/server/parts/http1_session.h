@@ -26,6 +26,8 @@ namespace peal::detail {
 class Http1Session final : public HttpServerSession {
  public:
   Http1Session(HttpShard& shard, Connection& connection) : shard_(&shard), connection_(&connection) {}
+  // Ends the exchange that is still open, and reports nothing to its handler: closed() does that.
+  ~Http1Session() override;
 
   void received(Buffer& input) override;
   void writable() override;
@@ -64,7 +66,6 @@ class Http1Session final : public HttpServerSession {
   // noticed.
   static constexpr size_t kMostBatchedBytes = 64 * 1024;
 
-  void dispose() override;
   bool is_in_body() const { return carrier_ != nullptr && carrier_->head_read() && !carrier_->request_read(); }
   bool takes_input() const;
   bool step(Buffer& input);

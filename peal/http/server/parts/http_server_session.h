@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <new>
 
 #include <peal/base/memory/buffer.h>
 #include <peal/http/server/parts/http_waits.h>
@@ -20,7 +19,6 @@ class HttpServerSession : public HttpWaiter {
   HttpServerSession(const HttpServerSession&) = delete;
   HttpServerSession& operator=(const HttpServerSession&) = delete;
   virtual ~HttpServerSession() = default;
-  static void operator delete(HttpServerSession* session, std::destroying_delete_t) { session->dispose(); }
 
   // What the connection's callbacks are.
   virtual void received(Buffer& input) = 0;
@@ -32,10 +30,6 @@ class HttpServerSession : public HttpWaiter {
   virtual HttpCarrier* carrier_of(uint64_t serial) = 0;
   // drain() has been called.
   virtual bool drains() const { return false; }
-
- protected:
-  // The connection is gone, and nobody is to be told: the object is destroyed, or kept for another connection.
-  virtual void dispose() = 0;
 };
 
 }  // namespace peal::detail

@@ -50,10 +50,6 @@ HttpShard::HttpShard(HttpCore& core, Loop& loop)
 
 HttpShard::~HttpShard() {
   for (const Http1Carrier* carrier : carriers_) delete carrier;
-  for (Http1Session* session : sessions_) {
-    session->~Http1Session();
-    ::operator delete(session);
-  }
 }
 
 Http1Carrier& HttpShard::acquire(Http1Session& session) {
@@ -93,7 +89,6 @@ void HttpShard::release(Http1Carrier& carrier) {
 
 HttpStats HttpShard::snapshot() const {
   HttpStats stats = stats_;
-  stats.kept_bytes = sessions_.size() * sizeof(Http1Session);
   for (Http1Carrier* carrier : carriers_) {
     stats.kept_bytes += sizeof *carrier + carrier->memory_bytes() + carrier->exchange().kept_bytes();
   }
@@ -101,21 +96,7 @@ HttpStats HttpShard::snapshot() const {
 }
 
 std::unique_ptr<HttpServerSession> HttpShard::make_session(Connection& connection) {
-  void* memory = nullptr;
-  if (sessions_.empty()) {
-    memory = ::operator new(sizeof(Http1Session));
-  } else {
-    memory = sessions_.back();
-    sessions_.back()->~Http1Session();
-    sessions_.pop_back();
-  }
-  return std::unique_ptr<HttpServerSession>(new (memory) Http1Session(*this, connection));
-}
-
-void HttpShard::give_back(Http1Session* session) {
-  if (core_.options().pooled && sessions_.size() < kMostFree) return sessions_.push_back(session);
-  session->~Http1Session();
-  ::operator delete(session);
+  return std::make_unique<Http1Session>(*this, connection);
 }
 
 // Dates are true to the second: they end when the second does.

@@ -49,9 +49,8 @@ class HttpShard {
   Http1Carrier& acquire(Http1Session& session);
   void release(Http1Carrier& carrier);
   uint64_t next_serial() { return ++last_serial_; }
-  // The context of a connection that opens; it comes back by itself.
+  // Returns the context for a connection that opens; the connection owns it.
   std::unique_ptr<HttpServerSession> make_session(Connection& connection);
-  void give_back(Http1Session* session);
 
   // The lines of a head up to Date and Server, of an answer 200; the same without the status line.
   std::string_view ok_lines() {
@@ -128,7 +127,6 @@ class HttpShard {
   Buffer loose_;
   const HttpServerSession* batching_ = nullptr;
   std::vector<Http1Carrier*> carriers_;  // free ones, with their exchanges
-  std::vector<Http1Session*> sessions_;  // free ones
   uint64_t last_serial_ = 0;
   TimerId log_timer_;
   WaitList<HttpHandlerTask> runs_;

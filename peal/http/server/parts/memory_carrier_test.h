@@ -102,12 +102,6 @@ class MemoryStreams : public HttpServerSession {
   void timed_out(HttpWait) override {}
   inline HttpCarrier* carrier_of(uint64_t serial) override;
 
- protected:
-  void dispose() override {
-    this->~MemoryStreams();
-    ::operator delete(this);
-  }
-
  private:
   friend class MemoryCarrier;
   const std::shared_ptr<HttpCore> core_;
