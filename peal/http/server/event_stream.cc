@@ -27,16 +27,16 @@ struct EventStream::State : std::enable_shared_from_this<State> {
   // On the loop, with the exchange.
   bool write(HttpExchange& exchange, const SharedBytes& bytes);
   void end(HttpExchange& exchange) {
-    over();
+    note_end();
     if (!exchange.abandoned() && !exchange.complete()) exchange.end();
   }
   // On the loop: calls `task` with the exchange. False: there is none any more.
   template <class Task>
   bool with_exchange(Task&& task);
   // On the loop.
-  void over();
-  void arm(Duration delay);
-  void beat();
+  void note_end();
+  void start_heartbeat_timer(Duration delay);
+  void send_heartbeat();
 
   const EventStreamOptions options;
   const std::shared_ptr<Mailbox> mailbox;
@@ -57,10 +57,10 @@ void EventStream::State::begin(HttpExchange& exchange) {
   if (exchange.request().method() == HttpMethod::kHead) return end(exchange);
   const std::weak_ptr<State> self = weak_from_this();
   exchange.on_abandoned([self](HttpExchange&) {
-    if (const std::shared_ptr<State> state = self.lock()) state->over();
+    if (const std::shared_ptr<State> state = self.lock()) state->note_end();
   });
   last_sent = exchange.loop().now();
-  if (options.heartbeat > Duration::zero()) arm(options.heartbeat);
+  if (options.heartbeat > Duration::zero()) start_heartbeat_timer(options.heartbeat);
   detail::HttpShard::when_drained(exchange, [self](HttpExchange& drained) {
     if (const std::shared_ptr<State> state = self.lock()) state->end(drained);
   });
@@ -73,7 +73,7 @@ bool EventStream::State::with_exchange(Task&& task) {
     called = true;
     task(exchange);
   });
-  if (!called) over();  // it was ended past us
+  if (!called) note_end();  // it was ended past us
   return called;
 }
 
@@ -84,7 +84,8 @@ bool EventStream::State::write(HttpExchange& exchange, const SharedBytes& bytes)
     dropped.fetch_add(1, std::memory_order_relaxed);
     if (options.drops) return false;
     exchange.abort();
-    return over(), false;
+    note_end();
+    return false;
   }
   Buffer text;
   text.append(bytes);
@@ -93,23 +94,23 @@ bool EventStream::State::write(HttpExchange& exchange, const SharedBytes& bytes)
   return true;
 }
 
-void EventStream::State::over() {
+void EventStream::State::note_end() {
   if (!is_open.exchange(false)) return;
   if (Loop* loop = mailbox->here()) loop->cancel(timer);
   if (options.on_end) options.on_end();
 }
 
-void EventStream::State::arm(Duration delay) {
+void EventStream::State::start_heartbeat_timer(Duration delay) {
   timer = mailbox->here()->after(delay, [self = weak_from_this()] {
-    if (const std::shared_ptr<State> state = self.lock()) state->beat();
+    if (const std::shared_ptr<State> state = self.lock()) state->send_heartbeat();
   });
 }
 
-void EventStream::State::beat() {
+void EventStream::State::send_heartbeat() {
   const Duration quiet = mailbox->here()->now() - last_sent;
-  if (quiet < options.heartbeat) return arm(options.heartbeat - quiet);
+  if (quiet < options.heartbeat) return start_heartbeat_timer(options.heartbeat - quiet);
   const bool there = with_exchange([this](HttpExchange& exchange) { write(exchange, share_bytes(event_comment())); });
-  if (there && is_open) arm(options.heartbeat);
+  if (there && is_open) start_heartbeat_timer(options.heartbeat);
 }
 
 EventStream::EventStream(HttpExchange& exchange, const EventStreamOptions& options) {

@@ -71,7 +71,10 @@ TEST_P(HttpServerTest, who_says_that_it_asks_no_more_is_not_waited_for) {
   EXPECT_THAT(getter.received(), EndsWith("world!"));
   // Bytes may follow a body that should not: the answer would be lost with a reset.
   RawPeer poster = peer_sending("POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi");
-  ASSERT_TRUE(wait_until([&] { return poster.pump(), poster.ended(); }));
+  ASSERT_TRUE(wait_until([&] {
+    poster.pump();
+    return poster.ended();
+  }));
   EXPECT_EQ(server().connections(), 1u);
   poster.close();
   ASSERT_TRUE(wait_until([&] { return server().connections() == 0; }));
