@@ -23,13 +23,10 @@ using detail::HttpAnswerHead;
 using detail::HttpCarrier;
 using detail::HttpExtras;
 
-namespace {
+detail::HttpExchangeState::HttpExchangeState(detail::HttpShard& shard) : shard_(&shard) {}
+detail::HttpExchangeState::~HttpExchangeState() = default;
 
-constexpr size_t kFirstHeadBytes = 512;
-
-}  // namespace
-
-HttpExchange::HttpExchange(detail::HttpShard& shard, HttpCarrier& carrier) : shard_(&shard), carrier_(carrier) {}
+HttpExchange::HttpExchange(detail::HttpShard& shard) : HttpExchangeState(shard) {}
 HttpExchange::~HttpExchange() = default;
 
 void HttpExchange::check_run() const {
@@ -38,23 +35,10 @@ void HttpExchange::check_run() const {
               serial_);
 }
 
-void HttpExchange::reset_extras() { *extras_ = HttpExtras(); }
+void detail::HttpExchangeState::reset_extras() { *extras_ = HttpExtras(); }
 
 size_t HttpExchange::kept_bytes() const {
   return text_bytes() + head_.memory_bytes() + (extras_ != nullptr ? sizeof *extras_ : 0);
-}
-
-// The head outlives the input that it was read from.
-void HttpExchange::keep_head() {
-  const std::string_view text = head_.text();
-  if (text.size() > head_room_) [[unlikely]] {
-    texts_grew_ = true;
-    const size_t room = std::max(2 * head_room_, std::max<size_t>(text.size(), kFirstHeadBytes));
-    head_text_ = std::make_unique_for_overwrite<char[]>(room);
-    head_room_ = room;
-  }
-  std::memcpy(head_text_.get(), text.data(), text.size());
-  head_.relocate(head_text_.get());
 }
 
 // For who has kept a view of it.
@@ -62,7 +46,7 @@ void HttpExchange::overwrite_head() {
   if (head_room_ > 0) std::memset(head_text_.get(), '~', head_room_);
 }
 
-detail::HttpExtras& HttpExchange::extras() {
+detail::HttpExtras& detail::HttpExchangeState::extras() {
   if (!extras_) extras_ = std::make_unique<HttpExtras>();
   has_extras_ = true;
   return *extras_;
@@ -113,7 +97,7 @@ Result<LayerFacts> HttpExchange::layer_facts() const {
 
 // Null: it is gone. Behind its answer a coroutine has a handle of it.
 Connection* HttpExchange::living_connection() const {
-  if (carried_) return &carrier_.connection();
+  if (carried_) return &HttpCarrier::of(*this).underlying_connection();
   if (!has_extras_ || !extras_->connection) return nullptr;
   const auto found = std::make_shared<Connection*>(nullptr);
   extras_->connection.run([found](Connection& connection) { *found = &connection; });
@@ -129,12 +113,13 @@ Connection& HttpExchange::connection() const {
 
 Result<SocketAddress> HttpExchange::peer_address() const {
   check_use();
-  return carrier_.peer_address();
+  return HttpCarrier::of(*this).known_peer();
 }
 
 HttpExchangeHandle HttpExchange::handle() {
   check_use();
-  return carried_ ? HttpExchangeHandle(carrier_.connection().handle(), serial_) : HttpExchangeHandle();
+  return carried_ ? HttpExchangeHandle(HttpCarrier::of(*this).underlying_connection().handle(), serial_)
+                  : HttpExchangeHandle();
 }
 
 void HttpExchange::set_field(std::string_view name, std::string_view value) {
@@ -192,7 +177,7 @@ HttpAnswerHead HttpExchange::answer_head(int status, std::string_view content_ty
   stats.response_body_bytes += body_bytes_;
   if (shard_->core().options().access_log) [[unlikely]]
     shard_->log(*this, status);
-  if (calls_ == 0) carrier_.settle();
+  if (calls_ == 0) HttpCarrier::of(*this).advance();
 }
 
 void HttpExchange::respond(int status, std::string_view content_type, std::string_view body) {
@@ -200,25 +185,25 @@ void HttpExchange::respond(int status, std::string_view content_type, std::strin
   const HttpMethod method = head_.method();
   if (status == 200 && method != HttpMethod::kHead && method != HttpMethod::kConnect) [[likely]] {
     status_ = 200;
-    carrier_.respond_ok(content_type, body);
+    HttpCarrier::of(*this).send_ok(content_type, body);
     body_bytes_ = body.size();
     return finish_with(200);
   }
   const HttpAnswerHead head = answer_head(status, content_type, body.size());
   if (!head.has_content) body = {};
-  carrier_.respond(head, body);
+  HttpCarrier::of(*this).send_answer(head, body);
   body_bytes_ = body.size();
   finish();
 }
 
 void HttpExchange::respond(int status, std::string_view content_type, Buffer&& body) {
   if (!may_answer()) return;
-  carrier_.begin(answer_head(status, content_type, body.size()));
+  HttpCarrier::of(*this).send_head(answer_head(status, content_type, body.size()));
   if (has_content_ && !body.empty()) {
     body_bytes_ = body.size();
-    carrier_.write(std::move(body));
+    HttpCarrier::of(*this).send_piece(std::move(body));
   }
-  carrier_.end();
+  HttpCarrier::of(*this).send_end();
   finish();
 }
 
@@ -236,23 +221,23 @@ void HttpExchange::respond(int status) {
 
 void HttpExchange::respond_file(int status, std::string_view content_type, FileRange range) {
   if (!may_answer()) return;
-  carrier_.begin(answer_head(status, content_type, range.bytes));
+  HttpCarrier::of(*this).send_head(answer_head(status, content_type, range.bytes));
   if (has_content_ && range.bytes > 0) {
     body_bytes_ = range.bytes;
-    carrier_.write(std::move(range));
+    HttpCarrier::of(*this).send_piece(std::move(range));
   }
-  carrier_.end();
+  HttpCarrier::of(*this).send_end();
   finish();
 }
 
 void HttpExchange::error_page(int status) {
   if (!may_answer()) return;
   auto& page = shard_->core().routes().error_page;
-  if (!page || paging_) return default_page(status);
-  paging_ = true;
-  HttpCarrier::call(*this, [&] { page(*this, status); });
+  if (!page || in_error_page_) return default_page(status);
+  in_error_page_ = true;
+  HttpCarrier::of(*this).call([&] { page(*this, status); });
   if (carried_ && !begun()) default_page(status);
-  if (carried_) carrier_.settle();
+  if (carried_) HttpCarrier::of(*this).advance();
 }
 
 void HttpExchange::default_page(int status) {
@@ -271,11 +256,11 @@ void HttpExchange::set_content_length(uint64_t bytes) {
 void HttpExchange::begin(int status, std::string_view content_type) {
   if (!may_answer()) return;
   // The handler may read the body while it answers. Behind the answer's head 100 would come too late.
-  if (continue_due_ && status < 300) carrier_.say_continue();
+  if (continue_due_ && status < 300) HttpCarrier::of(*this).say_continue();
   HttpAnswerHead head = answer_head(status, content_type, knows_length_ ? std::optional(length_) : std::nullopt);
   head.in_pieces = true;
-  carrier_.begin(head);
-  carrier_.flush();
+  HttpCarrier::of(*this).send_head(head);
+  HttpCarrier::of(*this).flush();
 }
 
 // Of a stream that has not begun, or that is complete.
@@ -292,7 +277,8 @@ bool HttpExchange::may_write(uint64_t bytes) {
   if (bytes == 0 || !has_content_) return false;
   if (knows_length_ && bytes > length_ - body_bytes_) {
     PEAL_LOG_ERROR("{} more bytes of an answer of {}, of which {} are written", bytes, length_, body_bytes_);
-    return abort(), false;
+    abort();
+    return false;
   }
   body_bytes_ += bytes;
   return true;
@@ -300,26 +286,26 @@ bool HttpExchange::may_write(uint64_t bytes) {
 
 // Nothing was written: whether more would be taken now.
 bool HttpExchange::may_write_on() const {
-  return carried_ && !complete() && carrier_.can_send() && !carrier_.above_high_water();
+  return carried_ && !complete() && HttpCarrier::of(*this).can_send() && !HttpCarrier::of(*this).above_high_water();
 }
 
 bool HttpExchange::write(std::string_view bytes) {
   if (!may_write(bytes.size())) return may_write_on();
-  carrier_.write(bytes);
-  return carrier_.flush();
+  HttpCarrier::of(*this).send_piece(bytes);
+  return HttpCarrier::of(*this).flush();
 }
 
 bool HttpExchange::write(Buffer&& bytes) {
   Buffer taken(std::move(bytes));
   if (!may_write(taken.size())) return may_write_on();
-  carrier_.write(std::move(taken));
-  return carrier_.flush();
+  HttpCarrier::of(*this).send_piece(std::move(taken));
+  return HttpCarrier::of(*this).flush();
 }
 
 void HttpExchange::write_file(FileRange range) {
   if (!may_write(range.bytes)) return;
-  carrier_.write(std::move(range));
-  carrier_.flush();
+  HttpCarrier::of(*this).send_piece(std::move(range));
+  HttpCarrier::of(*this).flush();
 }
 
 void HttpExchange::end() {
@@ -329,7 +315,7 @@ void HttpExchange::end() {
     PEAL_LOG_ERROR("an answer of {} bytes ended after {}", length_, body_bytes_);
     return abort();
   }
-  carrier_.end();
+  HttpCarrier::of(*this).send_end();
   finish();
 }
 
@@ -344,12 +330,12 @@ void HttpExchange::on_abandoned(HttpCallback on_abandoned) {
   check_use();
   if (!carried_) return;
   extras().on_abandoned = std::move(on_abandoned);
-  carrier_.keep_peer();
+  HttpCarrier::of(*this).keep_peer();
 }
 
 void HttpExchange::abort() {
   check_use();
-  if (carried_) carrier_.reset();
+  if (carried_) HttpCarrier::of(*this).send_reset();
 }
 
 }  // namespace peal

@@ -12,15 +12,9 @@
 
 namespace peal {
 
+using detail::HttpCarrier;
 using detail::HttpExtras;
 using detail::HttpHandlerTask;
-
-namespace {
-
-// What waits for a coroutine to read it; with more the client waits.
-constexpr size_t kMostUnreadBytes = 64 * 1024;
-
-}  // namespace
 
 // From now on somebody wants it.
 void HttpExchange::take_body(BodyConsumer taker) {
@@ -28,27 +22,8 @@ void HttpExchange::take_body(BodyConsumer taker) {
   if (body_consumer_ != BodyConsumer::kNobody) out_of_order("its body is taken twice");
   body_consumer_ = taker;
   if (!carried_ || request_read_) return;
-  if (continue_due_) carrier_.say_continue();
-  carrier_.settle();
-}
-
-bool HttpExchange::wants_body() const {
-  if (body_paused_ && body_consumer_ != BodyConsumer::kDropped) return false;
-  if (body_consumer_ == BodyConsumer::kCoroutine) return extras_->unread.size() < kMostUnreadBytes;
-  return body_consumer_ != BodyConsumer::kNobody;
-}
-
-void HttpExchange::drop_body() {
-  body_consumer_ = BodyConsumer::kDropped;
-  drop_mark_ = arrived_bytes_;
-  if (!has_extras_) return;
-  if (extras_->reader != nullptr) std::exchange(extras_->reader, nullptr)->complete(0);
-  if (extras_->answered != nullptr) std::exchange(extras_->answered, nullptr)->complete(0);
-}
-
-void HttpExchange::begin_body_window(uint64_t arrived) {
-  window_mark_ = arrived;
-  if (body_since_ == TimePoint{}) body_since_ = loop().now();
+  if (continue_due_) HttpCarrier::of(*this).say_continue();
+  HttpCarrier::of(*this).advance();
 }
 
 void HttpExchange::on_body(Callback<void(HttpExchange&, std::string_view piece)> on_piece, HttpCallback on_end) {
@@ -79,8 +54,8 @@ void HttpExchange::resume_body() {
   const bool was_paused = body_paused_;
   body_paused_ = false;
   if (!was_paused || !carried_) return;
-  if (request_read_) return body_ended();
-  carrier_.settle();
+  if (request_read_) return deliver_body_end();
+  HttpCarrier::of(*this).advance();
 }
 
 // What is held of it and not yet the handler's.
@@ -88,18 +63,18 @@ void HttpExchange::count_gathered() {
   const HttpExtras& extras = *extras_;
   const size_t whole = extras.whole ? extras.whole->charge.bytes() : extras.read_all_bytes;
   const size_t held = whole + extras.unread.held_bytes();
-  if (std::exchange(extras_->gathered_bytes, held) != held && carried_) carrier_.count_gathered(held);
+  if (std::exchange(extras_->gathered_bytes, held) != held && carried_) HttpCarrier::of(*this).report_gathered(held);
 }
 
 // There is more of it than the process may hold.
 void HttpExchange::refuse_body() {
   ++shard_->stats().over_budget;
   body_refused_ = true;
-  carrier_.answer_instead(503);
+  HttpCarrier::of(*this).answer_instead(503);
 }
 
 // A view into the input.
-void HttpExchange::body_piece(std::string_view piece) {
+void HttpExchange::deliver_piece(std::string_view piece) {
   HttpExtras& extras = *extras_;
   switch (body_consumer_) {
     case BodyConsumer::kPieces: return extras.on_piece(*this, piece);
@@ -116,9 +91,9 @@ void HttpExchange::body_piece(std::string_view piece) {
 }
 
 // No more of it will come.
-void HttpExchange::body_ended() {
-  if (complete() || body_paused_ || told_end_) return;
-  told_end_ = true;
+void HttpExchange::deliver_body_end() {
+  if (complete() || body_paused_ || end_delivered_) return;
+  end_delivered_ = true;
   switch (body_consumer_) {
     case BodyConsumer::kPieces: return extras_->on_end(*this);
     case BodyConsumer::kWhole: {
@@ -146,11 +121,18 @@ Result<Buffer> HttpExchange::take_read() {
   if (body_consumer_ == BodyConsumer::kCoroutine && !extras_->unread.empty()) {
     Buffer taken = std::move(extras_->unread);
     count_gathered();
-    if (carried_ && !request_read_) carrier_.settle();
+    if (carried_ && !request_read_) HttpCarrier::of(*this).advance();
     return taken;
   }
   if (!carried_ || body_consumer_ == BodyConsumer::kDropped) return fail(ECONNRESET);
   return Buffer();
+}
+
+bool detail::HttpBodyRead::await_ready() const { return exchange_.may_read(); }
+
+Result<Buffer> detail::HttpBodyRead::await_resume() {
+  if (why_ != 0) return failed(why_);
+  return exchange_.take_read();
 }
 
 void detail::HttpBodyRead::enter() {
@@ -185,7 +167,7 @@ Task<Result<std::string>> HttpExchange::read_all() {
 }
 
 bool detail::HttpWritable::await_ready() const {
-  const HttpCarrier& carrier = exchange_.carrier_;
+  const HttpCarrier& carrier = HttpCarrier::of(exchange_);
   return !exchange_.carried_ || !carrier.above_high_water() || !carrier.can_send();
 }
 
@@ -197,7 +179,7 @@ void detail::HttpWritable::enter() {
 
 Result<void> detail::HttpWritable::await_resume() const {
   if (why_ != 0) return failed(why_);
-  if (!exchange_.carried_ || !exchange_.carrier_.can_send()) return fail(ECONNRESET);
+  if (!exchange_.carried_ || !HttpCarrier::of(exchange_).can_send()) return fail(ECONNRESET);
   return {};
 }
 
@@ -227,7 +209,7 @@ void HttpExchange::run(Task<> task) {
   if (extras().run) return pass_on(std::move(task));
   extras_->run = std::make_unique<HttpHandlerTask>(*this, std::move(task));
   detail::ReadyQueue::run(*extras_->run);
-  if (carried_ && has_extras_ && extras_->run) carrier_.keep_peer();
+  if (carried_ && has_extras_ && extras_->run) HttpCarrier::of(*this).keep_peer();
 }
 
 // To the coroutine that awaits HttpNext::run(), for it runs in the same strand.
@@ -259,13 +241,13 @@ void detail::HttpHandlerTask::run() noexcept {
   const std::exception_ptr thrown = promise.thrown();
   std::unique_ptr<HttpHandlerTask> self = std::move(exchange.extras_->run);
   const bool carried = exchange.carried_;  // else complete long ago, or abandoned
-  HttpCarrier& carrier = exchange.carrier_;
+  HttpCarrier& carrier = HttpCarrier::of(exchange);
   carrier.call([&] {
     self.reset();  // before the exchange: the frame has parameters, and those may have destructors
     if (thrown && (carried || exchange.complete())) std::rethrow_exception(thrown);
     HttpCarrier::task_ended(exchange);
   });
-  if (carried) return carrier.settle();
+  if (carried) return carrier.advance();
   if (!carrier.in_call()) carrier.give_back();  // else who called does, seeing that nobody answers any more
 }
 

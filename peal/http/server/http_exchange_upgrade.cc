@@ -9,10 +9,12 @@
 
 namespace peal {
 
+using detail::HttpCarrier;
+
 void HttpExchange::inform(int status) {
   if (!may_answer()) return;
   if (status <= 100 || status >= 200 || status == 101) throw_bad_value("{} is no interim answer", status);
-  carrier_.inform(status, fields_.own_lines());
+  HttpCarrier::of(*this).send_interim(status, fields_.own_lines());
   fields_.drop_own();
 }
 
@@ -20,24 +22,24 @@ void HttpExchange::upgrade(std::string_view protocol, std::unique_ptr<UpgradeHan
   if (!may_answer()) return;
   PEAL_ASSERT(handler != nullptr, "exchange {} is upgraded to nothing", serial_);
   if (!is_sendable({"Upgrade", protocol})) throw_bad_value("'{}' is no protocol to upgrade to", protocol);
-  status_ = static_cast<uint16_t>(carrier_.begin_upgrade(protocol));
+  status_ = static_cast<uint16_t>(HttpCarrier::of(*this).send_upgrade(protocol));
   if (status_ == 0) {
     close_after();
     drop_prepared();
     return respond(400);
   }
   answer_ = Answer::kBegun;
-  carrier_.upgrade(std::move(handler));
+  HttpCarrier::of(*this).hand_over(std::move(handler));
   finish();
 }
 
 bool HttpExchangeHandle::run(HttpCallback task) const {
   PEAL_ASSERT(task, "exchange {} is to run nothing", serial_);
   return connection_.run_or_end([serial = serial_, task = std::move(task)](Connection& connection) mutable {
-    detail::HttpCarrier* carrier = connection.context<detail::HttpServerSession>().carrier_of(serial);
+    HttpCarrier* carrier = connection.context<detail::HttpServerSession>().carrier_of(serial);
     if (carrier == nullptr || carrier->complete()) return;
-    carrier->call([&] { task(carrier->exchange()); });
-    carrier->settle();
+    carrier->call([&] { task(*carrier); });
+    carrier->advance();
   });
 }
 

@@ -20,7 +20,7 @@ Task<> HttpNext::run(HttpNext next, HttpExchange& exchange) {
     co_await chain.middleware[next.index_]->task(exchange, HttpNext(chain, next.index_ + 1));
     co_return detail::HttpCarrier::task_ended(exchange);
   }
-  detail::HttpExtras& extras = detail::HttpCarrier::extras_of(exchange);
+  detail::HttpExtras& extras = exchange.extras();
   extras.passes_on = true;
   next(exchange);
   co_await detail::HttpAnswered(exchange);  // a function may answer later, or pass on to a coroutine

@@ -33,7 +33,7 @@ void put_type(HttpResponseWriter& head, std::string_view type) {
 
 Http1Carrier::Http1Carrier(HttpShard& shard) : HttpCarrier(shard), parser_(shard.core().options().limits) {}
 
-void Http1Carrier::inform(int status, std::string_view field_lines) {
+void Http1Carrier::send_interim(int status, std::string_view field_lines) {
   if (head().minor_version() == 0) return;
   Buffer& output = session_->output();
   HttpResponseWriter head(output.prepare(HttpResponseWriter::kStatusBytes + field_lines.size() + 2));
@@ -49,7 +49,7 @@ void Http1Carrier::inform(int status, std::string_view field_lines) {
   if (request_read()) return true;
   if (continue_due()) return false;  // nobody knows whether the body will be sent
   if (!head().content_length() || (body_taken() && in_pieces)) return true;
-  return *head().content_length() - body_bytes() <= shard().core().options().drain_limit_bytes;
+  return *head().content_length() - arrived_body_bytes() <= shard().core().options().drain_limit_bytes;
 }
 
 // Room for a head in the output; in a large block where others are expected behind it.
@@ -92,7 +92,7 @@ void Http1Carrier::put_head(const HttpAnswerHead& answer, std::string_view body)
   output.commit(head.size());
 }
 
-void Http1Carrier::respond(const HttpAnswerHead& answer, std::string_view body) {
+void Http1Carrier::send_answer(const HttpAnswerHead& answer, std::string_view body) {
   const bool little = body.size() <= kLittleBody;
   put_head(answer, little ? body : std::string_view());
   if (!little) session_->output().append(body);
@@ -120,9 +120,9 @@ void Http1Carrier::respond(const HttpAnswerHead& answer, std::string_view body) 
          keeps_connection(false);
 }
 
-void Http1Carrier::respond_ok(std::string_view content_type, std::string_view body) {
+void Http1Carrier::send_ok(std::string_view content_type, std::string_view body) {
   if (!is_plain(body.size())) [[unlikely]]
-    return respond(ok_head(content_type, body.size()), body);
+    return send_answer(ok_head(content_type, body.size()), body);
   put_plain(content_type, body);
   session_->put_done();
 }
@@ -133,27 +133,27 @@ void Http1Carrier::put_chunk_size(uint64_t bytes) {
   session_->output().append(std::string_view(size.data(), write_http_chunk_head(size, bytes)));
 }
 
-void Http1Carrier::write(std::string_view piece) {
+void Http1Carrier::send_piece(std::string_view piece) {
   put_chunk_size(piece.size());
   Buffer& output = session_->output();
   output.append(piece);
   if (chunked_) output.append(kHttpChunkEnd);
 }
 
-void Http1Carrier::write(Buffer&& piece) {
+void Http1Carrier::send_piece(Buffer&& piece) {
   put_chunk_size(piece.size());
   Buffer& output = session_->output();
   output.append(std::move(piece));
   if (chunked_) output.append(kHttpChunkEnd);
 }
 
-void Http1Carrier::write(FileRange piece) {
+void Http1Carrier::send_piece(FileRange piece) {
   put_chunk_size(piece.bytes);
   session_->send_file(std::move(piece));
   if (chunked_) session_->output().append(kHttpChunkEnd);
 }
 
-void Http1Carrier::end() {
+void Http1Carrier::send_end() {
   if (chunked_) session_->output().append(kHttpLastChunk);
   session_->put_done();
 }
@@ -162,13 +162,13 @@ bool Http1Carrier::flush() { return session_->put_done(); }
 
 bool Http1Carrier::above_high_water() const { return session_->above_high_water(); }
 
-bool Http1Carrier::can_send() const { return connection().can_send(); }
+bool Http1Carrier::can_send() const { return underlying_connection().can_send(); }
 
-void Http1Carrier::reset() { connection().abort(); }
+void Http1Carrier::send_reset() { underlying_connection().abort(); }
 
-void Http1Carrier::settle() { session_->settle(); }
+void Http1Carrier::advance() { session_->advance(); }
 
-int Http1Carrier::begin_upgrade(std::string_view protocol) {
+int Http1Carrier::send_upgrade(std::string_view protocol) {
   if (!request_read()) return 0;  // what follows may be its body, or the other protocol
   const int status = protocol.empty() ? 200 : 101;
   const std::string_view common = shard().common_lines();
@@ -187,8 +187,8 @@ int Http1Carrier::begin_upgrade(std::string_view protocol) {
   return status;
 }
 
-void Http1Carrier::upgrade(std::unique_ptr<UpgradeHandler> handler) { session_->upgrade(std::move(handler)); }
+void Http1Carrier::hand_over(std::unique_ptr<UpgradeHandler> handler) { session_->upgrade(std::move(handler)); }
 
-Connection& Http1Carrier::connection() const { return session_->connection(); }
+Connection& Http1Carrier::underlying_connection() const { return session_->connection(); }
 
 }  // namespace peal::detail

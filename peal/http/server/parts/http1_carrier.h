@@ -37,23 +37,23 @@ class Http1Carrier final : public HttpCarrier {
   bool keeps() const { return keeps_; }
   size_t memory_bytes() const { return parser_.memory_bytes(); }
 
-  void inform(int status, std::string_view field_lines) override;
-  void respond(const HttpAnswerHead& head, std::string_view body) override;
-  void respond_ok(std::string_view content_type, std::string_view body) override;
-  void begin(const HttpAnswerHead& head) override { put_head(head, {}); }
-  void write(std::string_view piece) override;
-  void write(Buffer&& piece) override;
-  void write(FileRange piece) override;
-  void end() override;
+  void send_interim(int status, std::string_view field_lines) override;
+  void send_answer(const HttpAnswerHead& head, std::string_view body) override;
+  void send_ok(std::string_view content_type, std::string_view body) override;
+  void send_head(const HttpAnswerHead& head) override { put_head(head, {}); }
+  void send_piece(std::string_view piece) override;
+  void send_piece(Buffer&& piece) override;
+  void send_piece(FileRange piece) override;
+  void send_end() override;
   bool flush() override;
   bool above_high_water() const override;
   bool can_send() const override;
-  void reset() override;
-  void settle() override;
+  void send_reset() override;
+  void advance() override;
   void limit_body(uint64_t bytes) override { parser_.set_body_limit(bytes); }
-  int begin_upgrade(std::string_view protocol) override;
-  void upgrade(std::unique_ptr<UpgradeHandler> handler) override;
-  Connection& connection() const override;
+  int send_upgrade(std::string_view protocol) override;
+  void hand_over(std::unique_ptr<UpgradeHandler> handler) override;
+  Connection& underlying_connection() const override;
   void give_back() override { shard().release(*this); }
 
  private:

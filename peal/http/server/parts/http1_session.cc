@@ -24,11 +24,11 @@ Http1Session::~Http1Session() {
   ++requests_;
   // What the client sends behind a CONNECT may not be HTTP, whatever the answer.
   if (head.method() == HttpMethod::kConnect) [[unlikely]]
-    carrier.close_after();
+    carrier.close_after_answer();
   const bool has_body = head.has_body();
   if (!has_body) carrier.parser().take_end();
   carrier.start(has_body, has_body && head.expects_continue());
-  settle();
+  advance();
 }
 
 // Of an input in several parts, with a head at its front: joined only where that crosses parts, or it would be for each
@@ -59,7 +59,7 @@ static std::string_view joined_head(Buffer& input) {
   }
   input.consume(step.consumed);
   if (carrier.parser().is_idle() && input.empty()) {
-    let_go();
+    end_exchange();
   } else if (wait != HttpWait::kHead) {
     shard_->wait(*this, HttpWait::kHead);
   }
@@ -70,13 +70,17 @@ static std::string_view joined_head(Buffer& input) {
 bool Http1Session::step(Buffer& input) {
   const bool in_body = is_in_body();
   if (input.empty() && !in_body) return false;
-  if (above_ && !in_body) return hold();
+  if (above_ && !in_body) {
+    pause_input();
+    return false;
+  }
   if (carrier_ == nullptr) carrier_ = &shard_->acquire(*this);
   Http1Carrier& carrier = *carrier_;
   if (!carrier.head_read()) return take_head(input);
   if (carrier.request_read()) {
     if (!held_) ++shard_->stats().pipelined;
-    return hold();
+    pause_input();
+    return false;
   }
   if (carrier.wants_body()) return take_body(input);
   // The end of a body may have come with the last piece that was wanted.
@@ -84,7 +88,8 @@ bool Http1Session::step(Buffer& input) {
     carrier.note_request_read();
     return true;
   }
-  return !input.empty() && hold();
+  if (!input.empty()) pause_input();
+  return false;
 }
 
 void Http1Session::received(Buffer& input) {
@@ -98,7 +103,7 @@ void Http1Session::received(Buffer& input) {
     if (!input.empty() && connection_->is_open()) upgrade_handler_->on_data(*connection_, input);
     return;
   }
-  follow();
+  await_next();
 }
 
 // Nothing the client sends is to be understood from here on.
@@ -113,7 +118,7 @@ void Http1Session::refuse(int status) {
   if (carrier_->begun()) return connection_->abort();
   // What was read of a head that is not whole may lie elsewhere by now, or be of the request before.
   if (!carrier_->head_read()) carrier_->head().forget();
-  carrier_->close_after();
+  carrier_->close_after_answer();
   carrier_->answer_instead(status);
 }
 
@@ -129,7 +134,7 @@ bool Http1Session::take_body(Buffer& input) {
     case HttpRequestEvent::kEnd:
       input.consume(step.consumed);
       carrier.body_ended();
-      settle();
+      advance();
       return true;
     case HttpRequestEvent::kFailed:
       refuse(http_status(carrier.parser().error()));
@@ -139,49 +144,47 @@ bool Http1Session::take_body(Buffer& input) {
     case HttpRequestEvent::kNeedMore: input.consume(step.consumed); return step.consumed > 0;
   }
   input.consume(step.consumed);
-  settle();
+  advance();
   return true;
 }
 
 // What is left of the input waits.
-bool Http1Session::hold() {
-  if (!held_) {
-    held_ = true;
-    connection_->pause();
-  }
-  return false;
+void Http1Session::pause_input() {
+  if (held_) return;
+  held_ = true;
+  connection_->pause();
 }
 
-void Http1Session::unhold() {
+void Http1Session::resume_input() {
   if (!held_) return;
   held_ = false;
   connection_->resume();
 }
 
-void Http1Session::settle() {
+void Http1Session::advance() {
   Http1Carrier* carrier = carrier_;
   if (carrier != nullptr && carrier->in_call()) return;
   if (carrier != nullptr && carrier->complete()) {
     if (upgrade_handler_) {
-      let_go();
+      end_exchange();
       shard_->leave(*this);
-      return unhold();
+      return resume_input();
     }
     if (!carrier->keeps()) {
       const HttpRequestHead& head = carrier->head();
       const bool last = carrier->request_read() && !head.keep_alive() && !head.has_body();
-      let_go();
+      end_exchange();
       return end(last);
     }
     if (carrier->request_read()) {
-      let_go();
+      end_exchange();
     } else if (!carrier->body_dropped()) {
       carrier->drop_body();
     }
   }
   if (shard_->batches(*this)) return;
-  follow();
-  if (takes_input()) unhold();
+  await_next();
+  if (takes_input()) resume_input();
 }
 
 // A body that somebody wants is read whatever waits to be sent, because the client may not read before it has sent it.
@@ -192,7 +195,7 @@ bool Http1Session::takes_input() const {
 }
 
 // Between two callbacks: what is waited for now.
-void Http1Session::follow() {
+void Http1Session::await_next() {
   if (!is_open()) return shard_->leave(*this);
   connection_->set_busy(carrier_ != nullptr);
   if (carrier_ == nullptr) {
@@ -217,10 +220,14 @@ void Http1Session::await_answer() {
 // answer is watched until the client has it; so is one to a body, since some clients send an empty line after that.
 void Http1Session::end(bool last) {
   constexpr size_t kShortBytes = 64 * 1024;
-  if (carrier_ != nullptr && carrier_->complete() && !carrier_->in_call()) let_go();
+  if (carrier_ != nullptr && carrier_->complete() && !carrier_->in_call()) end_exchange();
   shard_->leave(*this);
   send(output());
-  last && connection_->queued_bytes() <= kShortBytes ? connection_->close_when_sent() : connection_->close();
+  if (last && connection_->queued_bytes() <= kShortBytes) {
+    connection_->close_when_sent();
+  } else {
+    connection_->close();
+  }
 }
 
 bool Http1Session::send(Buffer& bytes) {
@@ -246,8 +253,8 @@ void Http1Session::send_file(FileRange range) {
 void Http1Session::writable() {
   if (upgrade_handler_) return upgrade_handler_->on_writable(*connection_);
   above_ = !connection_->can_send();  // then nothing more can be answered, and the end is near
-  if (carrier_ != nullptr) carrier_->tell_writable();
-  settle();
+  if (carrier_ != nullptr) carrier_->report_writable();
+  advance();
 }
 
 }  // namespace peal::detail

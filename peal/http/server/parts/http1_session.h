@@ -58,7 +58,7 @@ class Http1Session final : public HttpServerSession {
   }
   void send_file(FileRange range);
   // Something about the exchange has changed from outside: its answer is complete, its body is wanted, ...
-  void settle();
+  void advance();
   void upgrade(std::unique_ptr<UpgradeHandler> handler);
 
  private:
@@ -73,18 +73,18 @@ class Http1Session final : public HttpServerSession {
   bool take_body(Buffer& input);
   void start();
   void refuse(int status);
-  bool hold();
-  void unhold();
-  void let_go() {
+  void pause_input();
+  void resume_input();
+  void end_exchange() {
     Http1Carrier& carrier = *std::exchange(carrier_, nullptr);
-    if (carrier.let_go()) carrier.give_back();
+    if (carrier.detach()) carrier.give_back();
   }
-  void abandon(bool tell) {
-    if (carrier_ != nullptr) std::exchange(carrier_, nullptr)->abandon(tell);
+  void abandon(bool notify) {
+    if (carrier_ != nullptr) std::exchange(carrier_, nullptr)->abandon(notify);
   }
   void end(bool last = false);
   bool send(Buffer& bytes);
-  void follow();
+  void await_next();
   void await_answer();
   void body_too_slow();
 

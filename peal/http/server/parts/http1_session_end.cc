@@ -16,7 +16,7 @@ void Http1Session::peer_ended() {
 void Http1Session::drain() {
   if (upgrade_handler_) return upgrade_handler_->on_drain(*connection_);
   draining_ = true;
-  if (carrier_ != nullptr) HttpShard::tell_drain(*carrier_);
+  if (carrier_ != nullptr) HttpShard::report_drain(*carrier_);
   // A request that waits behind an answer under way gets its own, which says that it is the last (RFC 9112 9.6).
   if (carrier_ != nullptr || held_ || !is_open()) return;
   const Duration grace = shard_->core().options().drain_grace;

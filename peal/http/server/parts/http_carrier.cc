@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/http/server/parts/http_carrier.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include <peal/base/assert.h>
@@ -12,9 +14,30 @@
 
 namespace peal::detail {
 
+namespace {
+
+constexpr size_t kFirstHeadBytes = 512;
+// What waits for a coroutine to read it; with more the client waits.
+constexpr size_t kMostUnreadBytes = 64 * 1024;
+
+}  // namespace
+
+// The head outlives the input that it was read from.
+void HttpCarrier::keep_head() {
+  const std::string_view text = head_.text();
+  if (text.size() > head_room_) [[unlikely]] {
+    texts_grew_ = true;
+    const size_t room = std::max(2 * head_room_, std::max<size_t>(text.size(), kFirstHeadBytes));
+    head_text_ = std::make_unique_for_overwrite<char[]>(room);
+    head_room_ = room;
+  }
+  std::memcpy(head_text_.get(), text.data(), text.size());
+  head_.relocate(head_text_.get());
+}
+
 void HttpCarrier::begin_body(bool awaits_continue) {
-  exchange_.continue_due_ = awaits_continue;
-  exchange_.texts_grew_ = true;  // by trailers
+  continue_due_ = awaits_continue;
+  texts_grew_ = true;  // by trailers
 }
 
 // False: one so long as it says it is was refused.
@@ -22,8 +45,8 @@ bool HttpCarrier::body_may_come(const RouteTree::Route& route) {
   const uint64_t own = route.options.body_limit_bytes;
   const uint64_t limit = own != 0 ? own : shard().core().options().limits.body_bytes;
   limit_body(limit);
-  if (exchange_.head_.content_length().value_or(0) <= limit) return true;
-  answer_by_router(*route.group);
+  if (head_.content_length().value_or(0) <= limit) return true;
+  answer_through(*route.group);
   return false;
 }
 
@@ -39,32 +62,33 @@ static bool asks_for_the_server(const HttpRequestHead& head) {
 // What is no pattern without parameters, or not as it was sent.
 void HttpCarrier::dispatch() {
   RouteTree& routes = shard().core().routes();
-  if (asks_for_the_server(exchange_.head_)) return answer_by_router(routes.root_group());
-  exchange_.texts_grew_ = true;
-  const auto path = route_path(exchange_.head_, exchange_.path_storage_);
-  if (!path) return answer_by_router(routes.root_group());
-  const RouteTree::Match match = routes.match(exchange_, *path);
-  if (match.route != nullptr) return answer(*match.route);
-  answer_by_router(*match.group);
+  if (asks_for_the_server(head_)) return answer_through(routes.root_group());
+  texts_grew_ = true;
+  const auto path = route_path(head_, path_storage_);
+  if (!path) return answer_through(routes.root_group());
+  const RouteTree::Match match = routes.match(*this, *path);
+  if (match.route != nullptr) return call_handler(*match.route);
+  answer_through(*match.group);
 }
 
 // Through the middleware of the group, as handlers answer.
-void HttpCarrier::answer_by_router(const RouteGroupParts& group) {
-  if (group.by_router) return (*group.by_router)(exchange_);
-  answer_by_router(exchange_);
+void HttpCarrier::answer_through(const RouteGroupParts& group) {
+  if (group.by_router) return (*group.by_router)(*this);
+  answer_by_router(*this);
 }
 
 // Behind middleware, which may have taken its time, so why there is no handler for the request is found out again.
 void HttpCarrier::answer_by_router(HttpExchange& exchange) {
-  if (!exchange.carried_) return;
-  HttpShard& shard = exchange.carrier_.shard();
+  HttpCarrier& carrier = of(exchange);
+  if (!carrier.carried_) return;
+  HttpShard& shard = carrier.shard();
   HttpStats& stats = shard.stats();
-  const HttpRequestHead& head = exchange.head_;
+  const HttpRequestHead& head = carrier.head_;
   if (asks_for_the_server(head)) {
     exchange.set_field("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
     return exchange.respond(204);
   }
-  const auto path = route_path(head, exchange.path_storage_);  // as it is there already: parameters point to it
+  const auto path = route_path(head, carrier.path_storage_);  // as it is there already: parameters point to it
   if (!path) {
     ++stats.malformed;
     return exchange.respond(400);
@@ -83,82 +107,96 @@ void HttpCarrier::answer_by_router(HttpExchange& exchange) {
 
 bool HttpCarrier::body_arrived(std::string_view piece) {
   shard().stats().request_body_bytes += piece.size();
-  exchange_.arrived_bytes_ += piece.size();
-  exchange_.continue_due_ = false;
+  arrived_bytes_ += piece.size();
+  continue_due_ = false;
   if (body_dropped()) {
-    return exchange_.arrived_bytes_ - exchange_.drop_mark_ <= shard().core().options().drain_limit_bytes;
+    return arrived_bytes_ - drop_mark_ <= shard().core().options().drain_limit_bytes;
   }
-  call([&] { exchange_.body_piece(piece); });
+  call([&] { deliver_piece(piece); });
   return true;
 }
 
 void HttpCarrier::body_ended() {
-  exchange_.request_read_ = true;
-  call([&] { exchange_.body_ended(); });
+  request_read_ = true;
+  call([&] { deliver_body_end(); });
 }
 
 void HttpCarrier::drop_body() {
   limit_body(UINT64_MAX);  // the bound is drain_limit_bytes
-  exchange_.drop_body();
+  body_consumer_ = BodyConsumer::kDropped;
+  drop_mark_ = arrived_bytes_;
+  if (!has_extras_) return;
+  if (extras_->reader != nullptr) std::exchange(extras_->reader, nullptr)->complete(0);
+  if (extras_->answered != nullptr) std::exchange(extras_->answered, nullptr)->complete(0);
+}
+
+bool HttpCarrier::wants_body() const {
+  if (body_paused_ && body_consumer_ != BodyConsumer::kDropped) return false;
+  if (body_consumer_ == BodyConsumer::kCoroutine) return extras_->unread.size() < kMostUnreadBytes;
+  return body_consumer_ != BodyConsumer::kNobody;
+}
+
+void HttpCarrier::begin_body_window(uint64_t arrived) {
+  window_mark_ = arrived;
+  if (body_since_ == TimePoint{}) body_since_ = loop().now();
 }
 
 bool HttpCarrier::body_too_slow(uint64_t arrived) const {
   const HttpServerOptions& options = shard().core().options();
-  return arrived - exchange_.window_mark_ < options.min_body_bytes ||
-         (options.body_timeout > Duration::zero() &&
-          shard().loop().now() >= later(exchange_.body_since_, options.body_timeout));
+  return arrived - window_mark_ < options.min_body_bytes ||
+         (options.body_timeout > Duration::zero() && shard().loop().now() >= later(body_since_, options.body_timeout));
 }
 
-void HttpCarrier::tell_writable() {
-  if (!exchange_.has_extras_) return;
+void HttpCarrier::report_writable() {
+  if (!has_extras_) return;
   call([&] {
-    HttpExtras& extras = *exchange_.extras_;
+    HttpExtras& extras = *extras_;
     if (HttpWritable* writer = std::exchange(extras.writer, nullptr)) writer->complete(0);
-    if (extras.on_writable && !exchange_.complete()) extras.on_writable(exchange_);
+    if (extras.on_writable && !complete()) extras.on_writable(*this);
   });
 }
 
 // Who was to answer is told, when the exchange is let go, that its answer is no longer wanted.
 void HttpCarrier::answer_instead(int status) {
-  ++exchange_.calls_;
-  exchange_.drop_prepared();
-  exchange_.respond(status);
-  --exchange_.calls_;
-  exchange_.taken_ = true;
-  settle();
+  ++calls_;
+  drop_prepared();
+  respond(status);
+  --calls_;
+  answered_instead_ = true;
+  advance();
 }
 
-void HttpCarrier::threw() {
+void HttpCarrier::handle_exception() {
   ++shard().stats().exceptions;
   if (const auto suppressed = shard().throws_log().admit(shard().loop().now())) {
-    PEAL_LOG_ERROR("the handler of {} {} threw: {} ({} more like it)", exchange_.head_.method_text(),
-                   exchange_.head_.path(), what_was_thrown(), *suppressed);
+    PEAL_LOG_ERROR("the handler of {} {} threw: {} ({} more like it)", head_.method_text(), head_.path(),
+                   what_was_thrown(), *suppressed);
   }
-  if (!exchange_.carried_ || exchange_.complete()) return;
-  if (exchange_.begun()) return reset();
-  exchange_.extras().thrown = std::current_exception();
+  if (!carried_ || complete()) return;
+  if (begun()) return send_reset();
+  extras().thrown = std::current_exception();
   answer_instead(500);
 }
 
 void HttpCarrier::keep_peer() {
-  HttpExtras& extras = exchange_.extras();
-  if (extras.peer || !has_connection()) return;
-  if (const Result<SocketAddress> peer = connection().peer_address()) extras.peer = *peer;
+  HttpExtras& kept = extras();
+  if (kept.peer || !has_connection()) return;
+  if (const Result<SocketAddress> peer = underlying_connection().peer_address()) kept.peer = *peer;
 }
 
-Result<SocketAddress> HttpCarrier::peer_address() const {
-  if (exchange_.has_extras_ && exchange_.extras_->peer) return *exchange_.extras_->peer;
-  if (!exchange_.carried_ || !has_connection()) return fail(ENOTCONN);
-  return connection().peer_address();
+Result<SocketAddress> HttpCarrier::known_peer() const {
+  if (has_extras_ && extras_->peer) return *extras_->peer;
+  if (!carried_ || !has_connection()) return fail(ENOTCONN);
+  return underlying_connection().peer_address();
 }
 
-bool HttpCarrier::let_go_of_extras() {
-  HttpExtras& extras = *exchange_.extras_;
-  if (std::exchange(extras.gathered_bytes, 0) > 0) count_gathered(0);
-  if (exchange_.taken_ && extras.on_abandoned) call([&] { extras.on_abandoned(exchange_); });
+bool HttpCarrier::detach_extras() {
+  HttpExtras& extras = *extras_;
+  if (std::exchange(extras.gathered_bytes, 0) > 0) report_gathered(0);
+  if (answered_instead_ && extras.on_abandoned) call([&] { extras.on_abandoned(*this); });
   if (!extras.run) return true;
-  if (has_connection()) extras.connection = connection().handle();
-  if (exchange_.taken_) {
+  if (has_connection()) extras.connection = underlying_connection().handle();
+  if (answered_instead_) {
     extras.run->cancel(ECANCELED);
     return false;
   }
@@ -175,35 +213,39 @@ void HttpCarrier::end_waits(HttpExtras& extras) {
 }
 
 void HttpCarrier::task_ended(HttpExchange& exchange) {
-  if (!exchange.carried_ || exchange.complete()) return;
-  if (exchange.begun()) return exchange.end();
-  HttpShard& shard = exchange.carrier_.shard();
+  HttpCarrier& carrier = of(exchange);
+  if (!carrier.carried_ || carrier.complete()) return;
+  if (carrier.begun()) return carrier.end();
+  HttpShard& shard = carrier.shard();
   if (const auto suppressed = shard.unanswered_log().admit(shard.loop().now())) {
-    PEAL_LOG_ERROR("the coroutine for {} ended without an answer ({} more like it)", exchange.head_.path(),
-                   *suppressed);
+    PEAL_LOG_ERROR("the coroutine for {} ended without an answer ({} more like it)", carrier.head_.path(), *suppressed);
   }
-  exchange.drop_prepared();
-  exchange.respond(500);
+  carrier.drop_prepared();
+  carrier.respond(500);
 }
 
 // As nginx logs it: the client was gone before its answer began.
 constexpr int kClientGone = 499;
 
 // A coroutine that answers it ends soon, and gives the carrier back then.
-void HttpCarrier::abandon(bool tell) {
-  PEAL_ASSERT(exchange_.calls_ == 0, "a connection dies inside {} calls of its handler", exchange_.calls_);
-  const bool complete = exchange_.complete();
-  if (exchange_.head_read_ && !complete) {
+void HttpCarrier::abandon(bool notify) {
+  PEAL_ASSERT(calls_ == 0, "a connection dies inside {} calls of its handler", calls_);
+  const bool answered = complete();
+  if (head_read_ && !answered) {
     ++shard().stats().abandoned;
-    const bool logs = tell && shard().core().options().access_log;
-    if (logs) shard().log(exchange_, exchange_.begun() ? exchange_.status_ : kClientGone);
+    const bool logs = notify && shard().core().options().access_log;
+    if (logs) shard().log(*this, begun() ? status() : kClientGone);
   }
-  exchange_.carried_ = false;
-  if (!exchange_.has_extras_) return give_back();
-  HttpExtras& extras = *exchange_.extras_;
-  if (tell && !complete && extras.on_abandoned) call([&] { extras.on_abandoned(exchange_); });
+  carried_ = false;
+  if (!has_extras_) return give_back();
+  HttpExtras& extras = *extras_;
+  if (notify && !answered && extras.on_abandoned) call([&] { extras.on_abandoned(*this); });
   if (!extras.run) return give_back();
-  complete ? end_waits(extras) : extras.run->cancel(ECANCELED);
+  if (answered) {
+    end_waits(extras);
+  } else {
+    extras.run->cancel(ECANCELED);
+  }
 }
 
 }  // namespace peal::detail

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpCarrier: what carries one exchange, in the words of RFC 9110: a request of a connection that speaks HTTP/1.1, or
-// a stream of HTTP/2, of which a connection has many. It has two sides.
+// HttpCarrier: the protocol's half of an exchange. HttpExchange, its base class, is the handler's half; the two are one
+// object, and each half decides something of its own:
 //
-//   HttpExchange ──what it asks: respond(), begin(), write(), end(), settle(), ...──► virtual, written per version
-//   its protocol ──what came: start(), body_arrived(), body_ended(), ...──► HttpCarrier, written once for all versions
+//   HttpExchange   what the answer is: status, fields, content, declared length; and who gets the request's body
+//   HttpCarrier    what happens to the exchange: which handler is called, when body pieces reach it, when it ends
+//   Http1Carrier   how the answer is written on the wire, and when; one such class for each version of HTTP
 //
-// The exchange knows what the answer is (RFC 9110: which answers have content, declared lengths, who takes the body),
-// the carrier how it is said on the wire and when. A carrier owns its exchange and may be used again with it, so that
-// neither allocates for each request. Both outlive their connection where a coroutine still answers: then the carrier
-// is asked nothing more (HttpExchange::carried_) but to be given back. Belongs to its loop.
+// The handler's calls of respond(), begin(), write() and end() reach the virtual functions below. The connection's
+// session calls the other functions when something arrives: start(), body_arrived(), body_ended(), and so on.
+//
+// A carrier is reused for later requests, so that no request allocates one. A coroutine that still answers may keep a
+// carrier alive after its connection was closed. Then no function of the carrier is called except give_back(). A
+// carrier belongs to the loop of its HttpShard, and only that thread uses it.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <peal/http/server/http_exchange.h>
 #include <peal/http/server/parts/http_core.h>
@@ -24,171 +28,226 @@
 
 namespace peal::detail {
 
-// The head of an answer, but for the fields that were set (HttpCarrier::fields) and what every answer says.
+// The head of an answer. The fields that the handler has set are not in it: see HttpCarrier::fields(). The fields that
+// the server adds to every answer are not in it either.
 struct HttpAnswerHead {
-  std::string_view content_type;   // empty: none
-  std::optional<uint64_t> length;  // of the content, or of what it would be; none: not known
+  std::string_view content_type;   // empty: the answer has no Content-Type
+  std::optional<uint64_t> length;  // of the content, in bytes, even if the content is not sent; nullopt: not known
   uint16_t status = 0;
-  bool says_length = false;  // not with 204, a 2xx to CONNECT and a 304 that knows of none (RFC 9110 8.6)
-  bool has_content = false;  // false: nothing follows, though a length be said
-  bool in_pieces = false;    // more of the request's body may be read before it is complete
+  bool says_length = false;  // false for 204, for a 2xx to CONNECT, and for a 304 of unknown length (RFC 9110 8.6)
+  bool has_content = false;  // false: no content follows, even if the head states a length
+  bool in_pieces = false;    // more of the request's body may be read before the answer is complete
 };
 
 inline HttpAnswerHead ok_head(std::string_view content_type, uint64_t length) {
   return {.content_type = content_type, .length = length, .status = 200, .says_length = true, .has_content = true};
 }
 
-class HttpCarrier {
+class HttpCarrier : public HttpExchange {
  public:
-  explicit HttpCarrier(HttpShard& shard) : exchange_(shard, *this) {}
-  HttpCarrier(const HttpCarrier&) = delete;
-  HttpCarrier& operator=(const HttpCarrier&) = delete;
+  explicit HttpCarrier(HttpShard& shard) : HttpExchange(shard) {}
   virtual ~HttpCarrier() = default;
 
-  // ---- What the exchange asks, while it is carried.
-  // An interim answer with these fields; 100 too. To a client that knows none it does nothing.
-  virtual void inform(int status, std::string_view field_lines) = 0;
-  // The whole answer. Without content `body` is empty.
-  virtual void respond(const HttpAnswerHead& head, std::string_view body) = 0;
-  // The same for what most answers are: 200 with all its content, ok_head().
-  virtual void respond_ok(std::string_view content_type, std::string_view body) = 0;
-  // Or one in pieces: the head, what there is of content, never empty, and, unless a reset comes instead, the end.
-  virtual void begin(const HttpAnswerHead& head) = 0;
-  virtual void write(std::string_view piece) = 0;
-  virtual void write(Buffer&& piece) = 0;
-  virtual void write(FileRange piece) = 0;
-  virtual void end() = 0;
-  // What was begun and written may leave. True while below the high-water mark.
+  // Returns the protocol's half of an exchange.
+  static HttpCarrier& of(HttpExchange& exchange) { return static_cast<HttpCarrier&>(exchange); }
+  static const HttpCarrier& of(const HttpExchange& exchange) { return static_cast<const HttpCarrier&>(exchange); }
+
+  // ---- What the handler's calls lead to. HttpExchange calls these functions, and only while the exchange is carried.
+
+  // Sends an interim answer with these fields, 100 included. Does nothing if the client knows no interim answers.
+  virtual void send_interim(int status, std::string_view field_lines) = 0;
+
+  // Sends a whole answer. `body` is empty if the head has no content.
+  virtual void send_answer(const HttpAnswerHead& head, std::string_view body) = 0;
+
+  // Sends a whole answer with the head ok_head(content_type, body.size()), which most answers have.
+  virtual void send_ok(std::string_view content_type, std::string_view body) = 0;
+
+  // Send an answer in pieces: first the head, then any number of pieces that are not empty, then the end. send_reset()
+  // may come instead of the end.
+  virtual void send_head(const HttpAnswerHead& head) = 0;
+  virtual void send_piece(std::string_view piece) = 0;
+  virtual void send_piece(Buffer&& piece) = 0;
+  virtual void send_piece(FileRange piece) = 0;
+  virtual void send_end() = 0;
+
+  // Lets the output that was composed so far leave. Returns true while the output is below the high-water mark.
   virtual bool flush() = 0;
+
   virtual bool above_high_water() const = 0;
-  // Whether what is written may still arrive.
+
+  // True if output may still reach the client.
   virtual bool can_send() const = 0;
-  // The answer cannot be completed: abandon() follows, though not inside the call. Others go on, if that can be helped.
-  virtual void reset() = 0;
-  // Something about the exchange has changed: its answer is complete, its body is wanted, ...
-  virtual void settle() = 0;
-  // A longer body of the request is refused from now on: 413, or a reset where an answer has begun.
+
+  // Gives up an answer that cannot be completed. abandon() is called later, after this call has returned. Other
+  // exchanges of the connection continue if the protocol can do that; HTTP/1.1 closes the connection.
+  virtual void send_reset() = 0;
+
+  // Acts on a change of the exchange: reads more of the body if the handler wants it, and ends an exchange whose answer
+  // is complete. Does nothing inside call(); the caller of call() calls advance() afterwards.
+  virtual void advance() = 0;
+
+  // Sets the limit of the request's body. A longer body is answered 413, or by a reset if an answer has begun.
   virtual void limit_body(uint64_t bytes) = 0;
-  // Says that another protocol follows, or with none a tunnel; returns with which status, or 0, where that cannot be.
-  virtual int begin_upgrade(std::string_view protocol) = 0;
-  virtual void upgrade(std::unique_ptr<UpgradeHandler> handler) = 0;
-  virtual Connection& connection() const = 0;
-  // False in tests alone.
+
+  // Sends the head that announces another protocol, or a tunnel if `protocol` is empty. Returns the status that was
+  // sent, or 0 if the request does not allow an upgrade; then nothing was sent.
+  virtual int send_upgrade(std::string_view protocol) = 0;
+
+  // Gives the connection to `handler`, after send_upgrade().
+  virtual void hand_over(std::unique_ptr<UpgradeHandler> handler) = 0;
+
+  virtual Connection& underlying_connection() const = 0;
+
+  // False only in tests that run without a connection.
   virtual bool has_connection() const { return true; }
-  // So much of the request's body is gathered: Connection::count_gathered(), of all exchanges of the connection.
-  virtual void count_gathered(size_t held_bytes) { connection().count_gathered(held_bytes); }
-  // Nobody uses the exchange any more.
+
+  // Reports how many bytes of the request's body the exchange holds now, for Connection::count_gathered().
+  virtual void report_gathered(size_t held_bytes) { underlying_connection().count_gathered(held_bytes); }
+
+  // Frees the carrier, or keeps it for another request. Nothing uses the exchange any more.
   virtual void give_back() = 0;
 
-  // ---- What its protocol tells, and asks.
-  // Calls code of the user's, and answers for its exceptions.
+  // ---- What the connection's session calls, when something arrives or ends.
+
+  // Runs `function`, which calls the user's code. An exception that leaves it is logged, and answered 500 if possible.
   template <class Function>
-  [[gnu::always_inline]] static void call(HttpExchange& exchange, Function&& function) {
-    ++exchange.calls_;
+  [[gnu::always_inline]] void call(Function&& function) {
+    ++calls_;
     try {
       function();
     } catch (...) {
-      exchange.carrier_.threw();
+      handle_exception();
     }
-    --exchange.calls_;
+    --calls_;
   }
-  template <class Function>
-  [[gnu::always_inline]] void call(Function&& function) {
-    call(exchange_, std::forward<Function>(function));
-  }
-  HttpShard& shard() const { return *exchange_.shard_; }
-  HttpExchange& exchange() { return exchange_; }
-  uint64_t serial() const { return exchange_.serial_; }
 
-  // Another exchange is carried from now on; its head is filled, and then kept beyond the input it was read from.
+  HttpShard& shard() const { return *shard_; }
+  uint64_t serial() const { return serial_; }
+
+  // Begins to carry a new exchange. The session then fills head(), and calls keep_head() and start().
   void open() {
-    exchange_.carried_ = true;
-    exchange_.serial_ = shard().next_serial();
+    carried_ = true;
+    serial_ = shard().next_serial();
   }
-  HttpRequestHead& head() { return exchange_.head_; }
-  const HttpRequestHead& head() const { return exchange_.head_; }
-  void keep_head() { exchange_.keep_head(); }
-  // The head is complete: the route's handler is called. `awaits_continue`: the client sends no body before a 100. Its
-  // protocol settles then.
+
+  HttpRequestHead& head() { return head_; }
+  const HttpRequestHead& head() const { return head_; }
+
+  // Copies the text of the head, so that its views stay valid when the input it was parsed from is consumed.
+  void keep_head();
+
+  // Calls the handler of the route, for the head is complete. The session calls advance() afterwards.
+  // `awaits_continue`: the client sends no body before it has received 100 (Continue).
   [[gnu::always_inline]] void start(bool has_body, bool awaits_continue) {
     ++shard().stats().requests;
-    exchange_.head_read_ = true;
-    has_body ? begin_body(awaits_continue) : note_request_read();
+    head_read_ = true;
+    if (has_body) {
+      begin_body(awaits_continue);
+    } else {
+      note_request_read();
+    }
     call([&] [[gnu::always_inline]] {
-      RouteTree::Route* const route = shard().core().routes().literal(exchange_.head_);
-      route != nullptr ? answer(*route) : dispatch();
+      RouteTree::Route* const route = shard().core().routes().literal(head_);
+      if (route != nullptr) {
+        call_handler(*route);
+      } else {
+        dispatch();
+      }
     });
   }
-  // A piece of the body, which wants_body() had asked for. False: dropped, and more than the options let be dropped.
+
+  // Passes a piece of the body to the handler. To be called only while wants_body() is true. Returns false if the body
+  // is being dropped and exceeds HttpServerOptions::drain_limit_bytes; then the caller closes the connection.
   bool body_arrived(std::string_view piece);
   void body_ended();
-  // Sends 100 (Continue), for which the client waits before it sends its body. After the head of the final answer it
-  // does not: the client takes what follows for that answer's content.
-  void say_continue() {
-    exchange_.continue_due_ = false;
-    if (!exchange_.begun()) inform(100, {});
-  }
-  // There is none, or its end came with the last piece.
-  void note_request_read() { exchange_.request_read_ = true; }
-  // Nobody is to have what is left of it, since the answer is complete.
-  void drop_body();
-  bool wants_body() const { return exchange_.wants_body(); }
-  // HttpServerOptions::body_window: one begins; whether in the one that ends too little has come. `arrived`: what the
-  // network has brought for the exchange until now, which grows evenly where pieces of the body do not.
-  void begin_body_window(uint64_t arrived) { exchange_.begin_body_window(arrived); }
-  bool body_too_slow(uint64_t arrived) const;
-  // The output is below the high-water mark. Its protocol settles then.
-  void tell_writable();
-  // The server answers in the place of whoever was to, who is told so at the end, and of whose answer nothing is left:
-  // neither fields nor a length. What middleware set stays.
-  void answer_instead(int status);
-  // Its answer is complete and it may go; a coroutine that runs on goes on, and gives it back in the end. True: nobody
-  // uses it, who called gives it back.
-  [[nodiscard]] bool let_go() {
-    exchange_.carried_ = false;
-    return !exchange_.has_extras_ || let_go_of_extras();
-  }
-  // Whom it comes from, for who asks when the connection is gone.
-  void keep_peer();
-  // ENOTCONN: the connection is gone, and the address was not kept.
-  Result<SocketAddress> peer_address() const;
-  // Whoever asked has gone; `tell`: the handler hears of it.
-  void abandon(bool tell);
 
-  bool head_read() const { return exchange_.head_read_; }
-  bool request_read() const { return exchange_.request_read_; }
-  bool begun() const { return exchange_.begun(); }
-  bool complete() const { return exchange_.complete(); }
-  // Code of the user's is under way: whatever it is to lead to waits.
-  bool in_call() const { return exchange_.calls_ > 0; }
-  bool body_taken() const { return exchange_.body_consumer_ != HttpExchange::BodyConsumer::kNobody; }
-  bool body_dropped() const { return exchange_.body_consumer_ == HttpExchange::BodyConsumer::kDropped; }
-  uint64_t body_bytes() const { return exchange_.arrived_bytes_; }
-  bool continue_due() const { return exchange_.continue_due_; }
-  const AnswerFields& fields() const { return exchange_.fields_; }
-  bool wants_close() const { return exchange_.wants_close_ || exchange_.body_refused_; }
-  void close_after() { exchange_.wants_close_ = true; }
-  // What the router itself answers: 404, 405, 501, 204 to OPTIONS, 400 to a path that is none, and 413 to a body that
-  // says that it is longer than its route takes.
+  // Sends 100 (Continue), which the client awaits before it sends its body. Sends nothing if the answer has begun: the
+  // client would take 100 for that answer's content.
+  void say_continue() {
+    continue_due_ = false;
+    if (!begun()) send_interim(100, {});
+  }
+
+  // Notes that the request has no body, or that the body's end arrived together with its last piece.
+  void note_request_read() { request_read_ = true; }
+
+  // Discards the rest of the body from now on, since the answer is complete.
+  void drop_body();
+
+  // True if the handler, or the discarding of the body, takes further pieces now.
+  bool wants_body() const;
+
+  // Begins a period of HttpServerOptions::body_window, in which some of the body must arrive. `arrived` is the number
+  // of bytes that the connection has received so far. Bytes of the connection arrive evenly, pieces of a body do not.
+  void begin_body_window(uint64_t arrived);
+
+  // True if too little has arrived in the period that ends now, or if the whole body took too long.
+  bool body_too_slow(uint64_t arrived) const;
+
+  // Calls the handler's on_writable, and resumes a coroutine that waits in writable(): the output is below the
+  // high-water mark. The session calls advance() afterwards.
+  void report_writable();
+
+  // Answers in the handler's place. The fields and the length that the handler has set are dropped, those of middleware
+  // stay. The handler's own later answer is ignored; its on_abandoned is called when the exchange ends.
+  void answer_instead(int status);
+
+  // Ends an exchange whose answer is complete. A coroutine that still runs continues, and gives the carrier back when
+  // it ends. Returns true if no coroutine runs; then the caller calls give_back().
+  [[nodiscard]] bool detach() {
+    carried_ = false;
+    return !has_extras_ || detach_extras();
+  }
+
+  // Stores the client's address, for calls of peer_address() after the connection was closed.
+  void keep_peer();
+
+  // Returns the client's address. ENOTCONN: the connection was closed, and the address was not stored.
+  Result<SocketAddress> known_peer() const;
+
+  // Ends an exchange whose client has left. `notify`: the handler's on_abandoned is called.
+  void abandon(bool notify);
+
+  bool head_read() const { return head_read_; }
+  bool request_read() const { return request_read_; }
+
+  // True while the user's code runs inside call().
+  bool in_call() const { return calls_ > 0; }
+
+  bool body_taken() const { return body_consumer_ != BodyConsumer::kNobody; }
+  bool body_dropped() const { return body_consumer_ == BodyConsumer::kDropped; }
+  uint64_t arrived_body_bytes() const { return arrived_bytes_; }
+  bool continue_due() const { return continue_due_; }
+  const AnswerFields& fields() const { return fields_; }
+  bool wants_close() const { return wants_close_ || body_refused_; }
+
+  // Closes the connection after the answer, as close_after() does, but may be called outside the handler.
+  void close_after_answer() { wants_close_ = true; }
+
+  // Answers a request that no handler takes:
+  // - 404, 405 or 501;
+  // - 204 to OPTIONS;
+  // - 400 if the path is malformed;
+  // - 413 if the declared length of the body exceeds the limit of its route.
   static void answer_by_router(HttpExchange& exchange);
-  static HttpExtras& extras_of(HttpExchange& exchange) { return exchange.extras(); }
-  // The coroutine that was to answer has ended.
+
+  // Answers 500 if the coroutine that ended has not answered, and ends a stream that it has begun.
   static void task_ended(HttpExchange& exchange);
 
  private:
   void begin_body(bool awaits_continue);
-  [[gnu::always_inline]] void answer(RouteTree::Route& route) {
-    if (exchange_.request_read_ || body_may_come(route)) route.handler(exchange_);
+  [[gnu::always_inline]] void call_handler(RouteTree::Route& route) {
+    if (request_read_ || body_may_come(route)) route.handler(*this);
   }
   bool body_may_come(const RouteTree::Route& route);
   void dispatch();
-  void answer_by_router(const RouteGroupParts& group);
+  void answer_through(const RouteGroupParts& group);
   static void end_waits(HttpExtras& extras);
-  bool let_go_of_extras();
-  // Inside call().
-  void threw();
+  bool detach_extras();
 
-  HttpExchange exchange_;
+  // Handles the exception that is being caught; to be called in the catch block of call().
+  void handle_exception();
 };
 
 }  // namespace peal::detail

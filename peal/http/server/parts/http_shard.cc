@@ -69,20 +69,20 @@ Http1Carrier& HttpShard::acquire(Http1Session& session) {
 
 // False where it has more text than is kept.
 bool HttpShard::charge(Http1Carrier& carrier) {
-  const size_t text_bytes = carrier.exchange().text_bytes() + carrier.memory_bytes();
-  carrier.exchange().charge_.set(sizeof carrier + text_bytes);
+  const size_t text_bytes = carrier.text_bytes() + carrier.memory_bytes();
+  carrier.charge_.set(sizeof carrier + text_bytes);
   return text_bytes <= kMostKeptBytes;
 }
 
 void HttpShard::release(Http1Carrier& carrier) {
-  HttpExchange& exchange = carrier.exchange();
+  HttpExchange& exchange = carrier;
   if (!core_.options().pooled || carriers_.size() >= kMostFree || (exchange.texts_grew_ && !charge(carrier)))
       [[unlikely]] {
     delete &carrier;
     return;
   }
   if constexpr (kResting > 0) exchange.overwrite_head();
-  exchange.reset();
+  exchange.reset_for_reuse();
   carrier.reset_parser();
   carriers_.push_back(&carrier);
 }
@@ -90,7 +90,7 @@ void HttpShard::release(Http1Carrier& carrier) {
 HttpStats HttpShard::snapshot() const {
   HttpStats stats = stats_;
   for (Http1Carrier* carrier : carriers_) {
-    stats.kept_bytes += sizeof *carrier + carrier->memory_bytes() + carrier->exchange().kept_bytes();
+    stats.kept_bytes += sizeof *carrier + carrier->memory_bytes() + carrier->kept_bytes();
   }
   return stats;
 }
@@ -145,10 +145,10 @@ auto HttpShard::while_alive(Function function) {
 void HttpShard::arm(TimePoint due) {
   timer_due_ = due;
   if (timer_ && loop_->rearm(timer_, due)) return;
-  timer_ = loop_->at(due, while_alive([this] { look(); }));
+  timer_ = loop_->at(due, while_alive([this] { end_overdue_waits(); }));
 }
 
-void HttpShard::look() {
+void HttpShard::end_overdue_waits() {
   timer_ = {};
   timer_due_ = kNever;
   const TimePoint now = loop_->now();
@@ -171,17 +171,17 @@ void HttpShard::retire() {
   ReadyQueue::run_all();
 }
 
-void HttpShard::when_drained(HttpExchange& exchange, HttpCallback told) {
-  if (exchange.connection().context<HttpServerSession>().drains()) return told(exchange);
-  exchange.extras().on_drain = std::move(told);
+void HttpShard::when_drained(HttpExchange& exchange, HttpCallback on_drain) {
+  if (exchange.connection().context<HttpServerSession>().drains()) return on_drain(exchange);
+  exchange.extras().on_drain = std::move(on_drain);
 }
 
-void HttpShard::tell_drain(HttpCarrier& carrier) {
-  HttpExchange& exchange = carrier.exchange();
+void HttpShard::report_drain(HttpCarrier& carrier) {
+  HttpExchange& exchange = carrier;
   if (!exchange.has_extras_ || !exchange.extras_->on_drain) return;
-  HttpCallback told = std::exchange(exchange.extras_->on_drain, nullptr);
-  carrier.call([&] { told(exchange); });
-  carrier.settle();
+  HttpCallback on_drain = std::exchange(exchange.extras_->on_drain, nullptr);
+  carrier.call([&] { on_drain(exchange); });
+  carrier.advance();
 }
 
 void HttpShard::note_tls_hello(const Connection& connection) {
@@ -196,7 +196,7 @@ void HttpShard::note_tls_hello(const Connection& connection) {
 void HttpShard::log(const HttpExchange& exchange, int status) {
   common_lines();
   // A unix socket's name is the client's to choose, and so no name. The kernel forgets who has reset a connection.
-  const auto peer = exchange.carrier_.peer_address();
+  const auto peer = HttpCarrier::of(exchange).known_peer();
   std::string client = peer ? "unix:" : "-";
   if (peer && peer->is_ip()) {
     client = peer->to_string();

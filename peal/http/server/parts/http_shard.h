@@ -84,8 +84,8 @@ class HttpShard {
 
   // Has `told` called, once, when the server drains while the exchange is answered; at once where it does already. For
   // answers that would never end.
-  static void when_drained(HttpExchange& exchange, HttpCallback told);
-  static void tell_drain(HttpCarrier& carrier);
+  static void when_drained(HttpExchange& exchange, HttpCallback on_drain);
+  static void report_drain(HttpCarrier& carrier);
 
   // A line of the access log for an exchange that ends, with this status.
   void log(const HttpExchange& exchange, int status);
@@ -104,7 +104,7 @@ class HttpShard {
   void make_date();
   void make_ok_head(std::string_view content_type);
   void arm(TimePoint due);
-  void look();
+  void end_overdue_waits();
   void flush_log();
   template <class Function>
   auto while_alive(Function function);

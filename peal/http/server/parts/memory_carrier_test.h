@@ -89,7 +89,7 @@ class MemoryStreams : public HttpServerSession {
   HttpShard& shard() { return *core_->shards().front(); }
   HttpStats& stats() { return shard().stats(); }
   size_t count() const { return carriers_.size(); }
-  void abandon_all(bool tell);
+  void abandon_all(bool notify);
 
   Connection* connection = nullptr;  // what all of them go by, if anything
   size_t high_water_bytes = 1000;
@@ -118,18 +118,18 @@ class MemoryCarrier final : public HttpCarrier {
   // What is said to the client, for the test.
   const std::shared_ptr<MemoryAnswer> answer = std::make_shared<MemoryAnswer>();
 
-  void inform(int status, std::string_view lines) override {
+  void send_interim(int status, std::string_view lines) override {
     answer->interim.push_back(std::to_string(status) + " " + fields_of(lines));
   }
-  void respond(const HttpAnswerHead& head, std::string_view body) override {
-    begin(head);
-    if (!body.empty()) write(body);
-    end();
+  void send_answer(const HttpAnswerHead& head, std::string_view body) override {
+    send_head(head);
+    if (!body.empty()) send_piece(body);
+    send_end();
   }
-  void respond_ok(std::string_view content_type, std::string_view body) override {
-    respond(ok_head(content_type, body.size()), body);
+  void send_ok(std::string_view content_type, std::string_view body) override {
+    send_answer(ok_head(content_type, body.size()), body);
   }
-  void begin(const HttpAnswerHead& head) override {
+  void send_head(const HttpAnswerHead& head) override {
     PEAL_ASSERT(answer->status == 0, "a second answer, {}", head.status);
     answer->status = head.status;
     answer->content_type = head.content_type;
@@ -137,42 +137,42 @@ class MemoryCarrier final : public HttpCarrier {
     if (head.says_length) answer->length = head.length;
     answer->content_follows = head.has_content;
   }
-  void write(std::string_view piece) override { put(std::string(piece)); }
-  void write(Buffer&& piece) override { put(std::exchange(piece, Buffer()).to_string()); }
-  void write(FileRange range) override {
+  void send_piece(std::string_view piece) override { put(std::string(piece)); }
+  void send_piece(Buffer&& piece) override { put(std::exchange(piece, Buffer()).to_string()); }
+  void send_piece(FileRange range) override {
     std::string bytes(range.bytes, '\0');
     const ssize_t got = ::pread(range.file->get(), bytes.data(), bytes.size(), static_cast<off_t>(range.offset));
     PEAL_ASSERT(got == static_cast<ssize_t>(bytes.size()), "{} bytes of a file, of {}", got, bytes.size());
     put(std::move(bytes));
   }
-  void end() override { answer->ended = true; }
+  void send_end() override { answer->ended = true; }
   bool flush() override { return !above_; }
   bool above_high_water() const override { return above_; }
   bool can_send() const override { return !answer->was_reset; }
-  void reset() override {
+  void send_reset() override {
     if (std::exchange(answer->was_reset, true)) return;
     shard().loop().post([this, answer = answer] {
       if (!gone_) go([this] { abandon(true); });
     });
   }
-  void settle() override {
-    if (in_call() || gone_ || std::exchange(settling_, true)) return;
+  void advance() override {
+    if (in_call() || gone_ || std::exchange(advancing_, true)) return;
     take_body();
-    settling_ = false;
+    advancing_ = false;
     if (!complete()) return;
     go([this] {  // nobody asks for the rest of its body: a stream of its own
-      if (let_go()) give_back();
+      if (detach()) give_back();
     });
   }
   void limit_body(uint64_t bytes) override { body_limit_bytes_ = bytes; }
-  int begin_upgrade(std::string_view) override { return 0; }
-  void upgrade(std::unique_ptr<UpgradeHandler>) override {}
-  Connection& connection() const override {
+  int send_upgrade(std::string_view) override { return 0; }
+  void hand_over(std::unique_ptr<UpgradeHandler>) override {}
+  Connection& underlying_connection() const override {
     PEAL_ASSERT(streams_.connection != nullptr, "exchange {} goes by no connection", serial());
     return *streams_.connection;
   }
   bool has_connection() const override { return streams_.connection != nullptr; }
-  void count_gathered(size_t held_bytes) override { answer->gathered_bytes = held_bytes; }
+  void report_gathered(size_t held_bytes) override { answer->gathered_bytes = held_bytes; }
   void give_back() override {
     answer->released = true;
     delete this;
@@ -197,10 +197,11 @@ class MemoryCarrier final : public HttpCarrier {
     while (!input_.empty() && wants_body() && !in_call()) {
       const std::string piece = std::move(input_.front());
       input_.pop_front();
-      body_bytes_ += piece.size();
-      if (body_bytes_ > body_limit_bytes_) {
+      taken_bytes_ += piece.size();
+      if (taken_bytes_ > body_limit_bytes_) {
         ++shard().stats().too_large;
-        return begun() ? reset() : answer_instead(413);
+        if (begun()) return send_reset();
+        return answer_instead(413);
       }
       body_arrived(piece);
     }
@@ -217,11 +218,11 @@ class MemoryCarrier final : public HttpCarrier {
   MemoryStreams& streams_;
   HttpRequestParser parser_{shard().core().options().limits};  // of the head alone
   std::deque<std::string> input_;
-  uint64_t body_bytes_ = 0;
+  uint64_t taken_bytes_ = 0;
   uint64_t body_limit_bytes_ = 0;
   bool input_ended_ = false;
   bool above_ = false;
-  bool settling_ = false;
+  bool advancing_ = false;
   bool gone_ = false;  // from its owner; a coroutine may still have it
 };
 
@@ -235,14 +236,14 @@ inline MemoryRequest MemoryStreams::ask(std::string_view request, bool has_body)
   PEAL_ASSERT(step.event == HttpRequestEvent::kHead, "no request: {}", request);
   carrier.keep_head();
   carrier.start(has_body, carrier.head().find("Expect").has_value());
-  carrier.settle();
+  carrier.advance();
   return asked;
 }
 
-inline void MemoryStreams::abandon_all(bool tell) {
+inline void MemoryStreams::abandon_all(bool notify) {
   while (!carriers_.empty()) {
     MemoryCarrier& last = *carriers_.back();
-    last.go([&] { last.abandon(tell); });
+    last.go([&] { last.abandon(notify); });
   }
 }
 
@@ -262,14 +263,14 @@ inline void MemoryRequest::send(std::string_view piece) {
   MemoryCarrier* const to = carrier();
   if (to == nullptr) return;
   to->input_.emplace_back(piece);
-  to->settle();
+  to->advance();
 }
 
 inline void MemoryRequest::end() {
   MemoryCarrier* const to = carrier();
   if (to == nullptr) return;
   to->input_ended_ = true;
-  to->settle();
+  to->advance();
 }
 
 inline void MemoryRequest::reset() {
@@ -282,16 +283,16 @@ inline void MemoryRequest::reset() {
 inline void MemoryRequest::run(HttpCallback task) {
   MemoryCarrier* const to = carrier();
   if (to == nullptr) return;
-  to->call([&] { task(to->exchange()); });
-  to->settle();
+  to->call([&] { task(*to); });
+  to->advance();
 }
 
 inline void MemoryRequest::read() {
   answer_->unread_bytes = 0;
   MemoryCarrier* const to = carrier();
   if (to == nullptr || !std::exchange(to->above_, false)) return;
-  to->tell_writable();
-  if (MemoryCarrier* const still = carrier()) still->settle();
+  to->report_writable();
+  if (MemoryCarrier* const still = carrier()) still->advance();
 }
 
 // Several at once, asked in a world of its own.
