@@ -189,6 +189,10 @@ void HttpExchange::respond(int status, std::string_view content_type, std::strin
     body_bytes_ = body.size();
     return finish_with(200);
   }
+  respond_other(status, content_type, body);
+}
+
+void HttpExchange::respond_other(int status, std::string_view content_type, std::string_view body) {
   const HttpAnswerHead head = answer_head(status, content_type, body.size());
   if (!head.has_content) body = {};
   HttpCarrier::of(*this).send_answer(head, body);
