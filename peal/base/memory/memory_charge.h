@@ -46,7 +46,7 @@ class MemoryCharge {
   // Changes the counted bytes to `bytes`, for memory that grows. Returns false if the charge has grown and the process
   // is above the hard mark; the bytes are counted even then. Up to kFreeBytes are counted as 0 and never refused,
   // because there are many small strings that hardly grow.
-  bool follow(size_t bytes) {
+  bool set_and_check(size_t bytes) {
     if (bytes <= kFreeBytes) bytes = 0;
     if (bytes == bytes_) return true;
     const bool grows = bytes > bytes_;

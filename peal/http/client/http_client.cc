@@ -23,7 +23,7 @@ struct Collection {
       return give_up(fetch, make_error_code(HttpTrouble::kAnswerTooLarge));
     }
     response.body += bytes;
-    if (!charge.follow(response.body.capacity())) give_up(fetch, errno_code(ENOMEM));
+    if (!charge.set_and_check(response.body.capacity())) give_up(fetch, errno_code(ENOMEM));
   }
   void give_up(HttpFetch& fetch, std::error_code error) {
     auto answer = std::move(on_answer);

@@ -98,7 +98,7 @@ Task<Result<std::string>> FormPart::read_all(size_t limit_bytes) {
     if (piece->empty()) co_return text;
     if (piece->size() > limit_bytes - text.size()) co_return form_->refuse(413, errno_code(EMSGSIZE));
     text.append(*piece);
-    if (!charge.follow(text.capacity())) co_return form_->refuse(503, errno_code(ENOMEM));
+    if (!charge.set_and_check(text.capacity())) co_return form_->refuse(503, errno_code(ENOMEM));
   }
 }
 

@@ -95,7 +95,7 @@ void WebSocket::received(Buffer& input) {
 // message has grown and the process is above its hard mark; the caller then has to drop the message.
 bool WebSocket::charge_gathered() {
   const size_t before = gathered_.bytes();
-  const bool may = gathered_.follow(reader_.held_bytes());
+  const bool may = gathered_.set_and_check(reader_.held_bytes());
   if (gathered_.bytes() != before) carrier_.count_gathered(gathered_.bytes());
   return may;
 }

@@ -56,7 +56,7 @@ struct HttpGathered {
   // False where the process may not hold so much more.
   bool add(std::string_view piece) {
     text.append(piece);
-    return charge.follow(text.capacity());
+    return charge.set_and_check(text.capacity());
   }
 };
 
