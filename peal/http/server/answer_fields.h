@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AnswerFields: the fields that were set for an exchange's answer, in the order they were set. Those of middleware
-// outlive what the handler behind it does: an interim answer takes the handler's own away, and so does an answer that
-// the server gives in the handler's place. Belongs to its exchange; its loop's thread.
+// AnswerFields: the fields that were set for an exchange's answer, in the order in which they were set.
+//
+// The fields that middleware has set stay when the handler's own fields are dropped. The handler's fields are dropped
+// after an interim answer, and when the server answers in the handler's place. The object belongs to its exchange, and
+// only the exchange's loop uses it.
 #pragma once
 
 #include <cstddef>
@@ -16,21 +18,26 @@ namespace peal::detail {
 
 class AnswerFields {
  public:
-  // "name: value" CR LF each and well-formed: next_http_field() takes them apart. Good until the next change.
+  // Returns the fields as well-formed lines "name: value" CR LF, for next_http_field(). Valid until the next change.
   std::string_view lines() const { return lines_; }
-  // Those of them that were set since keep().
+
+  // Returns the lines that were added after the last keep().
   std::string_view own_lines() const { return lines().substr(kept_bytes_); }
-  // There is an Upgrade field, which Connection has to name too (RFC 9110 7.8).
+
+  // True if there is an Upgrade field. The Connection field must then name it too (RFC 9110 7.8).
   bool offers_upgrade() const { return upgrade_end_ > 0; }
 
-  // False, and nothing is added, where the field is not sendable (is_sendable()).
+  // Adds a field. Returns false, and adds nothing, if the field may not be sent (is_sendable()).
   [[nodiscard]] bool add(std::string_view name, std::string_view value) {
     if (!append_http_field(lines_, name, value)) return false;
     if (upgrade_end_ == 0 && same_field_name(name, "Upgrade")) upgrade_end_ = end();
     return true;
   }
-  // What is set by now is middleware's and survives drop_own().
+
+  // Marks the fields set so far as middleware's: drop_own() leaves them.
   void keep() { kept_bytes_ = end(); }
+
+  // Drops the fields that were added after the last keep().
   void drop_own() {
     PEAL_ASSERT(kept_bytes_ <= lines_.size(), "{} bytes of fields are kept, of {}", kept_bytes_, lines_.size());
     lines_.resize(kept_bytes_);
@@ -46,8 +53,8 @@ class AnswerFields {
   uint32_t end() const { return static_cast<uint32_t>(lines_.size()); }
 
   std::string lines_;
-  uint32_t kept_bytes_ = 0;   // of them that middleware set
-  uint32_t upgrade_end_ = 0;  // of the first Upgrade field; 0: there is none
+  uint32_t kept_bytes_ = 0;   // bytes of lines_ that middleware has set
+  uint32_t upgrade_end_ = 0;  // offset in lines_ after the first Upgrade field; 0: there is none
 };
 
 }  // namespace peal::detail

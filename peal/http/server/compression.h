@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CompressedAnswer: an exchange's answer in gzip or zstd, where the client asks for it and it is worth it.
+// CompressedAnswer: answers an exchange in gzip or zstd, if the client accepts that and the answer becomes smaller.
 //
 //   router.get("/report", [](peal::HttpExchange& exchange) {
 //     peal::CompressedAnswer(exchange).respond(200, "application/json", make_report());
 //   });
 //
-// It stands between a handler and its exchange for one answer, and has the exchange's own verbs. Coded are media types
-// that become notably smaller (is_compressible()), of a size within the bounds, with a status that has a body of its
-// own: never 206. The answer then says Content-Encoding and Vary, and its entity tag is weak, since the bytes are
-// others (RFC 9110 8.8.1). What has a coding already is answered by the exchange itself; so is a secret together with
-// text that the client chose, whose size would give it away (BREACH).
+// The handler uses it instead of its exchange, for one answer; its functions are named as those of HttpExchange. An
+// answer is compressed if
+// - its media type compresses well (is_compressible());
+// - its size is within the bounds of CompressionOptions;
+// - its status has a body of its own, which 206 has not.
 //
-// Encoders are kept by their thread and used again. Coding costs the loop's time: about 35 ms for a MiB in gzip and 7
-// in zstd. Used where the exchange is good: what goes on later goes on in HttpExchangeHandle::run(), or in a coroutine.
+// The compressed answer has Content-Encoding and Vary. Its entity tag is made weak, since the bytes differ (RFC 9110
+// 8.8.1). Answer by the exchange itself if the body is already compressed. Do so too if the body holds a secret next to
+// text that the client chose: the size would reveal the secret (BREACH).
+//
+// Each thread keeps its encoders for later answers. Compression takes the loop's time: about 35 ms for a MiB in gzip, 7
+// ms in zstd. The object may be used only where the exchange may be used. To continue an answer later, use it in
+// HttpExchangeHandle::run() or in a coroutine.
 #pragma once
 
 #include <cstddef>
@@ -26,12 +31,17 @@
 namespace peal {
 
 struct CompressionOptions {
-  // Below it a body fits a packet or two anyway.
+  // Smallest body that is compressed. A smaller one fits into one or two packets anyway.
   size_t smallest_bytes = 1024;
-  // A larger body would hold up the loop for too long; it goes as it is. Streams are bounded by what each write brings.
+
+  // Largest body that is compressed. A larger one would block the loop for too long and is sent uncompressed. The limit
+  // does not apply to streams, where each write() takes the time that its own bytes need.
   size_t largest_bytes = 4 * 1024 * 1024;
-  // Streams that a thread codes at once, each with an encoder of its own; more go as they are. 1.3 MiB each.
+
+  // Streams that a thread compresses at the same time. Each has an encoder of 1.3 MiB. Further streams are sent
+  // uncompressed.
   size_t streams = 64;
+
   ContentEncoderOptions encoder = {};
 };
 
@@ -42,11 +52,14 @@ class CompressedAnswer {
   CompressedAnswer(CompressedAnswer&&) noexcept;
   CompressedAnswer& operator=(CompressedAnswer&&) noexcept;
 
-  // The value of ETag, quotes included; before respond() or begin(). Other fields are set on the exchange.
+  // Sets the value of ETag, quotes included; to be called before respond() or begin(). Other fields are set on the
+  // exchange.
   void set_entity_tag(std::string_view tag) { entity_tag_ = tag; }
-  // As the exchange's.
+
+  // Sends a whole answer, as HttpExchange::respond() does.
   void respond(int status, std::string_view content_type, std::string_view body);
-  // A stream; what one write brings can be decoded when it arrives.
+
+  // Send an answer as a stream. The client can decode the bytes of each write() when they arrive.
   void begin(int status, std::string_view content_type);
   bool write(std::string_view bytes);
   void end();
@@ -62,7 +75,7 @@ class CompressedAnswer {
   HttpExchange* exchange_;
   CompressionOptions options_;
   std::string entity_tag_;
-  std::unique_ptr<ContentEncoder, ReturnToPool> encoder_;  // of a stream that is coded
+  std::unique_ptr<ContentEncoder, ReturnToPool> encoder_;  // of a stream that is compressed; else null
 };
 
 }  // namespace peal

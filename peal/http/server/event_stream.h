@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// EventStream: an answer that goes on, of events that the server sends when it has some: what a browser reads with
-// EventSource (WHATWG HTML 9.2).
+// EventStream: an answer that is a stream of events, which a browser reads with EventSource (WHATWG HTML 9.2).
 //
 //   router.get("/prices", [&](peal::HttpExchange& exchange) { prices.add(peal::EventStream(exchange)); });
 //   ...
-//   prices.send({.event = "price", .id = "17", .data = json});    // an EventChannel; any thread
+//   prices.send({.event = "price", .id = "17", .data = json});    // prices is an EventChannel; any thread
 //
-// It takes the exchange over: the answer begins with it, and the exchange's on_abandoned() is its own. It ends with
-// close(), when the client leaves, or when the server drains, which would wait for it in vain; then the client comes
-// back to whoever listens next, and says with last_event_id() what it had last.
+// The constructor begins the answer and sets the exchange's on_abandoned() callback; the handler must not answer or set
+// that callback itself. The stream ends when close() is called, when the client leaves, or when the server drains. A
+// draining server would otherwise wait for the stream in vain. The browser then reconnects, to any server that listens,
+// and sends the id of its last event: see last_event_id().
 //
-// A stream that is quiet is sent a comment now and then: it keeps machines in between from forgetting the connection,
-// and finds out who has gone. A client's end of sending is no end of reading, so nothing else tells.
+// A quiet stream sends a comment at intervals. The comment keeps proxies from forgetting the connection, and it reveals
+// clients that have left. Nothing else reveals them: a client that ends its own sending may still read.
 //
-// Copies are the same stream; any thread may have one and use it at any time; the last one to go closes it. In a
-// coroutine it is used until send() answers false or the coroutine is cancelled.
+// Copies of an EventStream are the same stream. Any thread may hold and use one at any time. The stream is closed when
+// the last copy is destroyed. A coroutine may use the stream until send() returns false or the coroutine is cancelled.
 #pragma once
 
 #include <cstddef>
@@ -34,20 +34,24 @@
 namespace peal {
 
 struct EventStreamOptions {
-  // A comment after so long without an event: so long may it take until a client that left is missed. Shorter than the
-  // minute after which nginx and others in between give up; 0: never.
+  // Time without an event after which a comment is sent. It may take this long until a client that left is noticed. The
+  // default is shorter than the minute after which nginx and other proxies close a quiet connection. 0: no comments.
   Duration heartbeat = std::chrono::seconds(15);
-  // A client that reads too slowly: when so much waits for it, the next event ends the stream by a reset, and the
-  // client comes back for what it missed.
+
+  // Limit for a client that reads too slowly. An event that would bring the queued bytes above the limit resets the
+  // stream. The client then reconnects and can ask for the events it missed.
   size_t most_queued_bytes = 1024 * 1024;
-  // Instead, what there is no room for is dropped, for this client. For states, of which the next one says it all.
+
+  // True if an event that exceeds the limit is dropped for this client, instead of resetting the stream. Suitable for
+  // events of which each replaces the one before.
   bool drops = false;
-  // Called once, on the loop's thread, when the stream has ended, from inside send() or close() too, but not when the
-  // server is destroyed.
+
+  // Called once, on the loop's thread, when the stream has ended. The call may come from inside send() or close(). It
+  // does not come if the server is destroyed.
   CopyableCallback<void()> on_end = nullptr;
 };
 
-// An event for many: its text is made once, and all are sent the same bytes. Cheap to copy; any thread.
+// EventText: the text of an event, made once and shared by all streams that send it. Cheap to copy. Any thread.
 class EventText {
  public:
   EventText(const ServerEvent& event) : bytes_(share_bytes(event_text(event))) {}
@@ -62,21 +66,28 @@ class EventText {
 
 class EventStream {
  public:
-  // None: it has ended.
+  // Makes a stream that has already ended.
   EventStream() = default;
-  // Begins the answer: 200, text/event-stream, not to be stored or buffered on its way; fields that were set go with
-  // it. To HEAD that is all. On the exchange's loop.
+
+  // Begins the answer: 200, text/event-stream, with fields that forbid storing and buffering it. Fields set before are
+  // sent too. HEAD gets the head only. To be called on the exchange's loop.
   explicit EventStream(HttpExchange& exchange, const EventStreamOptions& options = {});
 
-  // False: it has ended, or, on its loop, the event was dropped. From another thread it travels there, in order.
+  // Sends an event. Returns false if the stream has ended, or, on the loop's own thread, if the event was dropped.
+  // Events sent by another thread are posted to the loop and keep their order.
   bool send(const EventText& event) const;
   bool send(const ServerEvent& event) const { return is_open() && send(EventText(event)); }
-  // Ends the answer behind what was sent.
+
+  // Completes the answer after the events sent so far.
   void close() const;
+
   bool is_open() const;
-  // What the client had last, as it says (9.2.4); empty: it comes for the first time.
+
+  // Returns the id of the last event that the client received, as it says (9.2.4). Empty if the client connects for the
+  // first time.
   std::string_view last_event_id() const;
-  // For want of room.
+
+  // Returns the number of events that exceeded most_queued_bytes.
   uint64_t dropped() const;
 
  private:
@@ -84,21 +95,27 @@ class EventStream {
   std::shared_ptr<State> state_;
 };
 
-// Sends to many. Any thread; who sends on several at once has no order among them. Streams that have ended are let go.
+// EventChannel: sends events to many streams. Any thread may use it. Events that several threads send at the same time
+// have no common order. Streams that have ended are removed.
 class EventChannel {
  public:
   EventChannel() = default;
-  // Its streams go on.
+
+  // The streams stay open.
   ~EventChannel() = default;
   EventChannel(const EventChannel&) = delete;
   EventChannel& operator=(const EventChannel&) = delete;
 
   void add(EventStream stream);
-  // To how many it is on its way.
+
+  // Sends the event to all open streams. Returns the number of streams that accepted it.
   size_t send(const EventText& event);
   size_t send(const ServerEvent& event) { return send(EventText(event)); }
-  // Of all that are there now.
+
+  // Closes all streams that the channel has now.
   void close();
+
+  // Returns the number of open streams.
   size_t size();
 
  private:
@@ -106,7 +123,7 @@ class EventChannel {
   void drop_ended();
 
   std::mutex mutex_;
-  std::vector<EventStream> streams_;  // guarded by the mutex
+  std::vector<EventStream> streams_;  // guarded by mutex_
 };
 
 }  // namespace peal

@@ -23,7 +23,7 @@
 //
 // HttpExchange is the handler's half of an exchange and decides what the answer is. The protocol's half is HttpCarrier,
 // which derives from it. HttpCarrier decides which handler is called, when the body reaches it, and how the answer is
-// written on the wire. The state that both use is HttpExchangeState; the private members here are not HttpCarrier's.
+// written on the wire. Both use HttpExchangeState; HttpCarrier has no access to the private members here.
 #pragma once
 
 #include <array>
@@ -133,10 +133,11 @@ class HttpExchange : protected detail::HttpExchangeState {
   // the handler was called.
   Result<SocketAddress> peer_address() const;
 
-  // True if the connection was destroyed or the server has answered by itself. Further calls then have no effect.
+  // True if the connection has ended before the answer was complete, or if the server has answered in the handler's
+  // place. Further calls then have no effect.
   bool abandoned() const { return !carried_ && (answered_instead_ || answer_ != Answer::kComplete); }
 
-  // Returns a handle that other threads and later callbacks answer by.
+  // Returns a handle for answering from other threads and from later callbacks.
   HttpExchangeHandle handle();
 
   // True if the request came over HttpServerOptions::layer, such as TLS. A proxy that speaks TLS in front of this
@@ -163,7 +164,8 @@ class HttpExchange : protected detail::HttpExchangeState {
   void read_body(Callback<void(HttpExchange&, std::string&& body)> on_whole);
 
   // Reads a piece in a coroutine: `Result<Buffer> piece = co_await exchange.read();`. The piece is empty at the end of
-  // the body. While the coroutine does not read, the client must wait: at most 64 KiB is read ahead.
+  // the body. While the coroutine does not read, the client must wait: about 64 KiB are read ahead. ECONNRESET: the
+  // connection has ended, or the server discards the rest of the body.
   detail::HttpBodyRead read() {
     check_use();
     return detail::HttpBodyRead(*this);
@@ -171,7 +173,8 @@ class HttpExchange : protected detail::HttpExchangeState {
 
   // Reads the whole body in a coroutine. Errors:
   // - ENOMEM: the process is above its hard mark; the server has answered 503, unless an answer had begun;
-  // - ECANCELED: the body is longer than the route accepts; the server has answered 413.
+  // - ECANCELED: the body is longer than the route accepts; the server has answered 413;
+  // - ECONNRESET: as read().
   Task<Result<std::string>> read_all();
 
   // Stops the pieces until resume_body(). Meanwhile the connection is not read, so that the client must stop sending.
@@ -230,7 +233,8 @@ class HttpExchange : protected detail::HttpExchangeState {
   // Completes the stream.
   void end();
 
-  // Sets the callback for output that has fallen below the high-water mark, as on_writable of ConnectionCallbacks.
+  // Sets the callback that is called when output above the high-water mark has drained to half of it. See
+  // ConnectionCallbacks::on_writable.
   void on_writable(HttpCallback on_writable);
   // Waits, in a coroutine, until the output is below the high-water mark: `co_await exchange.writable();`.
   detail::HttpWritable writable() {
@@ -278,9 +282,9 @@ class HttpExchange : protected detail::HttpExchangeState {
   explicit HttpExchange(detail::HttpShard& shard);
   ~HttpExchange();
 
-  // Passes a piece of the request's body, a view into the input, to the body's consumer.
+  // Passes a piece of the request's body, a view into the input, to the receiver of the body.
   void deliver_piece(std::string_view piece);
-  // Tells the body's consumer that no more of the body will come.
+  // Tells the receiver that the body has ended.
   void deliver_body_end();
   // Drops the fields and the length that the handler has prepared, since another answer takes their place.
   void drop_prepared();
@@ -323,10 +327,11 @@ class HttpExchange : protected detail::HttpExchangeState {
   void attach(const void* type, std::shared_ptr<void> value);
   void* attached(const void* type) const;
   void pass_on(Task<> task);
-  // Returns the bytes of the texts' memory, which are kept for later requests.
+  // Returns the bytes that the texts occupy. Their memory is kept for later requests.
   size_t text_bytes() const { return head_room_ + fields_.capacity() + path_storage_.capacity(); }
   // Returns the bytes that a free exchange holds in addition to its own size.
   size_t kept_bytes() const;
+
   void overwrite_head();
   const HttpForm* decoded_query();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpExchangeHandle: small, copyable; any thread, at any time, however late: then it does nothing. What answers
-// asynchronously goes through it:
+// HttpExchangeHandle: answers an exchange from another thread or from a later callback. A handle is small and may be
+// copied. It may be used by any thread at any time. If the exchange has ended, the functions do nothing.
 //
 //   loop.after(seconds(1), [handle = exchange.handle()] { handle.respond(200, "text/plain", "here you are"); });
 //   handle.run([](peal::HttpExchange& exchange) { exchange.begin(200); exchange.write("a first piece"); });
@@ -22,9 +22,12 @@ using HttpCallback = Callback<void(HttpExchange&)>;
 class HttpExchangeHandle {
  public:
   HttpExchangeHandle() = default;
-  // Calls `task` with the exchange on its loop, if it is still there then and its answer not complete. Exceptions are
-  // a handler's. Taken or not as a send of ConnectionHandle: refused, the connection ends, for its client would wait.
+  // Calls `task` with the exchange on the loop of the exchange, unless the exchange has ended or its answer is complete
+  // by then. An exception that leaves `task` is handled as a handler's. Returns false if the loop does not accept the
+  // task, as ConnectionHandle::send() does. The connection then ends, because its client would wait in vain.
   bool run(HttpCallback task) const;
+
+  // Answers the exchange as a whole, unless an answer has begun. Returns what run() returns.
   bool respond(int status, std::string content_type, std::string body) const;
 
  private:

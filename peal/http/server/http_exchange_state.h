@@ -23,8 +23,8 @@ struct HttpExtras;
 
 class HttpExchangeState {
  protected:
-  // Who gets the request's body: no one yet, a callback for each piece, a callback for the whole body, a coroutine, or
-  // nobody because it is discarded.
+  // Receiver of the request's body. It is none yet, a callback for each piece, a callback for the whole body, or a
+  // coroutine; kDropped: the server discards the body.
   enum class BodyConsumer : uint8_t { kNobody, kPieces, kWhole, kCoroutine, kDropped };
 
   explicit HttpExchangeState(HttpShard& shard);
@@ -32,7 +32,7 @@ class HttpExchangeState {
   HttpExchangeState& operator=(const HttpExchangeState&) = delete;
   ~HttpExchangeState();
 
-  // Returns the extras, which are made at the first call, and marks them as used by this exchange.
+  // Returns the extras, and marks them as used by this exchange. The first call makes them.
   HttpExtras& extras();
   void reset_extras();
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpHandler: what answers requests. HttpMiddleware: what stands before one, and may answer in its place.
+// HttpHandler: a function or coroutine that answers requests. HttpMiddleware: one that is called before a handler, and
+// may answer in the handler's place.
 //
 //   router.use([](peal::HttpExchange& exchange, peal::HttpNext next) {
 //     if (!is_open_now()) return exchange.respond(503);
@@ -7,14 +8,14 @@
 //   });
 //   router.use([](peal::HttpExchange& exchange, peal::HttpNext next) -> peal::Task<> {
 //     const peal::TimePoint begin = peal::monotonic_now();  // the loop's now() stands still during a turn
-//     co_await next.run(exchange);  // answered, or the client has gone
+//     co_await next.run(exchange);  // answered, or the client has left
 //     note(exchange.status(), peal::monotonic_now() - begin);
 //   });
 //
-// Both are functions or coroutines. With several loops they are called on several threads at once, so no `mutable`
-// lambda is taken; what is no such function does not compile, with a sentence (peal/base/callback.h). They live until
-// the last exchange has ended. What one leaves to those behind it, it says with exchange.attach(). A route without
-// middleware pays nothing for it.
+// A server with several loops calls both on several threads at once. A `mutable` lambda is therefore refused at compile
+// time, with a message that says so (peal/base/callback.h). Handlers and middleware live until the last exchange has
+// ended. Middleware passes values to later middleware and to the handler by exchange.attach(). A route without
+// middleware pays nothing for the feature.
 #pragma once
 
 #include <concepts>
@@ -40,13 +41,15 @@ concept HandlerAnswer = std::is_void_v<Answer> || std::same_as<Answer, Task<>>;
 
 struct HttpChain;
 
-// A function or coroutine of an exchange and `More`.
+// HttpCall: a function or coroutine that is called with an exchange and `More`.
 template <class... More>
 class HttpCall {
  public:
+  // Calls the function, or starts the coroutine by HttpExchange::run().
   void operator()(HttpExchange& exchange, More... more) const { call_(exchange, more...); }
   bool is_coroutine() const { return static_cast<bool>(task_); }
-  // Of a coroutine, which the caller runs.
+
+  // Returns the task of a coroutine, which the caller runs. May be called only if is_coroutine().
   Task<> task(HttpExchange& exchange, More... more) const { return task_(exchange, more...); }
 
  protected:
@@ -87,7 +90,7 @@ class HttpCall {
 
 }  // namespace detail
 
-// void(HttpExchange&), or a coroutine, Task<>(HttpExchange&).
+// HttpHandler: a function void(HttpExchange&) or a coroutine Task<>(HttpExchange&).
 class HttpHandler : public detail::HttpCall<> {
  public:
   template <class Function>
@@ -98,14 +101,15 @@ class HttpHandler : public detail::HttpCall<> {
   }
 };
 
-// The rest of a route: what middleware passes an exchange on to. Small; good as long as the exchange.
+// HttpNext: the rest of a route, to which middleware passes the exchange. Small to copy; valid as long as the exchange.
 class HttpNext {
  public:
-  // Calls it, now or later. In a coroutine it is run(), or what is a coroutine behind it finds that the exchange has
-  // one already (std::logic_error).
+  // Calls the rest of the route, now or later. Coroutine middleware must use run() instead. Otherwise a coroutine in
+  // the rest of the route throws std::logic_error, since the exchange already has one.
   void operator()(HttpExchange& exchange) const;
-  // For coroutines: `co_await next.run(exchange);`, done when the answer is complete and, where the handler is a
-  // coroutine, that has ended. What the handler throws is thrown here.
+
+  // Calls the rest of the route from a coroutine: `co_await next.run(exchange);`. It returns when the answer is
+  // complete and, if the handler is a coroutine, when that has ended. An exception of the handler is thrown here.
   Task<> run(HttpExchange& exchange) const { return run(*this, exchange); }
 
  private:
@@ -117,7 +121,8 @@ class HttpNext {
   size_t index_;
 };
 
-// void(HttpExchange&, HttpNext), or a coroutine, Task<>(HttpExchange&, HttpNext). It answers, or passes on.
+// HttpMiddleware: a function void(HttpExchange&, HttpNext) or a coroutine Task<>(HttpExchange&, HttpNext). It answers,
+// or calls the HttpNext.
 class HttpMiddleware : public detail::HttpCall<HttpNext> {
  public:
   template <class Function>
@@ -129,7 +134,7 @@ class HttpMiddleware : public detail::HttpCall<HttpNext> {
 
 namespace detail {
 
-// A handler and what stands before it, the outermost first.
+// HttpChain: a handler and the middleware called before it, outermost first.
 struct HttpChain {
   std::vector<const HttpMiddleware*> middleware;
   HttpHandler handler;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// JSON in handlers, as one call, for who has nlohmann-json: a header alone, which nothing else of peal includes.
+// Reads and sends JSON in handlers with one call each. This header needs nlohmann-json; no other file of peal includes
+// it.
 //
 //   router.post("/notes", [](peal::HttpExchange& exchange) -> peal::Task<> {
 //     const peal::Result<nlohmann::json> note = co_await peal::read_json(exchange);
-//     if (!note) co_return;    // it has been answered
+//     if (!note) co_return;    // read_json() has answered
 //     peal::respond_json(exchange, 201, {{"id", keep(*note)}});
 //   });
 #pragma once
@@ -24,23 +25,24 @@
 
 namespace peal {
 
-// Arrays and objects inside each other in what is read. nlohmann-json reads any number, and writes, copies and compares
-// them by recursion: a megabyte of '[' would end the process.
+// Limit of the nesting of arrays and objects that read_json() accepts. nlohmann-json parses any depth, but writes,
+// copies and compares values by recursion: a megabyte of '[' would crash the process.
 inline constexpr size_t kMostJsonDepth = 100;
 
-// As text with a newline at its end; what is no UTF-8 in a string becomes U+FFFD.
+// Returns the value as text, with a newline at the end. Invalid UTF-8 in a string becomes U+FFFD.
 inline std::string json_text(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 
-// The whole answer, as application/json.
+// Sends the value as the whole answer, with the content type application/json.
 inline void respond_json(HttpExchange& exchange, int status, const nlohmann::json& value) {
   exchange.respond(status, "application/json", json_text(value));
 }
 
 namespace detail {
 
-// `application/json`, or any `.../...+json` (RFC 6839 3.1), with any parameters: JSON is UTF-8 (RFC 8259 8.1).
+// True for `application/json` and for any `.../...+json` (RFC 6839 3.1). Parameters are ignored, since JSON is always
+// UTF-8 (RFC 8259 8.1).
 inline bool is_json_type(std::string_view content_type) {
   std::string_view type = content_type.substr(0, content_type.find(';'));
   while (type.ends_with(' ') || type.ends_with('\t')) type.remove_suffix(1);
@@ -50,7 +52,7 @@ inline bool is_json_type(std::string_view content_type) {
           same_field_name(type.substr(type.size() - kSuffix.size()), kSuffix));
 }
 
-// How deep it goes, were it JSON.
+// Returns the nesting depth of arrays and objects, without checking that the text is JSON.
 inline size_t json_depth(std::string_view text) {
   size_t depth = 0, deepest = 0;
   bool in_string = false;
@@ -70,6 +72,7 @@ inline size_t json_depth(std::string_view text) {
   return deepest;
 }
 
+// Answers with an error, unless an answer has begun or the exchange was abandoned. Returns the error for the caller.
 inline std::unexpected<std::error_code> refuse_json(HttpExchange& exchange, int status, int error,
                                                     std::string_view why) {
   if (!exchange.begun() && !exchange.abandoned()) respond_json(exchange, status, {{"error", why}});
@@ -88,7 +91,8 @@ inline Result<nlohmann::json> parse_json(HttpExchange& exchange, std::string_vie
   try {
     return nlohmann::json::parse(text);
   } catch (const nlohmann::json::exception& error) {
-    // "[json.exception.parse_error.101] parse error at line 2, column 10: ...; last read: '...'", that of the client.
+    // The message has the form "[json.exception.parse_error.101] parse error at line 2, column 10: ...; last read:
+    // '...'". The prefix is cut off, and so is the end, which quotes the client's own text.
     std::string_view why = error.what();
     why.remove_prefix(std::min(why.find(']') + 2, why.size()));
     return refuse_json(exchange, 400, EBADMSG, why.substr(0, why.find("; last read")));
@@ -97,12 +101,13 @@ inline Result<nlohmann::json> parse_json(HttpExchange& exchange, std::string_vie
 
 }  // namespace detail
 
-// The request's body. Where it fails the request has been answered, unless an answer had begun, with a body
-// {"error": "..."} that says what is wrong:
-//   EMEDIUMTYPE  415: the Content-Type is neither application/json nor one of +json. Without one, too: what a page of
-//                another site may send unasked has none or another one, so a handler of JSON is no aim for it.
-//   EBADMSG      400: no JSON, with its line and column; no UTF-8; or deeper than kMostJsonDepth.
-// and, as read_all() answers them, ENOMEM, 503; ECANCELED, 413: longer than the route takes; ECONNRESET.
+// Reads the request's body as JSON. If that fails, the request has been answered, unless an answer had begun. The body
+// of that answer is {"error": "..."}, which says what is wrong. Errors:
+// - EMEDIUMTYPE, answered 415: the Content-Type is missing, or is neither application/json nor one of +json. A page of
+//   another site can send only other types unasked, so the check protects the handler from forged requests.
+// - EBADMSG, answered 400: the body is not JSON (the answer names line and column), is not UTF-8, or is nested deeper
+//   than kMostJsonDepth.
+// - ENOMEM, ECANCELED and ECONNRESET: read_all() has failed, and has answered as it says.
 inline Task<Result<nlohmann::json>> read_json(HttpExchange& exchange) {
   if (const Result<void> typed = detail::check_json_type(exchange); !typed) co_return std::unexpected(typed.error());
   const Result<std::string> text = co_await exchange.read_all();
@@ -110,7 +115,7 @@ inline Task<Result<nlohmann::json>> read_json(HttpExchange& exchange) {
   co_return detail::parse_json(exchange, *text);
 }
 
-// The same; `on_json` is called where it does not fail.
+// Reads the request's body as JSON, as above, and calls `on_json` with the value unless that fails.
 inline void read_json(HttpExchange& exchange, Callback<void(HttpExchange&, nlohmann::json&& value)> on_json) {
   if (!detail::check_json_type(exchange)) return;
   auto on_whole = [on_json = std::move(on_json)](HttpExchange& read, std::string&& body) mutable {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpServer: HTTP/1.1 and 1.0 (RFC 9110, RFC 9112) on one loop or on every loop of a group.
+// HttpServer: serves HTTP/1.1 and 1.0 (RFC 9110, RFC 9112) on one loop, or on every loop of a group.
 //
 //   peal::Router router;
 //   router.get("/", [](peal::HttpExchange& exchange) { exchange.respond(200, "text/plain", "Hello, world!"); });
@@ -8,14 +8,14 @@
 //
 //   bytes ─► head ─► route ─► handler ─► body pieces ─► ... ─► answer complete ─► the next request
 //
-// Requests that came together (pipelined) are answered in their order, one at a time: the next one is looked at when
-// the answer before it is complete. Answers given at once leave together.
+// Pipelined requests, which arrive together, are answered in their order, one at a time: the server reads the next
+// request when the answer to the one before is complete. Answers that handlers give at once are sent together.
 //
-// This header brings all that a handler needs: the exchange, Task, Scope, sleep(), Buffer, open_file(), UpgradeHandler,
-// the log.
+// This header includes all that a handler needs: the exchange, Task, Scope, sleep(), Buffer, open_file(),
+// UpgradeHandler and the log.
 //
-// What a client does wrong is answered with the status that RFC 9110 has for it and the end of the connection. Used,
-// and destroyed, as Server is.
+// A client's error is answered with the status that RFC 9110 has for it, and the connection is closed. An HttpServer is
+// used and destroyed as a Server is.
 #pragma once
 
 #include <functional>
@@ -43,39 +43,54 @@ class HttpCore;
 
 class HttpServer {
  public:
-  // std::invalid_argument: limits that HttpRequestParser does not take, a server_name that no field may hold, hsts of
-  // a negative time, or to be preloaded without what that takes. std::logic_error: a router that serves another
-  // already.
+  // Serve on one loop, or on all loops of a group, by the routes of `router`. Throw std::invalid_argument if
+  // - HttpRequestParser refuses the limits;
+  // - no field may hold the server_name;
+  // - the max_age of hsts is negative, or hsts has preload but not all that preload requires.
+  //
+  // Throw std::logic_error if the router already serves another server.
   HttpServer(Loop& loop, Router router, const HttpServerOptions& options = {});
   HttpServer(LoopGroup& group, Router router, const HttpServerOptions& options = {});
-  // As ~Server. Coroutines that still run are cancelled and end before it returns, but for those in a shield(), in
-  // run_on(), whose question (OnLoop) or job (AsyncPool) has begun, or that destroy it: they end when they can, at the
-  // latest when their loop ends. What they use after that lives as long.
+
+  // Ends the server as ~Server does. Coroutines that still run are cancelled and end before the destructor returns.
+  // Exceptions are coroutines that
+  // - are in a shield() or in run_on();
+  // - wait for an OnLoop or an AsyncPool that has begun their function;
+  // - destroy the server themselves.
+  //
+  // Those end as soon as they can, at the latest when their loop ends. The exchange and the rest of the server that
+  // they use live until then.
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  // As Server's. port 0: any free one.
+  // Listen as Server's functions do. Port 0 chooses any free port.
   Result<SocketAddress> listen(std::string_view address) { return server_->listen(address); }
   Result<SocketAddress> listen(const SocketAddress& address) { return server_->listen(address); }
   Result<SocketAddress> listen(Fd listening, bool shared = false) {
     return server_->listen(std::move(listening), shared);
   }
+
   void stop_listening() { server_->stop_listening(); }
-  // Ends in order: nobody new, idle connections close, answers under way are completed and say `Connection: close`.
-  // See Server::drain.
+
+  // Ends the server in order: it accepts no connections, closes idle ones, and completes the answers in progress, which
+  // say `Connection: close`. See Server::drain().
   void drain(Duration deadline, Callback<void(const DrainReport&)> on_done) {
     server_->drain(deadline, std::move(on_done));
   }
   DrainReport drain_and_wait(Duration deadline) { return server_->drain_and_wait(deadline); }
 
   size_t connections() const { return server_->connections(); }
-  // The sum over all loops; waits for each. Not on a thread of one of several: two that ask at once wait for each other
-  // for ever. stats_views() are each loop's own.
+
+  // Returns the sum over all loops, and waits for each loop. Must not be called on the thread of one of several loops:
+  // two such calls at the same time would wait for each other forever. Use stats_views() there.
   HttpStats stats() const;
-  // One for each loop, in the order of Server::views(), to be called on its thread; they may outlive the server.
+
+  // Returns one function for each loop, in the order of Server::views(). Each must be called on its loop's thread, and
+  // may outlive the server.
   std::vector<std::function<HttpStats()>> stats_views() const;
-  // For its counters of connections, and what is not HTTP's own.
+
+  // Returns the Server underneath, which counts connections and has all that is not specific to HTTP.
   Server& server() { return *server_; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plain counters of an HttpServer on one loop.
+// HttpStats: plain counters of an HttpServer on one loop. operator+= adds those of another loop.
 #pragma once
 
 #include <array>
@@ -9,27 +9,27 @@
 namespace peal {
 
 struct HttpStats {
-  uint64_t requests = 0;              // heads that were read, the refused ones included
-  std::array<uint64_t, 6> answers{};  // final ones, by the first digit of their status
-  uint64_t request_body_bytes = 0;    // chunk framing taken off
-  uint64_t response_body_bytes = 0;   // the same
-  uint64_t pipelined = 0;             // requests that were there before the answer to the one before was complete
-  uint64_t malformed = 0;             // refused as no HTTP, or as ambiguous: 400, 501, 505
-  uint64_t tls_hellos = 0;            // of those, by clients that speak TLS to a port without it
-  uint64_t too_large = 0;             // refused by a limit: 413, 414, 431
-  uint64_t unrouted = 0;              // 404 and 405 of the router
-  uint64_t head_timeouts = 0;         // a head that was not complete in time: 408
-  uint64_t body_timeouts = 0;         // a body that came too slowly: 408
-  uint64_t answer_timeouts = 0;       // handlers that had not begun an answer in time: 503
-  uint64_t idle_timeouts = 0;         // closed between two requests
-  uint64_t send_timeouts = 0;         // answers that were read too slowly
-  uint64_t abandoned = 0;             // the connection ended before the answer was complete
-  uint64_t exceptions = 0;            // left a handler: 500, or the end of the connection
-  uint64_t answered_again = 0;        // what handlers answered besides the answer: dropped
-  uint64_t undrained = 0;             // closed because too much of a body was left unread
-  uint64_t upgraded = 0;
-  uint64_t over_budget = 0;  // bodies that were refused because the process was above its hard mark: 503
-  size_t kept_bytes = 0;     // memory that free exchanges hold now, for later requests
+  uint64_t requests = 0;              // heads that were read, refused ones included
+  std::array<uint64_t, 6> answers{};  // final answers, by the first digit of their status
+  uint64_t request_body_bytes = 0;    // without the framing of chunks
+  uint64_t response_body_bytes = 0;   // without the framing of chunks
+  uint64_t pipelined = 0;             // requests that arrived before the answer to the one before was complete
+  uint64_t malformed = 0;             // requests refused as invalid or ambiguous: 400, 501, 505
+  uint64_t tls_hellos = 0;            // the part of `malformed` that was TLS, sent to a port without it
+  uint64_t too_large = 0;             // requests refused by a limit: 413, 414, 431
+  uint64_t unrouted = 0;              // 404, 405 and 501 that the router answered
+  uint64_t head_timeouts = 0;         // heads that were not complete in time: 408
+  uint64_t body_timeouts = 0;         // bodies that arrived too slowly: 408
+  uint64_t answer_timeouts = 0;       // handlers that did not begin an answer in time: 503
+  uint64_t idle_timeouts = 0;         // connections closed because they were idle for too long
+  uint64_t send_timeouts = 0;         // connections closed because the client read too slowly
+  uint64_t abandoned = 0;             // exchanges whose connection ended before the answer was complete
+  uint64_t exceptions = 0;            // exceptions that left a handler: 500, or the connection was closed
+  uint64_t answered_again = 0;        // second answers of handlers, which were dropped
+  uint64_t undrained = 0;             // connections closed because too much of a body was left unread
+  uint64_t upgraded = 0;              // connections given to an UpgradeHandler
+  uint64_t over_budget = 0;           // bodies refused because the process was above its hard mark: 503
+  size_t kept_bytes = 0;              // memory that free exchanges hold now for later requests
 
   HttpStats& operator+=(const HttpStats& other) {
     requests += other.requests;

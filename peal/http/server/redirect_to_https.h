@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// redirect_to_https: what a server without TLS answers beside the one that has it. All requests, or what no other route
-// takes:
+// redirect_to_https: a handler for a server without TLS that runs beside one with TLS. It redirects all requests, or
+// those that no other route takes:
 //
 //   peal::HttpServer plain(loop, peal::Router(peal::redirect_to_https()));
 //
@@ -14,11 +14,12 @@
 
 namespace peal {
 
-// A handler that answers 308 (Permanent Redirect, RFC 9110 15.4.9) with the same host, path and query by https at that
-// port, whichever port was asked. 308 for every method: a 301 makes of a POST a GET, whose body is lost without a word.
-// 400 where the request does not say for which host it is. Browsers are not asked to remember more of it than the
-// redirect: that is HttpServerOptions::hsts of the other server, since a plain answer may not say so (RFC 6797 7.2).
-// std::invalid_argument: port 0.
+// Returns a handler that answers 308 (Permanent Redirect, RFC 9110 15.4.9). It redirects to the same host, path and
+// query by https at `port`, whatever port the request came to. 308 is used for every method, since a 301 turns a POST
+// into a GET and loses its body silently. A request that does not name its host is answered 400.
+//
+// The answer has no Strict-Transport-Security field, because a plain answer must not have one (RFC 6797 7.2). Set
+// HttpServerOptions::hsts of the server with TLS instead. Throws std::invalid_argument if the port is 0.
 HttpHandler redirect_to_https(uint16_t port = 443);
 
 }  // namespace peal

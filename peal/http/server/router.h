@@ -1,37 +1,46 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Router: which handler answers a request, by its path and method.
+// Router: chooses the handler for a request, by the request's path and method.
 //
 //   peal::Router router;
 //   router.get("/users/{id}", show_user);
 //   router.post("/users", add_user, {.body_limit_bytes = 4096});
 //   router.get("/files/{path*}", send_file);
 //
-// A pattern is segments between slashes: literal, `{name}`, which takes any one segment that is not empty, or, last,
-// `{name*}`, which takes the rest of the path, empty included. Where several fit, a literal segment comes before a
-// parameter and that before a rest, from the left; the order in which they were added does not matter. What is compared
-// is the request's path as normalize_http_path() makes it, decoded and without dots; a path it refuses is answered 400.
-// `/a` and `/a/` are two paths. `{name:uint}` and `{name:int}` take what is such a number of 64 bits and nothing else,
-// and come before `{name}`.
+// A pattern is a list of segments, each after a slash:
+// - a literal segment matches itself;
+// - `{name}` matches any one segment that is not empty;
+// - `{name:uint}` and `{name:int}` match a segment that is such a number of 64 bits, and are tried before `{name}`;
+// - `{name*}`, as the last segment, matches the rest of the path, which may be empty.
 //
-// CONNECT asks for a tunnel (RFC 9110 9.3.6). It has no path and goes to `/`, to a handler that was added for CONNECT
-// by name, never to one for any method; where there is none it is answered 501. The handler answers upgrade(""); a
-// 2xx by other means goes out without a length and a body. The connection ends with the answer, or with the tunnel.
+// If several patterns match, a literal segment is preferred to a parameter, and a parameter to a rest, from left to
+// right. The order in which patterns were added does not matter. Patterns are compared with the path that
+// normalize_http_path() makes: decoded, and without dot segments. A path that it refuses is answered 400. `/a` and
+// `/a/` are two paths.
 //
-// HEAD is answered by the handler of GET, without the body, unless there is one of its own. OPTIONS is answered with
-// Allow, unless there is a handler; `OPTIONS *` always is. A path that fits no pattern: 404. One that does, but not
-// with this method: 405 with Allow, also where there is a rest for any method, `any("/{path*}", ...)`: that is for the
-// paths that nobody else knows. A rest with a handler for this very method does take it.
+// CONNECT asks for a tunnel (RFC 9110 9.3.6) and has no path; it is routed as `/`. Only a handler that was added for
+// the method CONNECT gets it, never one for any method. Without such a handler CONNECT is answered 501. The handler
+// answers by upgrade(""). A 2xx that it sends by other functions has neither length nor body. The connection is closed
+// after the answer, or when the tunnel ends.
 //
-// What many routes have in common goes into middleware (http_handler.h), for all of them or for a group:
+// The router answers by itself in these cases:
+// - HEAD without a handler is passed to the handler of GET; the body is not sent.
+// - OPTIONS without a handler is answered with Allow. `OPTIONS *` always is.
+// - A path that matches no pattern is answered 404.
+// - A path that matches a pattern, but not with this method, is answered 405 with Allow. A rest for any method, such as
+//   `any("/{path*}", ...)`, does not take such a request: it is for paths that match no other pattern. A rest with a
+//   handler for the very method does take it.
+//
+// Code that many routes share belongs into middleware (http_handler.h), of the router or of a group:
 //
 //   router.use(peal::request_ids());
 //   peal::RouteGroup api = router.group("/api");
 //   api.use(peal::bearer_auth(is_known));
 //   api.get("/items/{id:uint}", show_item);  // GET /api/items/7: request_ids, bearer_auth, show_item
 //
-// The router's own answers go through middleware too: 413 to a body that is announced too long through that of its
-// route, 405 and OPTIONS through that of the path's first route, the others (404, 400 to a path that is none, 501 to
-// CONNECT, `OPTIONS *`) through that of the whole router.
+// The router's own answers pass through middleware too:
+// - 413 to a declared length above the limit: through the middleware of the route;
+// - 405 and OPTIONS: through that of the path's first route;
+// - 404, 400 to a malformed path, 501 to CONNECT, and `OPTIONS *`: through that of the whole router.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +55,8 @@
 namespace peal {
 
 struct RouteOptions {
-  // A longer body is answered 413, without being read where its length is announced. 0: the server's (HttpLimits).
+  // Limit of the request's body. A longer one is answered 413; it is not read if its length is declared. 0: the limit
+  // of the server applies (HttpLimits).
   uint64_t body_limit_bytes = 0;
 };
 
@@ -56,27 +66,34 @@ class RouteTree;
 struct RouteGroupParts;
 }  // namespace detail
 
-// Routes under one prefix that share middleware. A group is a name for them: it may be copied, and go. Routes are added
-// until the server takes the router: std::logic_error after that.
+// RouteGroup: routes under one prefix that share middleware. A RouteGroup is a reference to the routes: it may be
+// copied and destroyed. Routes can be added until the server takes the router; adding one later throws
+// std::logic_error.
 class RouteGroup {
  public:
-  // What stands around every handler of this group and of the groups in it, whenever they are added; whoever was added
-  // first stands outermost, and the group's outside of those of groups in it.
+  // Adds middleware around every handler of this group and of the groups in it, including handlers that are added
+  // later. Middleware added first is called first. That of a group is called before that of the groups in it.
   void use(HttpMiddleware middleware);
-  // A group in this one, whose patterns begin with `prefix`: "/api", or "" for those that share middleware alone.
+
+  // Returns a group inside this one, whose patterns begin with `prefix`, such as "/api". The prefix "" makes a group
+  // that only shares middleware.
   RouteGroup group(std::string_view prefix);
 
-  // A pattern that is not well formed, does not begin with a slash or has a handler for this method already is refused:
-  // std::invalid_argument, and nothing is added. In a group with a prefix "" is a pattern too: the prefix itself.
+  // Add a handler for the method of their name. They throw std::invalid_argument, and add nothing, if the pattern
+  // - is malformed;
+  // - does not begin with a slash; in a group with a prefix, "" is allowed and means the prefix itself;
+  // - already has a handler for the method.
   void get(std::string_view pattern, HttpHandler handler, const RouteOptions& options = {});
   void post(std::string_view pattern, HttpHandler handler, const RouteOptions& options = {});
   void put(std::string_view pattern, HttpHandler handler, const RouteOptions& options = {});
   void patch(std::string_view pattern, HttpHandler handler, const RouteOptions& options = {});
   void del(std::string_view pattern, HttpHandler handler, const RouteOptions& options = {});
   void options(std::string_view pattern, HttpHandler handler, const RouteOptions& options = {});
-  // Any method that has none of its own, also those nobody knows, but not CONNECT.
+
+  // Adds a handler for any method without a handler of its own, unknown methods included. CONNECT is excepted.
   void any(std::string_view pattern, HttpHandler handler, const RouteOptions& options = {});
-  // `method` as it stands in the request, case and all.
+
+  // Adds a handler for `method`, which is compared with the request case-sensitively.
   void add(std::string_view method, std::string_view pattern, HttpHandler handler, const RouteOptions& options = {});
 
  protected:
@@ -85,14 +102,15 @@ class RouteGroup {
 
  private:
   std::weak_ptr<detail::RouteTree> tree_;
-  detail::RouteGroupParts* parts_;  // the tree's
+  detail::RouteGroupParts* parts_;  // owned by the tree
 };
 
-// The group of all routes.
+// Router: the group of all routes. A server takes it over.
 class Router : public RouteGroup {
  public:
   Router();
-  // Every request to one handler, but for CONNECT.
+
+  // Routes every request except CONNECT to one handler.
   explicit Router(HttpHandler handler);
   Router(const Router&) = delete;
   Router& operator=(const Router&) = delete;
@@ -100,9 +118,10 @@ class Router : public RouteGroup {
   Router& operator=(Router&&) noexcept = default;
   ~Router() = default;
 
-  // Writes the answers that no handler gives, and those of respond(status) alone, of status 400 and above:
-  // respond(status, ...), once, before it returns. The request may be no more than what could be read of it. Without
-  // one they are a line of HTML.
+  // Sets the function that writes error pages. It writes the answers that no handler gives, and those of
+  // respond(status) without a body, if the status is at least 400. The function must call respond(status, ...) once
+  // before it returns. The request may hold only the part that could be read. Without this function an error page is a
+  // line of HTML.
   void error_page(SharedCallback<void(HttpExchange&, int status)> page);
 
  private:
