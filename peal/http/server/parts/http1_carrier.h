@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Http1Carrier: one request of a connection that speaks HTTP/1.1 (RFC 9112), and how its answer is written: the status
-// line, Content-Length, the chunked coding or the end of the connection, what Connection says.
+// Http1Carrier: one request of an HTTP/1.1 connection (RFC 9112), and how its answer is written on the wire. It writes
+// the status line, the Connection field, and what marks the end of the answer: Content-Length, the chunked coding, or
+// the end of the connection.
 //
-// A session has one from the first byte of a request to the end of its answer, and none while idle: the parser is here
-// so that idle connections need not pay for it, and its memory is used again.
+// A session has a carrier from the first byte of a request to the end of its answer, and none while idle. The parser is
+// a member of the carrier, so that idle connections need no memory for it. The carrier's memory is reused for later
+// requests.
 #pragma once
 
 #include <cstddef>
@@ -23,18 +25,23 @@ class Http1Carrier final : public HttpCarrier {
  public:
   explicit Http1Carrier(HttpShard& shard);
 
+  // Begins to carry a new request of this session.
   void open(Http1Session& session) {
     session_ = &session;
     HttpCarrier::open();
   }
-  // For another request.
+
+  // Makes the parser ready for another request.
   void reset_parser() {
     if (!parser_.is_idle()) [[unlikely]]
       parser_ = HttpRequestParser(shard().core().options().limits);
   }
+
   HttpRequestParser& parser() { return parser_; }
-  // The connection outlives its answer, which has said so.
+
+  // True if the connection is kept after the answer that has begun, as its head has said.
   bool keeps() const { return keeps_; }
+
   size_t memory_bytes() const { return parser_.memory_bytes(); }
 
   void send_interim(int status, std::string_view field_lines) override;
@@ -67,7 +74,7 @@ class Http1Carrier final : public HttpCarrier {
   Http1Session* session_ = nullptr;
   HttpRequestParser parser_;
   bool keeps_ = false;
-  bool chunked_ = false;  // the content that follows
+  bool chunked_ = false;  // true if the content of the answer is sent in chunks
 };
 
 }  // namespace peal::detail

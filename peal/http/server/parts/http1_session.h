@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Http1Session: a connection that speaks HTTP/1.1, or 1.0. While idle it is all that HTTP keeps for the connection.
+// Http1Session: a connection that speaks HTTP/1.1 or 1.0. While the connection is idle, this object is all that HTTP
+// stores for it.
 //
 //   idle ──first byte──► head ──► handler ──► (body) ──► answer complete ──► idle, or the next request of the input
 //
-// One exchange at a time. Input that comes before its turn (a pipelined request, a body that nobody wants yet) is left
-// with the connection, which is then not read: the client waits. So does a further request while the answers before it
-// are above the high-water mark, but never a body that the handler wants: the client may read only behind that.
+// The session handles one exchange at a time. Input that arrives too early stays in the connection: a pipelined
+// request, or a body that no handler wants yet. The connection is then not read, and the client must wait.
+//
+// A further request also waits while the output of the answers before it is above the high-water mark. A body that the
+// handler wants is read in any case, because the client may read its answer only after it has sent the body.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +29,9 @@ namespace peal::detail {
 class Http1Session final : public HttpServerSession {
  public:
   Http1Session(HttpShard& shard, Connection& connection) : shard_(&shard), connection_(&connection) {}
-  // Ends the exchange that is still open, and reports nothing to its handler: closed() does that.
+
+  // Ends an exchange that is still in progress without calling the handler's on_abandoned. closed() has called it
+  // before, unless the server itself is destroyed.
   ~Http1Session() override;
 
   void received(Buffer& input) override;
@@ -38,65 +43,101 @@ class Http1Session final : public HttpServerSession {
     return carrier_ != nullptr && carrier_->serial() == serial ? carrier_ : nullptr;
   }
   bool drains() const override { return draining_; }
-  // The time ended that was given to `what`.
+
+  // Called when the time that the session may wait for `what` has passed.
   void timed_out(HttpWait what) override;
 
-  // What its carrier tells.
+  // ---- Functions for the session's carrier.
+
   Connection& connection() const { return *connection_; }
+
+  // True if the connection is open and still speaks HTTP.
   bool is_open() const { return connection_->is_open() && !upgrade_handler_; }
-  // Where its output is composed; put_done() follows.
+
+  // Returns the buffer in which the carrier composes output; to be followed by put_done().
   Buffer& output() { return shard_->output(*this); }
+
   bool above_high_water() const { return above_; }
+
+  // True if the connection must be closed after the current answer: the server drains, or max_requests_per_connection
+  // is reached.
   bool must_close() const {
     const uint32_t most = shard_->core().options().max_requests_per_connection;
     return draining_ || (most != 0 && requests_ >= most);
   }
-  // What was composed in the shard's output may leave. True while below the high-water mark.
+
+  // Sends the output that was composed in output(), or leaves it to be sent with further output of the same callback.
+  // Returns true while the output is below the high-water mark.
   bool put_done() {
     if (shard_->batches(*this) && output().size() < kMostBatchedBytes) return !above_;
     return send(output());
   }
+
   void send_file(FileRange range);
-  // Something about the exchange has changed from outside: its answer is complete, its body is wanted, ...
+
+  // Acts on a change of the exchange: ends it if its answer is complete, or reads on if its body is wanted. See
+  // HttpCarrier::advance().
   void advance();
+
+  // Gives the connection to `handler`: from now on its callbacks call the handler.
   void upgrade(std::unique_ptr<UpgradeHandler> handler);
 
  private:
-  // Answers gathered beyond it leave before the next request is looked at: so that a client that does not read them is
-  // noticed.
+  // Answers of one callback are gathered up to this size, then sent before the next request is read. A client that does
+  // not read its answers is thus noticed.
   static constexpr size_t kMostBatchedBytes = 64 * 1024;
 
   bool is_in_body() const { return carrier_ != nullptr && carrier_->head_read() && !carrier_->request_read(); }
+
+  // True if the session can use further input now.
   bool takes_input() const;
+
+  // Handle a part of the input: a head or a piece of a body. Return false if no further part can be handled now.
   bool step(Buffer& input);
   bool take_head(Buffer& input);
   bool take_body(Buffer& input);
+
   void start();
+
+  // Answers an invalid or late request with an error, and closes the connection.
   void refuse(int status);
+
+  // Stop and resume reading from the connection. Input that is already there stays queued.
   void pause_input();
   void resume_input();
+
+  // Detaches the carrier, which the shard keeps for later requests unless a coroutine still uses it.
   void end_exchange() {
     Http1Carrier& carrier = *std::exchange(carrier_, nullptr);
     if (carrier.detach()) carrier.give_back();
   }
+
   void abandon(bool notify) {
     if (carrier_ != nullptr) std::exchange(carrier_, nullptr)->abandon(notify);
   }
+
+  // Closes the connection after the output is sent. `last`: the client has said that it sends no further request.
   void end(bool last = false);
+
+  // Sends the bytes and empties the buffer. Returns true while the output is below the high-water mark.
   bool send(Buffer& bytes);
+
+  // Sets the deadline for what the session waits for next. Closes an idle connection whose client has sent FIN.
   void await_next();
+
+  // Sets or ends the deadline for the handler to begin its answer.
   void await_answer();
   void body_too_slow();
 
-  // The first lie in what is left of HttpWaiter's last word.
-  bool held_ : 1 = false;        // input waits for its turn
-  bool above_ : 1 = false;       // the high-water mark, or a file is on its way
-  bool draining_ : 1 = false;    // the next answer is the last
-  bool peer_ended_ : 1 = false;  // FIN
+  // The first members use the padding at the end of HttpWaiter.
+  bool held_ : 1 = false;        // true if the connection is paused, with input queued
+  bool above_ : 1 = false;       // true if the output is above the high-water mark, or a large file is being sent
+  bool draining_ : 1 = false;    // true if the next answer is the last, since the server drains
+  bool peer_ended_ : 1 = false;  // true if the client has sent FIN
   uint32_t requests_ = 0;
   HttpShard* shard_;
   Connection* connection_;
-  Http1Carrier* carrier_ = nullptr;  // none while idle
+  Http1Carrier* carrier_ = nullptr;  // null while idle
   std::unique_ptr<UpgradeHandler> upgrade_handler_;
 };
 static_assert(sizeof(Http1Session) == 72);

@@ -52,9 +52,11 @@ class HttpCarrier : public HttpExchange {
   static HttpCarrier& of(HttpExchange& exchange) { return static_cast<HttpCarrier&>(exchange); }
   static const HttpCarrier& of(const HttpExchange& exchange) { return static_cast<const HttpCarrier&>(exchange); }
 
-  // ---- What the handler's calls lead to. HttpExchange calls these functions, and only while the exchange is carried.
+  // ---- What the handler's calls lead to. HttpExchange calls these functions, and only while an answer can still be
+  // sent (HttpExchangeState::carried_).
 
-  // Sends an interim answer with these fields, 100 included. Does nothing if the client knows no interim answers.
+  // Sends an interim answer, such as 100 or 103, with these fields. Does nothing if the client speaks HTTP/1.0, which
+  // has no interim answers.
   virtual void send_interim(int status, std::string_view field_lines) = 0;
 
   // Sends a whole answer. `body` is empty if the head has no content.

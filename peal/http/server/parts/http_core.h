@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpCore: what the loops of one HttpServer share: the routes, the options, the access log. Counted: the server, the
-// callbacks of its connections and the coroutines that still run hold it.
+// HttpCore: what the loops of one HttpServer share: the routes, the options and the access log. It is
+// reference-counted: the server, the callbacks of its connections, and the coroutines that still run hold it.
 #pragma once
 
 #include <cstddef>
@@ -22,22 +22,30 @@ namespace peal::detail {
 
 class HttpCore : public std::enable_shared_from_this<HttpCore> {
  public:
+  // Throws as the constructors of HttpServer do.
   HttpCore(Router router, const HttpServerOptions& options);
 
+  // Adds a loop that the server runs on; to be called before the server listens.
   void add(Loop& loop) { shards_.push_back(std::make_unique<HttpShard>(*this, loop)); }
   const std::vector<std::unique_ptr<HttpShard>>& shards() const { return shards_; }
+
   HttpShard& shard_of(const Loop& loop) const;
-  // Those of each connection, whose context is an HttpServerSession.
+
+  // Returns the callbacks for the server's connections. The context of each connection is an HttpServerSession.
   SharedConnectionCallbacks callbacks();
 
   RouteTree& routes() { return *routes_; }
   const HttpServerOptions& options() const { return options_; }
-  // What every answer says of the server, as lines of a head; may be empty.
+
+  // Returns the lines that each answer has about the server: Server and Strict-Transport-Security. May be empty.
   const std::string& own_lines() const { return own_lines_; }
-  // Adds a line to the access log, dated `second`, or, since dates never go back, the later one that another loop had.
-  // Returns the bytes that wait. Any of the loops' threads.
+
+  // Adds a line to the access log, with the date of `second`. If another loop has already logged a later second, the
+  // line gets that date, since dates never go back. Returns the bytes that wait to be written. Any thread of the
+  // server's loops.
   size_t log(AccessEntry entry, int64_t second);
-  // Writes the lines that wait.
+
+  // Passes the waiting lines to HttpServerOptions::access_log. Any thread of the server's loops.
   void flush_log();
 
  private:
@@ -45,10 +53,10 @@ class HttpCore : public std::enable_shared_from_this<HttpCore> {
   const HttpServerOptions options_;
   std::string own_lines_;
   std::mutex lines_mutex_;
-  std::string lines_;     // that wait; guarded by lines_mutex_, as are the next two
-  std::string log_date_;  // the last line's
+  std::string lines_;     // lines that wait; guarded by lines_mutex_, as are the next two members
+  std::string log_date_;  // date of the last line
   int64_t log_second_ = 0;
-  std::mutex log_mutex_;  // held while lines are written, taken before lines_mutex_
+  std::mutex log_mutex_;  // held while lines are written; taken before lines_mutex_
   std::string writing_;   // guarded by log_mutex_
   std::vector<std::unique_ptr<HttpShard>> shards_;
 };

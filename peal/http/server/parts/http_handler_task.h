@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpHandlerTask: a coroutine that answers an exchange, and the strand it runs in. HttpExtras: what only exchanges
-// need that answer later, read a body or run a coroutine.
+// HttpHandlerTask: a coroutine that answers an exchange, and the strand in which it runs. HttpExtras: state of the
+// exchanges that answer later, read a body or run a coroutine.
 #pragma once
 
 #include <cstddef>
@@ -24,18 +24,20 @@ namespace peal::detail {
 
 class HttpCore;
 
-// Owned by its exchange, which lives until it has ended.
+// The exchange owns the task. The exchange is not reused before the task has ended.
 class HttpHandlerTask final : public Runnable, public Strand {
  public:
   HttpHandlerTask(HttpExchange& exchange, Task<> task);
   ~HttpHandlerTask();
 
-  // Called when it is to begin, and again when it has ended, its frame being at rest.
+  // Called twice: first to begin the coroutine, then when the coroutine has ended and its frame may be destroyed.
   void run() noexcept override;
+
   std::coroutine_handle<> on_done() noexcept override {
     ReadyQueue::run(*this);
     return std::noop_coroutine();
   }
+
   HttpHandlerTask* next() const { return next_; }
 
  private:
@@ -43,25 +45,25 @@ class HttpHandlerTask final : public Runnable, public Strand {
   HttpExchange& exchange_;
   HttpShard& shard_;
   Task<> task_;
-  const std::shared_ptr<HttpCore> core_;  // so that the exchange and the shard live
+  const std::shared_ptr<HttpCore> core_;  // keeps the exchange and the shard alive
   HttpHandlerTask* next_ = nullptr;
   HttpHandlerTask* prev_ = nullptr;
 };
 
-// A body that is wanted as a whole, so far.
+// HttpGathered: the part of a body that has arrived so far, if the handler wants the whole body.
 struct HttpGathered {
   std::string text;
-  MemoryCharge charge;  // for it
+  MemoryCharge charge;  // counts the memory of `text` in the memory budget
 
-  // False where the process may not hold so much more.
+  // Appends a piece. Returns false if the process may not hold that much more memory.
   bool add(std::string_view piece) {
     text.append(piece);
     return charge.set_and_check(text.capacity());
   }
 };
 
-// Waits until the answer is complete, the client has gone, or the exchange is passed on to a coroutine. One coroutine
-// at a time.
+// HttpAnswered: waits until the answer is complete, the client has left, or the exchange is passed on to a coroutine.
+// At most one coroutine may wait at a time.
 class [[nodiscard]] HttpAnswered final : public Wait {
  public:
   explicit HttpAnswered(HttpExchange& exchange) : exchange_(exchange) {}
@@ -83,6 +85,7 @@ class [[nodiscard]] HttpAnswered final : public Wait {
   HttpExchange& exchange_;
 };
 
+// The callbacks and values that HttpExchange's functions have set, and what its coroutine waits for.
 struct HttpExtras {
   Callback<void(HttpExchange&, std::string_view)> on_piece;
   HttpCallback on_end;
@@ -90,19 +93,19 @@ struct HttpExtras {
   HttpCallback on_writable;
   HttpCallback on_abandoned;
   HttpCallback on_drain;              // see HttpShard::when_drained()
-  std::optional<HttpGathered> whole;  // read_body()'s; its memory goes with it
-  std::optional<HttpForm> query;      // where some of it had to be decoded and was asked for
-  Buffer unread;                      // came, and no coroutine has read it yet
+  std::optional<HttpGathered> whole;  // the body for read_body(); its memory is freed with it
+  std::optional<HttpForm> query;      // the decoded query, if it was asked for and needed decoding
+  Buffer unread;                      // pieces of the body that the coroutine has not read yet
   HttpBodyRead* reader = nullptr;
   HttpWritable* writer = nullptr;
   HttpAnswered* answered = nullptr;
-  bool passes_on = false;  // a coroutine waits for what a function before the handler passes the exchange on to
-  std::optional<Task<>> passed_on;    // which is this, and has not begun
-  std::exception_ptr thrown;          // what the answer is 500 for
-  size_t gathered_bytes = 0;          // of the body, as HttpCarrier::count_gathered() was told
-  size_t read_all_bytes = 0;          // of that, in a coroutine that is in read_all()
-  std::optional<SocketAddress> peer;  // once somebody may ask who it was when the connection is gone
-  ConnectionHandle connection;        // of a coroutine that goes on behind its answer
+  bool passes_on = false;             // true while a coroutine waits for a function that may call pass_on()
+  std::optional<Task<>> passed_on;    // the coroutine that was passed on, before it has begun
+  std::exception_ptr thrown;          // the exception that is answered 500
+  size_t gathered_bytes = 0;          // bytes of the body last reported by HttpCarrier::report_gathered()
+  size_t read_all_bytes = 0;          // the part of them that read_all() holds
+  std::optional<SocketAddress> peer;  // the client's address, for use after the connection has closed
+  ConnectionHandle connection;        // the connection, for a coroutine that runs on after its answer
   std::vector<std::pair<const void*, std::shared_ptr<void>>> attached;
   std::unique_ptr<HttpHandlerTask> run;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpServerSession: a connection that speaks HTTP, of whatever version. It is the connection's context, belongs to its
-// loop, and has as many exchanges at a time as its version allows.
+// HttpServerSession: a connection that speaks HTTP, of any version. It is the context of the connection, which owns it.
+// It has as many exchanges at a time as its version allows. Only the connection's loop uses it.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,17 @@ class HttpServerSession : public HttpWaiter {
   HttpServerSession& operator=(const HttpServerSession&) = delete;
   virtual ~HttpServerSession() = default;
 
-  // What the connection's callbacks are.
+  // Called by the callbacks of the connection.
   virtual void received(Buffer& input) = 0;
   virtual void writable() = 0;
   virtual void peer_ended() = 0;
   virtual void drain() = 0;
   virtual void closed(CloseReason reason) = 0;
-  // What carries the exchange of that number; null: it is over.
+
+  // Returns the carrier of the exchange with that number, or null if the exchange has ended.
   virtual HttpCarrier* carrier_of(uint64_t serial) = 0;
-  // drain() has been called.
+
+  // True if drain() was called.
   virtual bool drains() const { return false; }
 };
 

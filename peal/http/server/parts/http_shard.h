@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpShard: what an HttpServer has on one loop: the exchanges and sessions to be used again, the date, the deadlines,
-// the answers of the callback under way, the lines of the access log, the counters. It belongs to that loop.
+// HttpShard: what an HttpServer has on one loop, and only that loop's thread uses:
+// - free carriers, which are reused for later requests;
+// - the text of the Date field, and heads composed from it;
+// - the deadlines of the connections;
+// - the output of the callback in progress;
+// - the lines of the access log, and the counters.
 #pragma once
 
 #include <array>
@@ -27,8 +31,8 @@ class Http1Carrier;
 class Http1Session;
 class HttpServerSession;
 
-// The value of a field as it may be sent: with spaces for controls (RFC 9110 5.5), in `storage`, where it has any that
-// no field may hold.
+// Returns a field's value as it may be sent. If it holds control characters that no field may hold, they are replaced
+// by spaces in a copy in `storage` (RFC 9110 5.5).
 std::string_view sendable_value(std::string_view value, std::string& storage);
 
 class HttpShard {
@@ -41,71 +45,99 @@ class HttpShard {
   HttpCore& core() const { return core_; }
   Loop& loop() const { return *loop_; }
   const std::shared_ptr<Mailbox>& mailbox() const { return mailbox_; }
+
   HttpStats& stats() { return stats_; }
-  // With what is there now.
+
+  // Returns the counters together with the memory that free carriers hold now.
   HttpStats snapshot() const;
 
-  // What carries the session's next request; released when nobody uses it any more.
+  // Returns a carrier for the next request of the session. release() takes it back when nothing uses it any more.
   Http1Carrier& acquire(Http1Session& session);
   void release(Http1Carrier& carrier);
+
   uint64_t next_serial() { return ++last_serial_; }
+
   // Returns the context for a connection that opens; the connection owns it.
   std::unique_ptr<HttpServerSession> make_session(Connection& connection);
 
-  // The lines of a head up to Date and Server, of an answer 200; the same without the status line.
+  // Returns the first lines of an answer 200: the status line, Date, Server and Strict-Transport-Security.
+  // common_lines() leaves out the status line, for other statuses. Valid until the next second begins.
   std::string_view ok_lines() {
     if (loop_->now() >= date_until_) [[unlikely]]
       make_date();
     return ok_lines_;
   }
   std::string_view common_lines() { return ok_lines().substr(status_bytes_); }
-  // The same with Content-Type, unless that is empty, and with Content-Length up to its value. Composed once for
-  // answers in a row that are of one type.
+
+  // Returns ok_lines() with Content-Type, unless the type is empty, and with the name of Content-Length; its value must
+  // follow. Consecutive answers of one type reuse the text.
   std::string_view ok_head(std::string_view content_type) {
     if (loop_->now() >= date_until_ || ok_head_.empty() || content_type != ok_type_) [[unlikely]]
       make_ok_head(content_type);
     return ok_head_;
   }
 
-  // It waits for `what` from now on.
+  // Starts the deadline of `what` for the waiter, and ends the deadline that it had.
   void wait(HttpWaiter& waiter, HttpWait what);
+
+  // Ends the deadline of the waiter.
   void leave(HttpWaiter& waiter) { deadlines_.leave(waiter); }
-  // How long it has waited for that already.
+
+  // Returns how long the waiter has waited for its current deadline.
   Duration waited(const HttpWaiter& waiter) const { return deadlines_.waited(waiter, loop_->now()); }
 
-  // Between the two the session's answers are gathered, to leave together.
+  // Begin and end the gathering of a session's answers. Answers gathered in between are sent together.
   void begin_batch(HttpServerSession& session) { batching_ = &session; }
   void end_batch() { batching_ = nullptr; }
+
   bool batches(const HttpServerSession& session) const { return batching_ == &session; }
-  // Where the session's output is composed; see Http1Session::put_done().
+
+  // Returns the buffer in which the session's output is composed. See Http1Session::put_done().
   Buffer& output(const HttpServerSession& session) { return batches(session) ? batch_ : loose_; }
-  // There is more input, so more output is to be expected.
+
+  // True if the session has more input, so that more output can be expected.
   bool expects_more = false;
 
-  // Has `told` called, once, when the server drains while the exchange is answered; at once where it does already. For
-  // answers that would never end.
+  // Calls `on_drain` once when the server drains, unless the exchange has ended before. Calls it at once if the server
+  // already drains. Meant for answers that would otherwise never end.
   static void when_drained(HttpExchange& exchange, HttpCallback on_drain);
+
+  // Calls the callback that when_drained() has stored for the exchange, if any.
   static void report_drain(HttpCarrier& carrier);
 
-  // A line of the access log for an exchange that ends, with this status.
+  // Adds a line to the access log for an exchange that ends with this status.
   void log(const HttpExchange& exchange, int status);
-  // The connection's first bytes were TLS, and there is no layer.
+
+  // Counts and logs a client that speaks TLS to a server without a layer.
   void note_tls_hello(const Connection& connection);
-  // For the lines about handlers that throw, and about coroutines that end without an answer.
+
+  // Return the limiters of the log lines about handlers that throw, and about coroutines that end without an answer.
   LogLimiter& throws_log() { return throws_log_; }
   LogLimiter& unanswered_log() { return unanswered_log_; }
-  // Coroutines that run on.
+
+  // Returns the list of all coroutines that answer exchanges now.
   WaitList<HttpHandlerTask>& runs() { return runs_; }
-  // The server is gone: coroutines are cancelled and end, if they can at once; the log's lines are written.
+
+  // Ends the shard when the server is destroyed. Cancels the coroutines, which end at once if they can, and writes the
+  // lines of the access log.
   void retire();
 
  private:
+  // Counts the memory of a free carrier in the memory budget. Returns false if its texts are too large to be kept.
   static bool charge(Http1Carrier& carrier);
+
   void make_date();
   void make_ok_head(std::string_view content_type);
+
+  // Sets the timer to `due`.
   void arm(TimePoint due);
+
+  // Calls timed_out() of all waiters whose time has passed, and sets the timer for the next one.
   void end_overdue_waits();
+
   void flush_log();
+
+  // Returns a function that calls `function`, unless the server's HttpCore was destroyed before.
   template <class Function>
   auto while_alive(Function function);
 
@@ -118,15 +150,15 @@ class HttpShard {
   TimePoint timer_due_ = kNever;
   TimePoint date_until_{};
   std::string ok_lines_;
-  size_t status_bytes_ = 0;  // of its status line
+  size_t status_bytes_ = 0;  // length of the status line in ok_lines_
   std::string ok_head_;
-  std::string ok_type_;   // the content type in it
-  std::string log_date_;  // as the access log has it
+  std::string ok_type_;   // content type in ok_head_
+  std::string log_date_;  // the date in the format of the access log
   int64_t log_second_ = 0;
-  Buffer batch_;
-  Buffer loose_;
-  const HttpServerSession* batching_ = nullptr;
-  std::vector<Http1Carrier*> carriers_;  // free ones, with their exchanges
+  Buffer batch_;                                 // output of the session that gathers answers
+  Buffer loose_;                                 // output of all other sessions
+  const HttpServerSession* batching_ = nullptr;  // session that gathers answers, or null
+  std::vector<Http1Carrier*> carriers_;          // free carriers
   uint64_t last_serial_ = 0;
   TimerId log_timer_;
   WaitList<HttpHandlerTask> runs_;

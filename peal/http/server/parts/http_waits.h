@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // HttpWaits: what the connections of one loop wait for, and until when.
 //
-// All that wait for the same thing are given the same time, so each kind is a list in the order of its ends: entering
-// and leaving cost a few stores, and one timer of the loop serves them all. One thread.
+// Waits of one kind all last equally long. Each kind is therefore a list that is sorted by end without any work: a new
+// wait is appended. Entering and leaving a list cost a few stores, and one timer of the loop serves all lists. Only one
+// thread uses the object.
 #pragma once
 
 #include <algorithm>
@@ -15,17 +16,17 @@
 namespace peal::detail {
 
 enum class HttpWait : uint8_t {
-  kHead,    // for the end of a head
-  kIdle,    // for the next request
-  kBody,    // for some of a body
-  kAnswer,  // for its handler to begin the answer
-  kGrace,   // for a last request, while the server drains
-  kNothing,
+  kHead,     // for the end of a head
+  kIdle,     // for the next request
+  kBody,     // for a part of a body that the handler wants
+  kAnswer,   // for the handler to begin its answer
+  kGrace,    // for a last request, while the server drains
+  kNothing,  // for nothing: the waiter is in no list
 };
 
-// What a connection has of it. Leaves before it dies.
+// HttpWaiter: the part of a connection that is linked into a list. It must leave the list before it is destroyed.
 struct HttpWaiter {
-  // The time ended that was given to `what`.
+  // Called when the time for `what` has passed. The waiter has left its list before.
   virtual void timed_out(HttpWait what) = 0;
 
   HttpWaiter* next = nullptr;
@@ -45,7 +46,8 @@ class HttpWaits {
     for (Duration& time : times_) time = bounded(time);
   }
 
-  // From now on it waits for `what`, whatever it waited for before. A time of 0: for ever, which is nothing.
+  // Makes the waiter wait for `what` from now on, and ends an earlier wait. If the time of that kind is 0, the waiter
+  // waits for nothing.
   void enter(HttpWaiter& waiter, HttpWait what, TimePoint now) {
     const auto kind = static_cast<size_t>(what);
     if (waiter.wait == what && waiter.next == nullptr) {
@@ -62,6 +64,7 @@ class HttpWaits {
     (list.last == nullptr ? list.first : list.last->next) = &waiter;
     list.last = &waiter;
   }
+
   void leave(HttpWaiter& waiter) {
     if (waiter.wait == HttpWait::kNothing) return;
     List& list = lists_[static_cast<size_t>(waiter.wait)];
@@ -69,12 +72,14 @@ class HttpWaits {
     (waiter.next == nullptr ? list.last : waiter.next->previous) = waiter.previous;
     waiter.wait = HttpWait::kNothing;
   }
-  // How long it has waited already.
+
+  // Returns how long the waiter has waited, or Duration::max() if it waits for nothing.
   Duration waited(const HttpWaiter& waiter, TimePoint now) const {
     if (waiter.wait == HttpWait::kNothing) return Duration::max();
     return now - (waiter.due - times_[static_cast<size_t>(waiter.wait)]);
   }
-  // The one whose time ends first, or null.
+
+  // Returns the waiter whose time ends first, or null.
   HttpWaiter* first() const {
     HttpWaiter* found = nullptr;
     for (const List& list : lists_) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RouteTree: the patterns of a Router, as a tree of their segments. Built before the server runs; then only read, by
-// any number of loops, but for the handlers it holds.
+// RouteTree: the patterns of a Router, as a tree of their segments. It is built before the server runs. After that it
+// is only read, by all loops at once. The handlers that it holds are called by all loops too.
 #pragma once
 
 #include <array>
@@ -19,44 +19,52 @@
 
 namespace peal::detail {
 
-// What a RouteGroup names.
+// RouteGroupParts: the data that a RouteGroup refers to.
 struct RouteGroupParts {
   const RouteGroupParts* outer = nullptr;
-  std::string prefix;  // the outer ones' included
+  std::string prefix;  // includes the prefixes of the outer groups
   std::deque<HttpMiddleware> middleware;
-  std::optional<HttpHandler> by_router;  // the group's middleware around the router's own answers; none: it has none
+  // Gives the router's own answers inside the group's middleware. nullopt if there is no middleware.
+  std::optional<HttpHandler> by_router;
 };
 
 class RouteTree {
  public:
-  // One handler for one pattern.
+  // Route: a handler for a pattern and a method.
   struct Route {
-    std::string method;  // empty: any
-    HttpMethod known;    // which it is; kOther also for those that have no name here, and for any
+    std::string method;  // empty: any method
+    HttpMethod known;    // the method as an enumerator; kOther for any method, and for a method without enumerator
     HttpHandler handler;
     RouteOptions options;
-    std::vector<std::string> names;  // of its parameters, from the left
+    std::vector<std::string> names;  // names of the pattern's parameters, from the left
     const RouteGroupParts* group;
   };
   struct Match {
     Route* route = nullptr;
-    // Where there is none:
-    bool known_path = false;                 // some pattern fits, whatever the method
-    std::string allow;                       // the value of Allow, where it is known
-    const RouteGroupParts* group = nullptr;  // whose middleware the answer goes through
+    // If `route` is null:
+    bool known_path = false;                 // true if a pattern matches the path, with another method
+    std::string allow;                       // value of the Allow field, if known_path
+    const RouteGroupParts* group = nullptr;  // group whose middleware the answer passes through
   };
 
   RouteTree() { groups_.emplace_back(); }
 
   RouteGroupParts& root_group() { return groups_.front(); }
+
+  // Add a group, or a route, as the functions of RouteGroup do. Throw std::invalid_argument for an invalid prefix or
+  // pattern.
   RouteGroupParts& add_group(const RouteGroupParts& outer, std::string_view prefix);
   void add(const RouteGroupParts& group, std::string_view method, std::string_view pattern, HttpHandler handler,
            const RouteOptions& options);
-  // No more is added: middleware goes around handlers, and around `by_router`, which answers what no handler does.
+
+  // Ends the adding of routes and wraps the middleware around the handlers, and around `by_router`, which answers
+  // requests without a handler.
   void seal(void (*by_router)(HttpExchange&));
+
   bool sealed() const { return sealed_; }
-  // The route of a pattern without parameters for a path as it was sent, or null: then match() tells more. Nothing
-  // outranks such a pattern, and a path that is one has nothing that normalizing would change.
+
+  // Returns the route if the path, as it was sent, equals a pattern without parameters. Null: match() must decide. No
+  // other pattern is preferred to such a pattern, and normalizing would not change such a path.
   Route* literal(const HttpRequestHead& head) {
     const auto found = literals_.find(head.path());
     if (found == literals_.end()) return nullptr;
@@ -64,44 +72,57 @@ class RouteTree {
     if (first.known == head.method() && first.known != HttpMethod::kOther) return &first;
     return find(*found->second, head);
   }
-  // Fills the parameters of `exchange`, whose path has been normalized to `path`, a view that outlives them.
+
+  // Finds the route for `path`, and sets the parameters of `exchange`. `path` is the normalized path of the exchange;
+  // the parameters are views into it.
   Match match(HttpExchange& exchange, std::string_view path);
 
+  // See Router::error_page().
   SharedCallback<void(HttpExchange&, int status)> error_page;
 
  private:
-  // Of a parameter, in the order they are tried.
+  // Kinds of parameters, in the order in which they are tried.
   enum Kind : uint8_t { kUint, kInt, kText };
   struct Node {
     std::vector<std::pair<std::string, std::unique_ptr<Node>>> literals;
-    std::array<std::unique_ptr<Node>, 3> parameters;  // by Kind
-    std::unique_ptr<Node> rest;                       // has routes only
+    std::array<std::unique_ptr<Node>, 3> parameters;  // indexed by Kind
+    std::unique_ptr<Node> rest;                       // for `{name*}`; has routes only
     std::vector<Route> routes;
-    std::string pattern;  // where it has no parameter
+    std::string pattern;  // the whole pattern, if it has no parameter and the path needs no normalizing
   };
   struct Search {
-    HttpExchange& exchange;            // its parameters' values are filled on the way
-    std::vector<const Node*> fitting;  // patterns without a handler for the method
+    HttpExchange& exchange;            // values of its parameters are set during the search
+    std::vector<const Node*> fitting;  // nodes that match the path, but have no handler for the method
     size_t value_count = 0;
 
     void take(std::string_view value) { exchange.parameters_[value_count++].value = value; }
   };
 
+  // Returns the route of a node for the request's method, or null. `takes_any`: a route for any method counts.
   static Route* find(Node& node, const HttpRequestHead& head, bool takes_any = true);
+
   static bool fits(Kind kind, std::string_view segment);
   static Route* search(Node& node, std::string_view path, Search& search);
+
+  // True if the node has a route for another method than CONNECT.
   static bool has_resource(const Node& node);
+
+  // Returns the value of Allow for these nodes.
   static std::string allowed(const std::vector<const Node*>& nodes);
   static std::unique_ptr<Node>& parameter_of(Node& node, std::string_view name, std::string_view pattern,
                                              std::vector<std::string>& names);
+
+  // Returns the node of a pattern, which is made if needed, and adds the names of its parameters to `names`.
   Node& place(std::string_view pattern, std::vector<std::string>& names);
+
+  // Returns the handler with the middleware of the group and its outer groups.
   static HttpChain chain_of(const RouteGroupParts& group, HttpHandler handler);
   static void seal(Node& node);
 
-  std::deque<RouteGroupParts> groups_;  // the first is the router itself
+  std::deque<RouteGroupParts> groups_;  // the first one is the router itself
   bool sealed_ = false;
   Node root_;
-  std::unordered_map<std::string_view, Node*> literals_;  // whole paths, which the nodes hold
+  std::unordered_map<std::string_view, Node*> literals_;  // whole paths, whose text the nodes hold
 };
 
 }  // namespace peal::detail
