@@ -13,7 +13,7 @@ using detail::EncoderPool;
 
 namespace {
 
-// Whether the body is the representation itself, and whole.
+// True if the body is a whole representation of its own.
 bool has_codable_body(int status) { return status != 204 && status != 206 && status != 304; }
 
 }  // namespace
@@ -26,7 +26,7 @@ CompressedAnswer::~CompressedAnswer() = default;
 CompressedAnswer::CompressedAnswer(CompressedAnswer&&) noexcept = default;
 CompressedAnswer& CompressedAnswer::operator=(CompressedAnswer&&) noexcept = default;
 
-// An answer that another client would get coded depends on Accept-Encoding, coded or not.
+// Chooses the coding. Sets Vary even if it chooses none, since another client would get a compressed answer.
 ContentCoding CompressedAnswer::negotiate(int status, std::string_view content_type) {
   using enum ContentCoding;
   if (!has_codable_body(status) || !is_compressible(content_type)) return kIdentity;
@@ -63,7 +63,7 @@ void CompressedAnswer::begin(int status, std::string_view content_type) {
   EncoderPool& pool = EncoderPool::of_this_thread();
   if (pool.in_use() >= options_.streams) coding = ContentCoding::kIdentity;
   put_fields(coding);
-  // Of an answer to HEAD no body is sent, so none is coded.
+  // The answer to HEAD has no body, so there is nothing to compress.
   if (coding != ContentCoding::kIdentity && exchange_->request().method() != HttpMethod::kHead) {
     encoder_.reset(pool.take(coding, options_.encoder).release());
     encoder_->begin();

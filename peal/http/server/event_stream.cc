@@ -9,12 +9,14 @@
 
 namespace peal {
 
-// The exchange is reached through its handle alone, so nothing here dangles when it is gone. Its callbacks and the
-// timer know this only weakly: it lives as long as somebody can still send, and then ends the answer.
+// State: what the copies of a stream share. It uses the exchange only through its handle, so no reference dangles when
+// the exchange has ended. The exchange's callbacks and the timer hold weak pointers. The state therefore lives as long
+// as a copy of the stream, and its destructor completes the answer.
 struct EventStream::State : std::enable_shared_from_this<State> {
   State(HttpExchange& exchange, const EventStreamOptions& its_options)
       : options(its_options), mailbox(exchange.loop().mailbox()), exchange_handle(exchange.handle()) {}
-  // Nobody can send any more.
+
+  // Completes the answer: no copy of the stream is left to send events.
   ~State() {
     if (!is_open) return;
     exchange_handle.run([on_end = options.on_end](HttpExchange& exchange) {
@@ -23,18 +25,25 @@ struct EventStream::State : std::enable_shared_from_this<State> {
     });
   }
 
+  // Begins the answer, on the loop.
   void begin(HttpExchange& exchange);
-  // On the loop, with the exchange.
+
+  // Sends an event, on the loop. Returns false if it was dropped.
   bool write(HttpExchange& exchange, const SharedBytes& bytes);
+
+  // Completes the answer, on the loop.
   void end(HttpExchange& exchange) {
     note_end();
     if (!exchange.abandoned() && !exchange.complete()) exchange.end();
   }
-  // On the loop: calls `task` with the exchange. False: there is none any more.
+
+  // Calls `task` with the exchange, on the loop. Returns false if the exchange has ended.
   template <class Task>
   bool with_exchange(Task&& task);
-  // On the loop.
+
+  // Marks the stream as ended and calls on_end, on the loop.
   void note_end();
+
   void start_heartbeat_timer(Duration delay);
   void send_heartbeat();
 
@@ -44,7 +53,7 @@ struct EventStream::State : std::enable_shared_from_this<State> {
   std::string last_event_id;
   std::atomic<bool> is_open = true;
   std::atomic<uint64_t> dropped = 0;
-  // The loop's:
+  // Only the loop uses the following members.
   TimerId timer;
   TimePoint last_sent{};
 };
@@ -52,7 +61,7 @@ struct EventStream::State : std::enable_shared_from_this<State> {
 void EventStream::State::begin(HttpExchange& exchange) {
   last_event_id = exchange.request().find("Last-Event-ID").value_or(std::string_view());
   exchange.set_field("Cache-Control", "no-store");
-  exchange.set_field("X-Accel-Buffering", "no");  // nginx would keep events until there are some KiB of them
+  exchange.set_field("X-Accel-Buffering", "no");  // else nginx buffers events until it has some KiB of them
   exchange.begin(200, "text/event-stream");
   if (exchange.request().method() == HttpMethod::kHead) return end(exchange);
   const std::weak_ptr<State> self = weak_from_this();
@@ -73,7 +82,7 @@ bool EventStream::State::with_exchange(Task&& task) {
     called = true;
     task(exchange);
   });
-  if (!called) note_end();  // it was ended past us
+  if (!called) note_end();  // the exchange ended without a call of end()
   return called;
 }
 
@@ -153,7 +162,7 @@ void EventChannel::add(EventStream stream) {
   streams_.push_back(std::move(stream));
 }
 
-// Used without the lock: a stream's end may come back here.
+// Returns copies, so that the streams are used without the lock: a stream's on_end may call this channel.
 std::vector<EventStream> EventChannel::open_ones() {
   const std::lock_guard lock(mutex_);
   drop_ended();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The answer of an exchange; its request's body is in http_exchange_body.cc.
+// The part of HttpExchange that answers. Its part for the request's body is in http_exchange_body.cc.
 #include <peal/http/server/http_exchange.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ size_t HttpExchange::kept_bytes() const {
   return text_bytes() + head_.memory_bytes() + (extras_ != nullptr ? sizeof *extras_ : 0);
 }
 
-// For who has kept a view of it.
+// Overwrites the head, so that code that has kept a view of it notices.
 void HttpExchange::overwrite_head() {
   if (head_room_ > 0) std::memset(head_text_.get(), '~', head_room_);
 }
@@ -95,7 +95,7 @@ Result<LayerFacts> HttpExchange::layer_facts() const {
   return connection->layer_facts();
 }
 
-// Null: it is gone. Behind its answer a coroutine has a handle of it.
+// While the exchange is not carried, only a coroutine that runs on after its answer has a handle of the connection.
 Connection* HttpExchange::living_connection() const {
   if (carried_) return &HttpCarrier::of(*this).underlying_connection();
   if (!has_extras_ || !extras_->connection) return nullptr;
@@ -132,7 +132,6 @@ void HttpExchange::set_field(std::string_view name, std::string_view value) {
   if (!fields_.add(name, detail::sendable_value(value, clean))) throw_bad_value("'{}' is no name of a field", name);
 }
 
-// What the handler has said of an answer that another takes the place of.
 void HttpExchange::drop_prepared() {
   fields_.drop_own();
   knows_length_ = false;
@@ -151,17 +150,17 @@ void HttpExchange::out_of_order(std::string_view what) const {
   throw std::logic_error(fmt::format("exchange {}, answer {}: {}", serial_, status_, what));
 }
 
-// The answer begins: what follows from its status and its request, whatever carries it (RFC 9110 6.4.1, 8.6, 15).
+// Begins the answer, and derives the properties of its head from the status and the request (RFC 9110 6.4.1, 8.6, 15).
 HttpAnswerHead HttpExchange::answer_head(int status, std::string_view content_type, std::optional<uint64_t> length) {
   if (status < 200 || status > 599) throw_bad_value("{} is no status of an answer", status);
-  // What follows a 2xx to CONNECT is no HTTP any more, so there is nothing to have a length (RFC 9110 9.3.6).
+  // The bytes after a 2xx to CONNECT are not HTTP, so no content has a length (RFC 9110 9.3.6).
   const bool tunnel = head_.method() == HttpMethod::kConnect && status < 300;
   const bool no_content = status == 204 || tunnel;
   if (status == 205) length = 0;  // RFC 9110 15.3.6
   answer_ = Answer::kBegun;
   status_ = static_cast<uint16_t>(status);
   has_content_ = !no_content && status != 205 && status != 304 && head_.method() != HttpMethod::kHead;
-  // With 304 the length would be that of 200, which is known where it was set.
+  // A 304 states the length that a 200 would have, if the handler has set it.
   const bool says_length = !no_content && (status != 304 || length.value_or(0) > 0);
   return {.content_type = content_type,
           .length = length,
@@ -259,7 +258,7 @@ void HttpExchange::set_content_length(uint64_t bytes) {
 
 void HttpExchange::begin(int status, std::string_view content_type) {
   if (!may_answer()) return;
-  // The handler may read the body while it answers. Behind the answer's head 100 would come too late.
+  // The handler may read the body while it answers. After the answer's head, 100 (Continue) could not be sent.
   if (continue_due_ && status < 300) HttpCarrier::of(*this).say_continue();
   HttpAnswerHead head = answer_head(status, content_type, knows_length_ ? std::optional(length_) : std::nullopt);
   head.in_pieces = true;
@@ -267,13 +266,14 @@ void HttpExchange::begin(int status, std::string_view content_type) {
   HttpCarrier::of(*this).flush();
 }
 
-// Of a stream that has not begun, or that is complete.
+// Called by write() and end() if no stream is open. Returns false if the exchange is complete or abandoned. Throws
+// std::logic_error if the stream has not begun.
 bool HttpExchange::may_end() const {
   if (!may_answer()) return false;
   out_of_order("a stream goes on that has not begun");
 }
 
-// Counts what is to be written; false where nothing of it goes out.
+// Counts bytes that are to be written. Returns false if they must not be sent.
 bool HttpExchange::may_write(uint64_t bytes) {
   check_use();
   if (answer_ != Answer::kBegun && !may_end()) return false;
@@ -288,7 +288,7 @@ bool HttpExchange::may_write(uint64_t bytes) {
   return true;
 }
 
-// Nothing was written: whether more would be taken now.
+// Returns the result of a write() that has sent nothing: true if more may be written now.
 bool HttpExchange::may_write_on() const {
   return carried_ && !complete() && HttpCarrier::of(*this).can_send() && !HttpCarrier::of(*this).above_high_water();
 }

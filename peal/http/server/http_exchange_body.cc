@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The body of an exchange's request, and the coroutine that answers it.
+// The part of HttpExchange for the request's body, and for the coroutine that answers.
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -16,9 +16,9 @@ using detail::HttpCarrier;
 using detail::HttpExtras;
 using detail::HttpHandlerTask;
 
-// From now on somebody wants it.
+// Sets the receiver of the body, and starts the reading of it.
 void HttpExchange::take_body(BodyConsumer taker) {
-  if (body_consumer_ == BodyConsumer::kDropped) return;  // by the server, since there is an answer already
+  if (body_consumer_ == BodyConsumer::kDropped) return;  // by the server: an answer is complete already
   if (body_consumer_ != BodyConsumer::kNobody) out_of_order("its body is taken twice");
   body_consumer_ = taker;
   if (!carried_ || request_read_) return;
@@ -58,7 +58,7 @@ void HttpExchange::resume_body() {
   HttpCarrier::of(*this).advance();
 }
 
-// What is held of it and not yet the handler's.
+// Reports the bytes of the body that the exchange holds and the handler has not received.
 void HttpExchange::count_gathered() {
   const HttpExtras& extras = *extras_;
   const size_t whole = extras.whole ? extras.whole->charge.bytes() : extras.read_all_bytes;
@@ -66,14 +66,13 @@ void HttpExchange::count_gathered() {
   if (std::exchange(extras_->gathered_bytes, held) != held && carried_) HttpCarrier::of(*this).report_gathered(held);
 }
 
-// There is more of it than the process may hold.
+// Answers 503, because the process may not hold more memory for the body.
 void HttpExchange::refuse_body() {
   ++shard_->stats().over_budget;
   body_refused_ = true;
   HttpCarrier::of(*this).answer_instead(503);
 }
 
-// A view into the input.
 void HttpExchange::deliver_piece(std::string_view piece) {
   HttpExtras& extras = *extras_;
   switch (body_consumer_) {
@@ -90,14 +89,13 @@ void HttpExchange::deliver_piece(std::string_view piece) {
   }
 }
 
-// No more of it will come.
 void HttpExchange::deliver_body_end() {
   if (complete() || body_paused_ || end_delivered_) return;
   end_delivered_ = true;
   switch (body_consumer_) {
     case BodyConsumer::kPieces: return extras_->on_end(*this);
     case BodyConsumer::kWhole: {
-      // Charged until the handler is done with it, or has it for its own.
+      // The text stays counted in the memory budget until the callback returns.
       detail::HttpGathered whole = std::move(*extras_->whole);
       extras_->whole.reset();
       count_gathered();
@@ -111,7 +109,7 @@ void HttpExchange::deliver_body_end() {
   }
 }
 
-// Whether read() has an answer.
+// True if read() can return without waiting.
 bool HttpExchange::may_read() const {
   return !carried_ || request_read_ || body_consumer_ == BodyConsumer::kDropped ||
          (body_consumer_ == BodyConsumer::kCoroutine && !extras_->unread.empty());
@@ -212,7 +210,7 @@ void HttpExchange::run(Task<> task) {
   if (carried_ && has_extras_ && extras_->run) HttpCarrier::of(*this).keep_peer();
 }
 
-// To the coroutine that awaits HttpNext::run(), for it runs in the same strand.
+// Passes the task to the coroutine that awaits HttpNext::run(), which runs it in the same strand.
 void HttpExchange::pass_on(Task<> task) {
   if (!extras_->passes_on || extras_->passed_on) out_of_order("two coroutines answer it");
   extras_->passed_on.emplace(std::move(task));
@@ -240,15 +238,15 @@ void detail::HttpHandlerTask::run() noexcept {
   const std::shared_ptr<HttpCore> core = core_;
   const std::exception_ptr thrown = promise.thrown();
   std::unique_ptr<HttpHandlerTask> self = std::move(exchange.extras_->run);
-  const bool carried = exchange.carried_;  // else complete long ago, or abandoned
+  const bool carried = exchange.carried_;  // false if the answer was complete before, or the exchange was abandoned
   HttpCarrier& carrier = HttpCarrier::of(exchange);
   carrier.call([&] {
-    self.reset();  // before the exchange: the frame has parameters, and those may have destructors
+    self.reset();  // before the exchange ends: destructors of the frame's parameters may use the exchange
     if (thrown && (carried || exchange.complete())) std::rethrow_exception(thrown);
     HttpCarrier::task_ended(exchange);
   });
   if (carried) return carrier.advance();
-  if (!carrier.in_call()) carrier.give_back();  // else who called does, seeing that nobody answers any more
+  if (!carrier.in_call()) carrier.give_back();  // otherwise the caller gives it back, since `run` is null by then
 }
 
 }  // namespace peal

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an exchange may say before its answer, or instead of it, and how it is answered from elsewhere.
+// The part of HttpExchange for interim answers and upgrades, and the handle that answers from elsewhere.
 #include <peal/base/assert.h>
 #include <peal/base/bad_value.h>
 #include <peal/http/server/http_exchange.h>

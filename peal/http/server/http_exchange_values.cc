@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an exchange's request says in its query and its cookies.
+// The part of HttpExchange for the query and the cookies of the request.
 #include <string>
 
 #include <peal/http/server/http_exchange.h>
@@ -9,7 +9,8 @@
 
 namespace peal {
 
-// Decoded as a whole, once; null where there is nothing to decode and its pairs are read where they lie.
+// Returns the decoded query, which is made once. Null if nothing in it needs decoding; then its pairs are read in
+// place.
 const HttpForm* HttpExchange::decoded_query() {
   check_use();
   if (has_extras_ && extras_->query) return &*extras_->query;
@@ -35,7 +36,7 @@ std::vector<std::string_view> HttpExchange::query_all(std::string_view key) {
   return values;
 }
 
-// A browser sends them in one field; what stands between may have made several of it (RFC 9113 8.2.3).
+// Searches all Cookie fields: a browser sends one, but a proxy may have split it (RFC 9113 8.2.3).
 std::optional<std::string_view> HttpExchange::cookie(std::string_view name) const {
   check_use();
   for (const std::string_view cookies : head_.values("Cookie")) {

@@ -7,7 +7,7 @@
 
 namespace peal {
 
-// `next` is the frame's own: what was called with it may have returned before this begins.
+// Takes `next` by value into the frame: the caller's HttpNext may be destroyed before the coroutine begins.
 Task<> HttpNext::run(HttpNext next, HttpExchange& exchange) {
   const detail::HttpChain& chain = *next.chain_;
   const bool last = next.index_ == chain.middleware.size();
@@ -23,7 +23,7 @@ Task<> HttpNext::run(HttpNext next, HttpExchange& exchange) {
   detail::HttpExtras& extras = exchange.extras();
   extras.passes_on = true;
   next(exchange);
-  co_await detail::HttpAnswered(exchange);  // a function may answer later, or pass on to a coroutine
+  co_await detail::HttpAnswered(exchange);  // the function may answer later, or pass the exchange on to a coroutine
   extras.passes_on = false;
   if (!extras.passed_on) co_return;
   Task<> behind = std::move(*extras.passed_on);

@@ -16,10 +16,10 @@ namespace peal::detail {
 namespace {
 
 constexpr std::string_view kCloseLine = "Connection: close\r\n";
-constexpr std::string_view kKeepAliveLine = "Connection: keep-alive\r\n";  // HTTP/1.0 expects to be told
+constexpr std::string_view kKeepAliveLine = "Connection: keep-alive\r\n";  // HTTP/1.0 closes the connection without it
 constexpr std::string_view kUpgradeLine = "Connection: Upgrade\r\n";
 constexpr std::string_view kUpgradeOrCloseLine = "Connection: Upgrade, close\r\n";
-// A body up to here is composed in one piece with its head.
+// Size up to which a body is composed in one piece with its head.
 constexpr size_t kLittleBody = 4096;
 
 void put_type(HttpResponseWriter& head, std::string_view type) {
@@ -43,21 +43,23 @@ void Http1Carrier::send_interim(int status, std::string_view field_lines) {
   session_->put_done();
 }
 
-// Not when the client was promised an end, and not when more of the body would have to be read than that is worth.
+// True if the connection is kept after the answer. False if the handler, the client or the server wants it closed, or
+// if too much of the body is unread to be dropped (drain_limit_bytes).
 [[gnu::always_inline]] inline bool Http1Carrier::keeps_connection(bool in_pieces) const {
   if (wants_close() || !head_read() || !head().keep_alive() || session_->must_close()) return false;
   if (request_read()) return true;
-  if (continue_due()) return false;  // nobody knows whether the body will be sent
+  if (continue_due()) return false;  // the client may send the body or omit it
   if (!head().content_length() || (body_taken() && in_pieces)) return true;
   return *head().content_length() - arrived_body_bytes() <= shard().core().options().drain_limit_bytes;
 }
 
-// Room for a head in the output; in a large block where others are expected behind it.
+// Returns room for a head in the output. If further answers are expected, the room is in a large block, where they fit
+// too.
 [[gnu::always_inline]] inline std::span<std::byte> Http1Carrier::prepare(Buffer& output, size_t bytes) const {
   return output.prepare(shard().expects_more ? std::max<size_t>(bytes, kSmallBlockBytes + 1) : bytes);
 }
 
-// Composes the head, and behind it as much of `body` as is known: all or nothing.
+// Composes the head and `body` in one piece.
 void Http1Carrier::put_head(const HttpAnswerHead& answer, std::string_view body) {
   const bool is_old = head().minor_version() == 0;
   const bool unknown = answer.says_length && !answer.length;
@@ -99,7 +101,7 @@ void Http1Carrier::send_answer(const HttpAnswerHead& answer, std::string_view bo
   session_->put_done();
 }
 
-// What most answers are: a length, nothing else to be said.
+// Composes a 200 with a length and no other fields, which most answers are.
 [[gnu::always_inline]] inline void Http1Carrier::put_plain(std::string_view content_type, std::string_view body) {
   keeps_ = true;
   const std::string_view begin = shard().ok_head(content_type);
@@ -114,7 +116,7 @@ void Http1Carrier::send_answer(const HttpAnswerHead& answer, std::string_view bo
   output.commit(head.size());
 }
 
-// Whether put_plain() says all there is to say of an answer 200 with so long a body.
+// True if put_plain() can compose an answer 200 with a body of this size.
 [[gnu::always_inline]] inline bool Http1Carrier::is_plain(size_t body_bytes) const {
   return body_bytes <= kLittleBody && fields().lines().empty() && head().minor_version() >= 1 &&
          keeps_connection(false);
@@ -169,7 +171,7 @@ void Http1Carrier::send_reset() { underlying_connection().abort(); }
 void Http1Carrier::advance() { session_->advance(); }
 
 int Http1Carrier::send_upgrade(std::string_view protocol) {
-  if (!request_read()) return 0;  // what follows may be its body, or the other protocol
+  if (!request_read()) return 0;  // the bytes that follow could be the body or the other protocol
   const int status = protocol.empty() ? 200 : 101;
   const std::string_view common = shard().common_lines();
   Buffer& output = session_->output();

@@ -8,7 +8,7 @@
 namespace peal::detail {
 namespace {
 
-// A record of a handshake (RFC 8446 5.1): what a client that speaks TLS says first. No HTTP begins so.
+// True for a handshake record (RFC 8446 5.1), which a client that speaks TLS sends first. No HTTP request begins so.
 bool begins_tls(std::string_view bytes) { return bytes.starts_with("\x16\x03"); }
 
 }  // namespace
@@ -22,7 +22,7 @@ Http1Session::~Http1Session() {
   Http1Carrier& carrier = *carrier_;
   const HttpRequestHead& head = carrier.head();
   ++requests_;
-  // What the client sends behind a CONNECT may not be HTTP, whatever the answer.
+  // The bytes that the client sends after a CONNECT may not be HTTP, whatever the answer is.
   if (head.method() == HttpMethod::kConnect) [[unlikely]]
     carrier.close_after_answer();
   const bool has_body = head.has_body();
@@ -31,8 +31,8 @@ Http1Session::~Http1Session() {
   advance();
 }
 
-// Of an input in several parts, with a head at its front: joined only where that crosses parts, or it would be for each
-// of many. Empty lines may come before it (RFC 9112 2.2).
+// Returns the front of an input in several parts, with a whole head if there is one. Parts are joined only if the head
+// crosses them; joining at every one of many heads would be slow. Empty lines may come before the head (RFC 9112 2.2).
 static std::string_view joined_head(Buffer& input) {
   const std::string_view front = input.front();
   const bool whole = front.find("\r\n\r\n", front.find_first_not_of("\r\n")) != std::string_view::npos;
@@ -66,7 +66,6 @@ static std::string_view joined_head(Buffer& input) {
   return false;
 }
 
-// One thing that the input has; false when there is no more to be had from it now.
 bool Http1Session::step(Buffer& input) {
   const bool in_body = is_in_body();
   if (input.empty() && !in_body) return false;
@@ -83,7 +82,7 @@ bool Http1Session::step(Buffer& input) {
     return false;
   }
   if (carrier.wants_body()) return take_body(input);
-  // The end of a body may have come with the last piece that was wanted.
+  // The end of the body may have arrived together with the last piece that the handler wanted.
   if (carrier.body_taken() && carrier.parser().next({}, carrier.head()).event == HttpRequestEvent::kEnd) {
     carrier.note_request_read();
     return true;
@@ -106,7 +105,7 @@ void Http1Session::received(Buffer& input) {
   await_next();
 }
 
-// Nothing the client sends is to be understood from here on.
+// After this call the input of the client is no longer parsed.
 void Http1Session::refuse(int status) {
   HttpStats& stats = shard_->stats();
   if (status == 413 || status == 414 || status == 431) {
@@ -116,7 +115,7 @@ void Http1Session::refuse(int status) {
   }
   if (carrier_->complete()) return end();
   if (carrier_->begun()) return connection_->abort();
-  // What was read of a head that is not whole may lie elsewhere by now, or be of the request before.
+  // The views of an incomplete head may point to moved text, or belong to the request before.
   if (!carrier_->head_read()) carrier_->head().forget();
   carrier_->close_after_answer();
   carrier_->answer_instead(status);
@@ -148,7 +147,6 @@ bool Http1Session::take_body(Buffer& input) {
   return true;
 }
 
-// What is left of the input waits.
 void Http1Session::pause_input() {
   if (held_) return;
   held_ = true;
@@ -187,14 +185,13 @@ void Http1Session::advance() {
   if (takes_input()) resume_input();
 }
 
-// A body that somebody wants is read whatever waits to be sent, because the client may not read before it has sent it.
-// A further request waits for the answers before it.
+// A wanted body is read even if output waits, because the client may read only after it has sent the body. A further
+// request waits until the output of the answers before it has fallen below the high-water mark.
 bool Http1Session::takes_input() const {
   if (is_in_body()) return carrier_->wants_body();
   return !above_ && (carrier_ == nullptr || !carrier_->head_read());
 }
 
-// Between two callbacks: what is waited for now.
 void Http1Session::await_next() {
   if (!is_open()) return shard_->leave(*this);
   connection_->set_busy(carrier_ != nullptr);
@@ -210,14 +207,15 @@ void Http1Session::await_next() {
   shard_->wait(*this, HttpWait::kBody);
 }
 
-// Nothing is awaited from the client: it is the handler's turn, until the answer has begun.
+// The session waits for the handler here, until the answer has begun, and not for the client.
 void Http1Session::await_answer() {
   if (carrier_->begun()) return shard_->leave(*this);
   if (wait != HttpWait::kAnswer) shard_->wait(*this, HttpWait::kAnswer);
 }
 
-// `last`: the client has said that it asks no more (RFC 9112 9.6), so only the kernel must take the answer. A long
-// answer is watched until the client has it; so is one to a body, since some clients send an empty line after that.
+// If `last` is true, the client has said that it sends no further request (RFC 9112 9.6). A short answer then only has
+// to reach the kernel. The connection watches a long answer until the client has received it. It also does so for the
+// answer to a request with a body, since some clients send an empty line after a body.
 void Http1Session::end(bool last) {
   constexpr size_t kShortBytes = 64 * 1024;
   if (carrier_ != nullptr && carrier_->complete() && !carrier_->in_call()) end_exchange();
@@ -233,12 +231,12 @@ void Http1Session::end(bool last) {
 bool Http1Session::send(Buffer& bytes) {
   if (!bytes.holds_blocks()) return !above_;
   if (!connection_->send(std::move(bytes))) above_ = true;
-  bytes = Buffer();  // a connection that is closing leaves it as it was
+  bytes = Buffer();  // send() leaves the buffer unchanged if the connection is closing
   return !above_;
 }
 
-// Files count towards no limit of the connection: with more of them queued than the high-water mark the next answer
-// waits until the kernel has them.
+// The connection does not count files in its queued bytes. After a file larger than the high-water mark, the next
+// answer therefore waits until the kernel has accepted all output.
 void Http1Session::send_file(FileRange range) {
   send(output());
   if (!connection_->is_open()) return;
@@ -252,7 +250,7 @@ void Http1Session::send_file(FileRange range) {
 
 void Http1Session::writable() {
   if (upgrade_handler_) return upgrade_handler_->on_writable(*connection_);
-  above_ = !connection_->can_send();  // then nothing more can be answered, and the end is near
+  above_ = !connection_->can_send();  // if it cannot send, the connection is about to end and takes no further request
   if (carrier_ != nullptr) carrier_->report_writable();
   advance();
 }

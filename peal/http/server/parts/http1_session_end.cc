@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a session ends, or is told to: by its client, by time, by the server, by another protocol.
+// The part of Http1Session for its end: by the client, by a timeout, by a drain, or by an upgrade.
 #include <peal/base/log.h>
 #include <peal/http/server/parts/http1_session.h>
 #include <peal/loop/loop.h>
@@ -17,7 +17,7 @@ void Http1Session::drain() {
   if (upgrade_handler_) return upgrade_handler_->on_drain(*connection_);
   draining_ = true;
   if (carrier_ != nullptr) HttpShard::report_drain(*carrier_);
-  // A request that waits behind an answer under way gets its own, which says that it is the last (RFC 9112 9.6).
+  // A pipelined request that already waits is answered too, and its answer says that it is the last (RFC 9112 9.6).
   if (carrier_ != nullptr || held_ || !is_open()) return;
   const Duration grace = shard_->core().options().drain_grace;
   const bool quiet = connection_->queued_bytes() == 0;
@@ -34,7 +34,7 @@ void Http1Session::timed_out(HttpWait what) {
       if (carrier_ == nullptr) return end();
       return refuse(408);
     case HttpWait::kIdle:
-      if (connection_->queued_bytes() > 0) {  // the last answer is still on its way
+      if (connection_->queued_bytes() > 0) {  // the last answer is still being sent
         connection_->expect_output();
         return shard_->wait(*this, HttpWait::kIdle);
       }
@@ -42,7 +42,7 @@ void Http1Session::timed_out(HttpWait what) {
       return end();
     case HttpWait::kBody: return body_too_slow();
     case HttpWait::kAnswer:
-      if (carrier_ == nullptr || carrier_->begun()) return;  // a coroutine begins without telling
+      if (carrier_ == nullptr || carrier_->begun()) return;  // a coroutine begins an answer without ending this wait
       ++stats.answer_timeouts;
       PEAL_LOG_WARN("the handler of {} {} has not answered in time", carrier_->head().method_text(),
                     carrier_->head().path());

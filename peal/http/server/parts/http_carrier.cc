@@ -16,13 +16,14 @@ namespace peal::detail {
 
 namespace {
 
+// Memory that is first allocated for the text of a head.
 constexpr size_t kFirstHeadBytes = 512;
-// What waits for a coroutine to read it; with more the client waits.
+
+// Limit of the bytes read ahead for a coroutine. If more wait, the connection is not read.
 constexpr size_t kMostUnreadBytes = 64 * 1024;
 
 }  // namespace
 
-// The head outlives the input that it was read from.
 void HttpCarrier::keep_head() {
   const std::string_view text = head_.text();
   if (text.size() > head_room_) [[unlikely]] {
@@ -40,7 +41,7 @@ void HttpCarrier::begin_body(bool awaits_continue) {
   texts_grew_ = true;  // by trailers
 }
 
-// False: one so long as it says it is was refused.
+// Sets the limit of the route's body. Returns false if the declared length exceeds the limit; then 413 was answered.
 bool HttpCarrier::body_may_come(const RouteTree::Route& route) {
   const uint64_t own = route.options.body_limit_bytes;
   const uint64_t limit = own != 0 ? own : shard().core().options().limits.body_bytes;
@@ -50,7 +51,8 @@ bool HttpCarrier::body_may_come(const RouteTree::Route& route) {
   return false;
 }
 
-// The path as routes have it, in `storage` where it was sent otherwise.
+// Returns the path as patterns are compared with it. The result is in `storage` if it differs from the path as it was
+// sent.
 static auto route_path(const HttpRequestHead& head, std::string& storage) {
   return normalize_http_path(head.path().empty() ? "/" : head.path(), storage);
 }
@@ -59,7 +61,7 @@ static bool asks_for_the_server(const HttpRequestHead& head) {
   return head.method() == HttpMethod::kOptions && head.path() == "*";
 }
 
-// What is no pattern without parameters, or not as it was sent.
+// Finds the handler for a path that does not literally equal a pattern, and calls it.
 void HttpCarrier::dispatch() {
   RouteTree& routes = shard().core().routes();
   if (asks_for_the_server(head_)) return answer_through(routes.root_group());
@@ -71,13 +73,13 @@ void HttpCarrier::dispatch() {
   answer_through(*match.group);
 }
 
-// Through the middleware of the group, as handlers answer.
+// Calls answer_by_router() inside the middleware of the group.
 void HttpCarrier::answer_through(const RouteGroupParts& group) {
   if (group.by_router) return (*group.by_router)(*this);
   answer_by_router(*this);
 }
 
-// Behind middleware, which may have taken its time, so why there is no handler for the request is found out again.
+// Finds out again why the request has no handler: middleware that ran before may have answered or may have taken time.
 void HttpCarrier::answer_by_router(HttpExchange& exchange) {
   HttpCarrier& carrier = of(exchange);
   if (!carrier.carried_) return;
@@ -88,13 +90,14 @@ void HttpCarrier::answer_by_router(HttpExchange& exchange) {
     exchange.set_field("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
     return exchange.respond(204);
   }
-  const auto path = route_path(head, carrier.path_storage_);  // as it is there already: parameters point to it
+  const auto path =
+      route_path(head, carrier.path_storage_);  // normalizes to the same text, so the parameters' views stay valid
   if (!path) {
     ++stats.malformed;
     return exchange.respond(400);
   }
   const RouteTree::Match match = shard.core().routes().match(exchange, *path);
-  if (match.route != nullptr) {  // whose handler takes no body so long as this says it is
+  if (match.route != nullptr) {  // the route exists, so the declared length of the body was too large
     ++stats.too_large;
     return exchange.respond(413);
   }
@@ -122,7 +125,7 @@ void HttpCarrier::body_ended() {
 }
 
 void HttpCarrier::drop_body() {
-  limit_body(UINT64_MAX);  // the bound is drain_limit_bytes
+  limit_body(UINT64_MAX);  // drain_limit_bytes limits a dropped body instead
   body_consumer_ = BodyConsumer::kDropped;
   drop_mark_ = arrived_bytes_;
   if (!has_extras_) return;
@@ -156,7 +159,7 @@ void HttpCarrier::report_writable() {
   });
 }
 
-// Who was to answer is told, when the exchange is let go, that its answer is no longer wanted.
+// The handler learns of the answer by on_abandoned, which detach() calls.
 void HttpCarrier::answer_instead(int status) {
   ++calls_;
   drop_prepared();
@@ -204,7 +207,7 @@ bool HttpCarrier::detach_extras() {
   return false;
 }
 
-// The coroutine goes on, though not in a wait that nothing ends any more.
+// Ends the waits of a coroutine that nothing else would end now. The coroutine itself continues.
 void HttpCarrier::end_waits(HttpExtras& extras) {
   const ReadyQueue::Hold hold;
   if (extras.reader != nullptr) std::exchange(extras.reader, nullptr)->complete(0);
@@ -224,10 +227,10 @@ void HttpCarrier::task_ended(HttpExchange& exchange) {
   carrier.respond(500);
 }
 
-// As nginx logs it: the client was gone before its answer began.
+// The status in the access log if the client has left before its answer began; nginx logs the same.
 constexpr int kClientGone = 499;
 
-// A coroutine that answers it ends soon, and gives the carrier back then.
+// If a coroutine still runs, it is cancelled, or its waits are ended; it gives the carrier back when it ends.
 void HttpCarrier::abandon(bool notify) {
   PEAL_ASSERT(calls_ == 0, "a connection dies inside {} calls of its handler", calls_);
   const bool answered = complete();

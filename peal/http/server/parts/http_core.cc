@@ -34,7 +34,7 @@ HttpCore::HttpCore(Router router, const HttpServerOptions& options)
     : routes_(std::move(router.owned_tree_)), options_(options) {
   if (!routes_ || routes_->sealed()) throw std::logic_error("a router serves one server");
   routes_->seal(HttpCarrier::answer_by_router);
-  const HttpRequestParser judge(options_.limits);  // throws
+  const HttpRequestParser judge(options_.limits);  // throws if it refuses the limits
   if (!is_sendable({"Server", options_.server_name})) {
     throw_bad_value("'{}' is no value of a Server field", options_.server_name);
   }
@@ -71,7 +71,7 @@ SharedConnectionCallbacks HttpCore::callbacks() {
 
 size_t HttpCore::log(AccessEntry entry, int64_t second) {
   const std::lock_guard lock(lines_mutex_);
-  // More than a loop may lag behind the others: the clock was set.
+  // Seconds by which a loop may lag behind the others. A larger difference means that the clock was set.
   constexpr int64_t kMostLag = 10;
   if (second > log_second_ || second < log_second_ - kMostLag) {
     log_second_ = second;
@@ -82,7 +82,7 @@ size_t HttpCore::log(AccessEntry entry, int64_t second) {
   return lines_.size();
 }
 
-// Other loops go on adding lines meanwhile.
+// Takes the lines before it writes them, so that other loops can add lines meanwhile.
 void HttpCore::flush_log() {
   const std::lock_guard lock(log_mutex_);
   writing_.clear();

@@ -18,20 +18,22 @@ namespace peal::detail {
 
 namespace {
 
-// Free ones kept of each; as many connections may be busy at once without an allocation.
+// Limit of the free carriers. Up to this many connections can be busy at once without an allocation.
 constexpr size_t kMostFree = 1024;
+
 constexpr size_t kMostLogBytes = 32 * 1024;
-constexpr size_t kMostKeptBytes = 4096;  // of texts, each
-// Where kept references are to be found (PEAL_CATCH_KEPT) so many exchanges are free before the first of them is used
-// again, and what they held is overwritten: whoever uses one of them finds it in nobody's call, which stops the
-// process.
+constexpr size_t kMostKeptBytes = 4096;  // limit of the texts that a free carrier keeps
+
+// Number of free exchanges below which none is reused; 0 unless PEAL_CATCH_KEPT is set. That option finds code that
+// keeps an HttpExchange& for too long. A free exchange rests, and its head is overwritten. Code that uses a resting
+// exchange stops the process, since no call of its handler is in progress.
 constexpr size_t kResting = PEAL_RESTING_EXCHANGES;
 
 std::array<Duration, HttpWaits::kKinds> waiting_times(const HttpServerOptions& options) {
   return {options.head_timeout, options.idle_timeout, options.body_window, options.answer_timeout, options.drain_grace};
 }
 
-// Of the wall clock, in nanoseconds since 1970.
+// Returns the wall clock's time in nanoseconds since 1970.
 int64_t wall_time() { return std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 }  // namespace
@@ -67,7 +69,6 @@ Http1Carrier& HttpShard::acquire(Http1Session& session) {
   return *carrier;
 }
 
-// False where it has more text than is kept.
 bool HttpShard::charge(Http1Carrier& carrier) {
   const size_t text_bytes = carrier.text_bytes() + carrier.memory_bytes();
   carrier.charge_.set(sizeof carrier + text_bytes);
@@ -99,7 +100,7 @@ std::unique_ptr<HttpServerSession> HttpShard::make_session(Connection& connectio
   return std::make_unique<Http1Session>(*this, connection);
 }
 
-// Dates are true to the second: they end when the second does.
+// Composes the date for the current second of the wall clock. It is valid until that second ends.
 void HttpShard::make_date() {
   constexpr int64_t kSecond = 1'000'000'000;
   const int64_t now = wall_time();
@@ -111,7 +112,7 @@ void HttpShard::make_date() {
   ok_lines_.assign(status).append("Date: ").append(text.data(), text.size()).append("\r\n").append(core_.own_lines());
   if (!core_.options().access_log) return;
   log_second_ = now / kSecond;
-  // "Sun, 06 Nov 1994 08:49:37 GMT" again, as "06/Nov/1994:08:49:37 +0000".
+  // Rewrites "Sun, 06 Nov 1994 08:49:37 GMT" as "06/Nov/1994:08:49:37 +0000".
   const std::string_view date(text.data(), text.size());
   log_date_.clear();
   log_date_.append(date.substr(5, 2)).append("/").append(date.substr(8, 3)).append("/").append(date.substr(12, 4));
@@ -195,7 +196,8 @@ void HttpShard::note_tls_hello(const Connection& connection) {
 
 void HttpShard::log(const HttpExchange& exchange, int status) {
   common_lines();
-  // A unix socket's name is the client's to choose, and so no name. The kernel forgets who has reset a connection.
+  // The client chooses the name of its unix socket, so the log does not show it. "-" stands for a client whose address
+  // the kernel has forgotten after a reset.
   const auto peer = HttpCarrier::of(exchange).known_peer();
   std::string client = peer ? "unix:" : "-";
   if (peer && peer->is_ip()) {
@@ -212,7 +214,7 @@ void HttpShard::log(const HttpExchange& exchange, int status) {
   if (!log_timer_) log_timer_ = loop_->after(std::chrono::seconds(1), while_alive([this] { flush_log(); }));
 }
 
-// The server may outlive the loop, with which its timers went.
+// If the loop has ended, its timers have ended too, and the timer must not be cancelled.
 void HttpShard::flush_log() {
   const TimerId timer = std::exchange(log_timer_, {});
   if (timer && mailbox_->open()) loop_->cancel(timer);

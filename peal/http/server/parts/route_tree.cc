@@ -70,7 +70,6 @@ void RouteTree::seal(void (*by_router)(HttpExchange&)) {
   seal(root_);
 }
 
-// Finds the node of a pattern, or makes it.
 RouteTree::Node& RouteTree::place(std::string_view pattern, std::vector<std::string>& names) {
   if (!pattern.starts_with('/')) throw_bad_value("the pattern '{}' does not begin with a slash", pattern);
   if (pattern.size() > kMostPatternBytes) throw_bad_value("a pattern of {} bytes", pattern.size());
@@ -101,7 +100,7 @@ RouteTree::Node& RouteTree::place(std::string_view pattern, std::vector<std::str
   return *node;
 }
 
-// `name` is what stands between the braces.
+// Returns the child for a parameter. `name` is the text between the braces.
 std::unique_ptr<RouteTree::Node>& RouteTree::parameter_of(Node& node, std::string_view name, std::string_view pattern,
                                                           std::vector<std::string>& names) {
   const bool rest = name.ends_with('*');
@@ -130,8 +129,9 @@ bool RouteTree::fits(Kind kind, std::string_view segment) {
   return false;
 }
 
-// Its own method first, GET's for HEAD, then any, where that may be taken, but not for CONNECT: it asks for a tunnel,
-// and who answers 2xx to it without knowing that makes two readers of one connection disagree (RFC 9110 9.3.6).
+// Prefers the route of the method itself, then that of GET for HEAD, then one for any method if `takes_any`. A route
+// for any method never gets CONNECT, which asks for a tunnel. A handler that does not know that could answer 2xx, and
+// then client and server would read the connection differently (RFC 9110 9.3.6).
 RouteTree::Route* RouteTree::find(Node& node, const HttpRequestHead& head, bool takes_any) {
   const HttpMethod method = head.method();
   Route* other = nullptr;
@@ -143,7 +143,7 @@ RouteTree::Route* RouteTree::find(Node& node, const HttpRequestHead& head, bool 
   return other;
 }
 
-// `path` is empty or begins with the slash before the next segment.
+// Searches the route below `node`. `path` is empty, or begins with the slash before the next segment.
 RouteTree::Route* RouteTree::search(Node& node, std::string_view path, Search& search) {
   if (path.empty()) {
     if (node.routes.empty()) return nullptr;
@@ -169,7 +169,7 @@ RouteTree::Route* RouteTree::search(Node& node, std::string_view path, Search& s
     search.value_count = count;
   }
   if (!node.rest) return nullptr;
-  // Whoever takes the rest of any path by any method does not take the place of whoever knows the path.
+  // A rest for any method does not take a path that another pattern matches with another method.
   Route* route = find(*node.rest, search.exchange.request(), search.fitting.empty());
   if (route == nullptr && has_resource(*node.rest)) search.fitting.push_back(node.rest.get());
   if (route == nullptr) return nullptr;
@@ -192,7 +192,7 @@ RouteTree::Match RouteTree::match(HttpExchange& exchange, std::string_view path)
   return match;
 }
 
-// A tunnel at a path (CONNECT) is nothing that another method could be for.
+// CONNECT is excepted: a tunnel is not a resource that has other methods.
 bool RouteTree::has_resource(const Node& node) {
   return std::ranges::any_of(node.routes, [](const Route& route) { return route.known != HttpMethod::kConnect; });
 }
