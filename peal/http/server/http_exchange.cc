@@ -125,7 +125,8 @@ HttpExchangeHandle HttpExchange::handle() {
 void HttpExchange::set_field(std::string_view name, std::string_view value) {
   if (!may_answer()) return;
   for (const std::string_view own : kServerFields) {
-    if (same_field_name(name, own)) throw_bad_value("the field {} is the server's to set", name);
+    if (same_field_name(name, own))
+      throw_bad_value("the server itself sets the field {}: a handler must not set it", name);
   }
   texts_grew_ = true;
   std::string clean;
@@ -139,9 +140,9 @@ void HttpExchange::drop_prepared() {
 
 bool HttpExchange::answered_again() const {
   if (answer_ == Answer::kBegun && !carried_) return false;
-  if (answer_ == Answer::kBegun) out_of_order("what goes before an answer comes after begin()");
+  if (answer_ == Answer::kBegun) out_of_order("this call is allowed only before begin()");
   ++shard_->stats().answered_again;
-  PEAL_LOG_ERROR("{} {} has its answer, {}: what a handler answers besides is dropped", head_.method_text(),
+  PEAL_LOG_ERROR("{} {} was already answered {}: a second answer of its handler is dropped", head_.method_text(),
                  head_.path(), status_);
   return false;
 }
@@ -152,7 +153,7 @@ void HttpExchange::out_of_order(std::string_view what) const {
 
 // Begins the answer, and derives the properties of its head from the status and the request (RFC 9110 6.4.1, 8.6, 15).
 HttpAnswerHead HttpExchange::answer_head(int status, std::string_view content_type, std::optional<uint64_t> length) {
-  if (status < 200 || status > 599) throw_bad_value("{} is no status of an answer", status);
+  if (status < 200 || status > 599) throw_bad_value("{} is not a status of a final answer: 200 to 599 are", status);
   // The bytes after a 2xx to CONNECT are not HTTP, so no content has a length (RFC 9110 9.3.6).
   const bool tunnel = head_.method() == HttpMethod::kConnect && status < 300;
   const bool no_content = status == 204 || tunnel;
@@ -270,7 +271,7 @@ void HttpExchange::begin(int status, std::string_view content_type) {
 // std::logic_error if the stream has not begun.
 bool HttpExchange::may_end() const {
   if (!may_answer()) return false;
-  out_of_order("a stream goes on that has not begun");
+  out_of_order("write() or end() was called before begin()");
 }
 
 // Counts bytes that are to be written. Returns false if they must not be sent.
@@ -280,7 +281,8 @@ bool HttpExchange::may_write(uint64_t bytes) {
   if (!carried_) return false;
   if (bytes == 0 || !has_content_) return false;
   if (knows_length_ && bytes > length_ - body_bytes_) {
-    PEAL_LOG_ERROR("{} more bytes of an answer of {}, of which {} are written", bytes, length_, body_bytes_);
+    PEAL_LOG_ERROR("{} more bytes are written to an answer of {} bytes that has {} already: it is reset", bytes,
+                   length_, body_bytes_);
     abort();
     return false;
   }
@@ -316,7 +318,7 @@ void HttpExchange::end() {
   check_use();
   if ((answer_ != Answer::kBegun && !may_end()) || !carried_) return;
   if (knows_length_ && has_content_ && body_bytes_ < length_) {
-    PEAL_LOG_ERROR("an answer of {} bytes ended after {}", length_, body_bytes_);
+    PEAL_LOG_ERROR("an answer of {} bytes ended after {}: it is reset", length_, body_bytes_);
     return abort();
   }
   HttpCarrier::of(*this).send_end();

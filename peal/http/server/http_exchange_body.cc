@@ -19,7 +19,7 @@ using detail::HttpHandlerTask;
 // Sets the receiver of the body, and starts the reading of it.
 void HttpExchange::take_body(BodyConsumer taker) {
   if (body_consumer_ == BodyConsumer::kDropped) return;  // by the server: an answer is complete already
-  if (body_consumer_ != BodyConsumer::kNobody) out_of_order("its body is taken twice");
+  if (body_consumer_ != BodyConsumer::kNobody) out_of_order("its body was already asked for in another way");
   body_consumer_ = taker;
   if (!carried_ || request_read_) return;
   if (continue_due_) HttpCarrier::of(*this).say_continue();
@@ -28,7 +28,7 @@ void HttpExchange::take_body(BodyConsumer taker) {
 
 void HttpExchange::on_body(Callback<void(HttpExchange&, std::string_view piece)> on_piece, HttpCallback on_end) {
   check_use();
-  PEAL_ASSERT(on_piece && on_end, "the body of exchange {} goes to nobody", serial_);
+  PEAL_ASSERT(on_piece && on_end, "on_body() of exchange {} needs two callbacks", serial_);
   extras().on_piece = std::move(on_piece);
   extras_->on_end = std::move(on_end);
   take_body(BodyConsumer::kPieces);
@@ -37,7 +37,7 @@ void HttpExchange::on_body(Callback<void(HttpExchange&, std::string_view piece)>
 
 void HttpExchange::read_body(Callback<void(HttpExchange&, std::string&& body)> on_whole) {
   check_use();
-  PEAL_ASSERT(on_whole, "the body of exchange {} goes to nobody", serial_);
+  PEAL_ASSERT(on_whole, "read_body() of exchange {} needs a callback", serial_);
   extras().on_whole = std::move(on_whole);
   extras_->whole.emplace();
   take_body(BodyConsumer::kWhole);
@@ -212,7 +212,7 @@ void HttpExchange::run(Task<> task) {
 
 // Passes the task to the coroutine that awaits HttpNext::run(), which runs it in the same strand.
 void HttpExchange::pass_on(Task<> task) {
-  if (!extras_->passes_on || extras_->passed_on) out_of_order("two coroutines answer it");
+  if (!extras_->passes_on || extras_->passed_on) out_of_order("a second coroutine is started to answer it");
   extras_->passed_on.emplace(std::move(task));
   if (extras_->answered != nullptr) std::exchange(extras_->answered, nullptr)->complete(0);
 }

@@ -13,15 +13,16 @@ using detail::HttpCarrier;
 
 void HttpExchange::inform(int status) {
   if (!may_answer()) return;
-  if (status <= 100 || status >= 200 || status == 101) throw_bad_value("{} is no interim answer", status);
+  if (status <= 100 || status >= 200 || status == 101)
+    throw_bad_value("{} is not a status of an interim answer: 102 to 199 are", status);
   HttpCarrier::of(*this).send_interim(status, fields_.own_lines());
   fields_.drop_own();
 }
 
 void HttpExchange::upgrade(std::string_view protocol, std::unique_ptr<UpgradeHandler> handler) {
   if (!may_answer()) return;
-  PEAL_ASSERT(handler != nullptr, "exchange {} is upgraded to nothing", serial_);
-  if (!is_sendable({"Upgrade", protocol})) throw_bad_value("'{}' is no protocol to upgrade to", protocol);
+  PEAL_ASSERT(handler != nullptr, "upgrade() of exchange {} needs a handler", serial_);
+  if (!is_sendable({"Upgrade", protocol})) throw_bad_value("'{}' cannot be sent as a protocol in Upgrade", protocol);
   status_ = static_cast<uint16_t>(HttpCarrier::of(*this).send_upgrade(protocol));
   if (status_ == 0) {
     close_after();
@@ -34,7 +35,7 @@ void HttpExchange::upgrade(std::string_view protocol, std::unique_ptr<UpgradeHan
 }
 
 bool HttpExchangeHandle::run(HttpCallback task) const {
-  PEAL_ASSERT(task, "exchange {} is to run nothing", serial_);
+  PEAL_ASSERT(task, "run() of a handle of exchange {} needs a task", serial_);
   return connection_.run_or_end([serial = serial_, task = std::move(task)](Connection& connection) mutable {
     HttpCarrier* carrier = connection.context<detail::HttpServerSession>().carrier_of(serial);
     if (carrier == nullptr || carrier->complete()) return;

@@ -86,7 +86,7 @@ inline Result<void> check_json_type(HttpExchange& exchange) {
 
 inline Result<nlohmann::json> parse_json(HttpExchange& exchange, std::string_view text) {
   if (json_depth(text) > kMostJsonDepth) {
-    return refuse_json(exchange, 400, EBADMSG, "arrays and objects too deep inside each other");
+    return refuse_json(exchange, 400, EBADMSG, "arrays and objects are nested too deeply");
   }
   try {
     return nlohmann::json::parse(text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests and their answers: heads, routes, keep-alive, pipelining, streams. Bodies of requests are in
-// http_request_body_test.cc, times in http_deadlines_test.cc.
+// Tests requests and their answers: heads, routes, keep-alive, pipelining and streams. Bodies of requests are in
+// http_request_body_test.cc, timeouts in http_deadlines_test.cc.
 #include <peal/http/server/http_server.h>
 
 #include <stdexcept>
@@ -69,7 +69,8 @@ TEST_P(HttpServerTest, who_says_that_it_asks_no_more_is_not_waited_for) {
   ASSERT_TRUE(ends(getter));
   EXPECT_EQ(getter.error(), 0);
   EXPECT_THAT(getter.received(), EndsWith("world!"));
-  // Bytes may follow a body that should not: the answer would be lost with a reset.
+  // A client may send bytes after the body although it must not. Closing at once would then reset the connection and
+  // lose the answer.
   RawPeer poster = peer_sending("POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi");
   ASSERT_TRUE(wait_until([&] {
     poster.pump();
@@ -221,7 +222,7 @@ TEST_P(HttpServerTest, stream_of_known_length_says_it_and_one_cut_short_ends_the
               testing::AllOf(HasSubstr("Content-Length: 6\r\n"), EndsWith("\r\n\r\nonetwo")));
   RawPeer one = peer_sending("GET /one HTTP/1.1\r\nHost: a\r\n\r\n");
   ASSERT_TRUE(ends(one));
-  EXPECT_EQ(log_texts.count("an answer of 6 bytes ended after 3"), 1u);
+  EXPECT_EQ(log_texts.count("an answer of 6 bytes ended after 3: it is reset"), 1u);
 }
 
 TEST_P(HttpServerTest, stream_waits_for_a_client_that_reads_slowly) {
@@ -288,7 +289,7 @@ TEST_P(HttpServerTest, exception_is_answered_500_before_the_answer_and_ends_the_
 TEST_P(HttpServerTest, errors_are_shown_on_the_page_that_the_router_was_given) {
   Router router = hello();
   router.error_page([](HttpExchange& exchange, int status) {
-    if (status != 404) return;  // left to the server
+    if (status != 404) return;  // the server writes the page
     exchange.respond(status, "text/plain", fmt::format("lost: {}", exchange.request().path()));
   });
   serve(std::move(router));

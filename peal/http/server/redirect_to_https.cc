@@ -25,7 +25,7 @@ void redirect(HttpExchange& exchange, uint16_t port) {
 }  // namespace
 
 HttpHandler redirect_to_https(uint16_t port) {
-  if (port == 0) throw_bad_value("a redirect to port 0");
+  if (port == 0) throw_bad_value("redirect_to_https() needs a port other than 0");
   return [port](HttpExchange& exchange) { redirect(exchange, port); };
 }
 

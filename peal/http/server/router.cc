@@ -12,7 +12,8 @@ RouteGroup::RouteGroup(const std::shared_ptr<detail::RouteTree>& tree, detail::R
 
 std::shared_ptr<detail::RouteTree> RouteGroup::tree() const {
   auto tree = tree_.lock();
-  if (!tree || tree->sealed()) throw std::logic_error("a server has the routes: no more are added");
+  if (!tree || tree->sealed())
+    throw std::logic_error("routes and middleware are added before a server takes the router");
   return tree;
 }
 

@@ -183,7 +183,7 @@ int Http1Carrier::send_upgrade(std::string_view protocol) {
   head.lines(fields().lines());
   if (!protocol.empty()) {
     head.lines(kUpgradeLine);
-    PEAL_ASSERT(head.field("Upgrade", protocol), "'{}' is no protocol to upgrade to", protocol);
+    PEAL_ASSERT(head.field("Upgrade", protocol), "'{}' cannot be sent as a protocol in Upgrade", protocol);
   }
   output.commit(head.end());
   return status;

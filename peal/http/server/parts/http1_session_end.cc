@@ -44,8 +44,8 @@ void Http1Session::timed_out(HttpWait what) {
     case HttpWait::kAnswer:
       if (carrier_ == nullptr || carrier_->begun()) return;  // a coroutine begins an answer without ending this wait
       ++stats.answer_timeouts;
-      PEAL_LOG_WARN("the handler of {} {} has not answered in time", carrier_->head().method_text(),
-                    carrier_->head().path());
+      PEAL_LOG_WARN("the handler of {} {} has not begun its answer in time: the server answers 503",
+                    carrier_->head().method_text(), carrier_->head().path());
       return carrier_->answer_instead(503);
     case HttpWait::kGrace:
       if (held_ || connection_->queued_bytes() > 0) {

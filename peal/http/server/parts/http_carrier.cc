@@ -221,7 +221,8 @@ void HttpCarrier::task_ended(HttpExchange& exchange) {
   if (carrier.begun()) return carrier.end();
   HttpShard& shard = carrier.shard();
   if (const auto suppressed = shard.unanswered_log().admit(shard.loop().now())) {
-    PEAL_LOG_ERROR("the coroutine for {} ended without an answer ({} more like it)", carrier.head_.path(), *suppressed);
+    PEAL_LOG_ERROR("the coroutine for {} ended without an answer: the server answers 500 ({} more like it)",
+                   carrier.head_.path(), *suppressed);
   }
   carrier.drop_prepared();
   carrier.respond(500);
@@ -232,7 +233,7 @@ constexpr int kClientGone = 499;
 
 // If a coroutine still runs, it is cancelled, or its waits are ended; it gives the carrier back when it ends.
 void HttpCarrier::abandon(bool notify) {
-  PEAL_ASSERT(calls_ == 0, "a connection dies inside {} calls of its handler", calls_);
+  PEAL_ASSERT(calls_ == 0, "a connection has ended inside {} calls of its handler", calls_);
   const bool answered = complete();
   if (head_read_ && !answered) {
     ++shard().stats().abandoned;

@@ -20,9 +20,10 @@ HttpServerSession& session_of(Connection& connection) { return connection.contex
 
 std::string hsts_line(const HstsOptions& options) {
   constexpr std::chrono::seconds kLeastPreloaded = std::chrono::days(365);
-  if (options.max_age < std::chrono::seconds::zero()) throw_bad_value("hsts of {} s", options.max_age.count());
+  if (options.max_age < std::chrono::seconds::zero())
+    throw_bad_value("hsts.max_age is negative: {} s", options.max_age.count());
   if (options.preload && (!options.include_subdomains || options.max_age < kLeastPreloaded)) {
-    throw_bad_value("hsts that is preloaded without include_subdomains, or for less than a year");
+    throw_bad_value("hsts.preload needs include_subdomains and a max_age of at least a year");
   }
   return fmt::format("Strict-Transport-Security: max-age={}{}{}\r\n", options.max_age.count(),
                      options.include_subdomains ? "; includeSubDomains" : "", options.preload ? "; preload" : "");
@@ -32,11 +33,11 @@ std::string hsts_line(const HstsOptions& options) {
 
 HttpCore::HttpCore(Router router, const HttpServerOptions& options)
     : routes_(std::move(router.owned_tree_)), options_(options) {
-  if (!routes_ || routes_->sealed()) throw std::logic_error("a router serves one server");
+  if (!routes_ || routes_->sealed()) throw std::logic_error("the router was moved, or another server has taken it");
   routes_->seal(HttpCarrier::answer_by_router);
   const HttpRequestParser judge(options_.limits);  // throws if it refuses the limits
   if (!is_sendable({"Server", options_.server_name})) {
-    throw_bad_value("'{}' is no value of a Server field", options_.server_name);
+    throw_bad_value("server_name '{}' cannot be sent in a Server field", options_.server_name);
   }
   if (!options_.server_name.empty()) own_lines_ = "Server: " + options_.server_name + "\r\n";
   if (!options_.hsts) return;

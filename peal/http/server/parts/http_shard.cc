@@ -190,7 +190,7 @@ void HttpShard::note_tls_hello(const Connection& connection) {
   const std::optional<uint64_t> held_back = tls_hello_log_.admit(loop_->now());
   if (!held_back) return;
   const auto text = [](const Result<SocketAddress>& address) { return address ? address->to_string() : "somebody"; };
-  PEAL_LOG_WARN("{} speaks TLS to {}, a port without it, and is answered 400 in the clear ({} more like it)",
+  PEAL_LOG_WARN("{} speaks TLS to {}, a port without it, and is answered 400 without TLS ({} more like it)",
                 text(connection.peer_address()), text(connection.local_address()), *held_back);
 }
 

@@ -72,7 +72,8 @@ void RouteTree::seal(void (*by_router)(HttpExchange&)) {
 
 RouteTree::Node& RouteTree::place(std::string_view pattern, std::vector<std::string>& names) {
   if (!pattern.starts_with('/')) throw_bad_value("the pattern '{}' does not begin with a slash", pattern);
-  if (pattern.size() > kMostPatternBytes) throw_bad_value("a pattern of {} bytes", pattern.size());
+  if (pattern.size() > kMostPatternBytes)
+    throw_bad_value("a pattern has {} bytes, more than {}", pattern.size(), kMostPatternBytes);
   Node* node = &root_;
   for (std::string_view left = pattern; !left.empty();) {
     left.remove_prefix(1);
