@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exchanges that are carried by something else than HTTP/1.1, several at once: they answer as ever, and what goes wrong
-// with one of them is not the others' trouble.
+// Tests several exchanges at the same time on a carrier that is not HTTP/1.1. They answer as usual, and an error of one
+// does not affect the others.
 #include <stdexcept>
 #include <string>
 #include <utility>

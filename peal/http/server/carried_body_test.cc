@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bodies of requests that something else than HTTP/1.1 carries: who takes them, how much, and what is said for it.
+// Tests bodies of requests on a carrier that is not HTTP/1.1: their receivers, their limits, and 100 (Continue).
 #include <string>
 
 #include <gmock/gmock.h>

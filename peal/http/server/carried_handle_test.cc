@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handles of exchanges of which one connection carries several: each reaches its own.
+// Tests handles of several exchanges of one connection: each handle reaches its own exchange.
 #include <map>
 #include <memory>
 #include <string>
@@ -18,7 +18,7 @@ using detail::HttpServerSession;
 using detail::MemoryRequest;
 using detail::MemoryStreams;
 
-// Each byte that a client sends asks for "/<byte>"; the answers stay in memory.
+// Each byte that a client sends is a request for "/<byte>". The answers stay in memory.
 class CarriedHandleTest : public test::NetTest {
  protected:
   void serve_streams() {
@@ -50,7 +50,7 @@ class CarriedHandleTest : public test::NetTest {
   }
   void TearDown() override {
     server_.reset();
-    ask([&] { handles_.clear(); });  // they keep the mailbox
+    ask([&] { handles_.clear(); });  // handles keep the mailbox alive
     core_.reset();
     test::NetTest::TearDown();
   }
@@ -63,7 +63,7 @@ class CarriedHandleTest : public test::NetTest {
 
   std::shared_ptr<HttpCore> core_;
   std::unique_ptr<Server> server_;
-  // The loop's.
+  // Only the loop uses the following members.
   std::map<std::string, HttpExchangeHandle> handles_;
   std::map<char, MemoryRequest> asked_;
   int abandoned_ = 0;

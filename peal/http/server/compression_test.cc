@@ -18,7 +18,7 @@ std::string made_text(size_t bytes) {
   return made;
 }
 
-// What a client makes of it, however much there is; "" of what is broken.
+// Returns the decoded text, as a client that may have only a part of it decodes it. "" if the data is broken.
 std::string decoded(const HttpAnswer& answer) {
   std::string out(20'000'000, ' ');
   if (answer.field("Content-Encoding") == "gzip") {
@@ -45,7 +45,7 @@ std::string decoded(const HttpAnswer& answer) {
 
 class Compression : public test::HttpFilesTest {
  protected:
-  // Answers with `body` so.
+  // Serves `body` as the answer to each request, compressed by `options`.
   void serve_text(std::string body, int status = 200, std::string type = "text/plain",
                   const CompressionOptions& options = {}) {
     serve(Router([=](HttpExchange& exchange) {
@@ -54,7 +54,7 @@ class Compression : public test::HttpFilesTest {
       answer.respond(status, type, body);
     }));
   }
-  // Answers with a stream of these pieces, one each turn.
+  // Serves a stream of these pieces, one in each turn of the loop.
   void serve_pieces(std::vector<std::string> pieces, const CompressionOptions& options = {}) {
     serve(Router([=, this](HttpExchange& exchange) {
       auto answer = std::make_shared<CompressedAnswer>(exchange, options);

@@ -24,7 +24,7 @@ class EventStreamTest : public test::HttpTest {
     EXPECT_TRUE(IsSkipped() || wait_until([&] { return channel.size() == 0; }));
     test::HttpTest::TearDown();
   }
-  // Every request of /events is one more stream of the channel.
+  // Each request of /events adds a stream to the channel.
   void serve_channel(EventStreamOptions options = {}, const HttpServerOptions& server_options = {}) {
     options.on_end = [this] { ++ended; };
     Router router;
@@ -46,7 +46,7 @@ class EventStreamTest : public test::HttpTest {
 
   EventChannel channel;
   std::atomic<int> ended = 0;
-  std::string last_id;  // the loop's
+  std::string last_id;  // used on the loop only
 };
 PEAL_TEST_ON_EVERY_ENGINE(EventStreamTest);
 
@@ -99,7 +99,7 @@ TEST_P(EventStreamTest, ends_when_its_client_leaves) {
   EXPECT_TRUE(hears(other, "data: who is left"));
 }
 
-// One has begun, the other begins behind an answer that the drain waits for.
+// One stream has begun. The other begins after an answer that the drain waits for.
 TEST_P(EventStreamTest, a_drain_does_not_wait_for_it) {
   HttpExchangeHandle pending;
   Router router;
@@ -223,7 +223,7 @@ TEST_P(EventStreamTest, the_last_copy_to_go_closes_it) {
   EXPECT_THAT(answer_to("GET", "/dropped"), HasSubstr("\r\n0\r\n\r\n"));
   EXPECT_TRUE(waits_for_ends(1));
   RawPeer one = subscriber();
-  kept = EventStream();  // on this thread
+  kept = EventStream();  // on the thread of the test
   EXPECT_TRUE(hears(one, "\r\n0\r\n\r\n"));
   EXPECT_TRUE(waits_for_ends(2));
 }

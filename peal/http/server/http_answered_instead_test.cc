@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the server answers in the place of a handler that was called already, and that nothing of one request is left
-// for the next.
+// Tests the answers that the server gives in the place of a handler that was already called. No state of the request
+// remains for the next one.
 #include <stdexcept>
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using testing::StartsWith;
 
 class HttpAnsweredInstead : public test::HttpTest {
  protected:
-  // Each kind of handler waits for a body that never comes whole, and is told.
+  // Each kind of handler waits for a body that never arrives whole, and notes its on_abandoned.
   Router patient_routes() {
     Router router;
     router.get("/", [](HttpExchange& exchange) { exchange.respond(200, "", "plain"); });
@@ -59,7 +59,7 @@ class HttpAnsweredInstead : public test::HttpTest {
       ++told_;
     });
   }
-  // The answer to what is wrong with a body; the handler has been told of it then, and others are served.
+  // Returns the answer to an invalid body. The handler has been abandoned by then, and other requests are served.
   std::string answer_to_fault(std::string_view path, std::string_view rest, bool fin) {
     const int before = ask([&] { return told_; });
     RawPeer one = peer_sending("POST " + std::string(path) + " HTTP/1.1\r\nHost: a\r\n" + std::string(rest));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an HttpServer waits for, and for how long: on the simulator, whose clock leaps.
+// Tests the timeouts of an HttpServer on the simulator, whose clock does not have to wait.
 #include <optional>
 
 #include <gmock/gmock.h>
@@ -29,14 +29,14 @@ class HttpDeadlinesTest : public test::SimTest {
     });
     return router;
   }
-  // The client sends one byte of `text` each `period`, until it is closed.
+  // Lets the client send one byte of `text` in each `period`, until the server closes the connection.
   static void drip(test::SimPair& pair, BytePeer& client, std::string text, Duration period) {
     pair.there->every(period, [&client, text = std::move(text), at = size_t{0}]() mutable {
       if (client.ended || !client.connected()) return;
       client.send(text.substr(at++ % text.size(), 1));
     });
   }
-  // How long the server stands a client that behaves as `play` has it.
+  // Returns how long the server keeps the connection of a client that behaves as `play` does.
   Duration stands(test::SimPair& pair, BytePeer& client) {
     const TimePoint begin = pair.world.now();
     EXPECT_TRUE(pair.run_until([&] { return client.ended; }));

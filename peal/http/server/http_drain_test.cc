@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a server that drains does with requests that stand behind an answer which the client has not read yet
-// (RFC 9112 9.6).
+// Tests a server that drains while pipelined requests wait for an answer that the client has not read yet (RFC 9112
+// 9.6).
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 namespace peal {
 namespace {
 
-constexpr uint64_t kLargeBytes = 32 * 1024 * 1024;  // more than the kernel holds
+constexpr uint64_t kLargeBytes = 32 * 1024 * 1024;  // more than the kernel buffers
 constexpr Duration kPatientDrain = std::chrono::seconds(20);
 constexpr std::string_view kGetLarge = "GET /large HTTP/1.1\r\nHost: a\r\n\r\n";
 constexpr std::string_view kGetSmall = "GET /small HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -27,13 +27,13 @@ class HttpDrainTest : public test::HttpTest {
     router.get("/small", [](HttpExchange& exchange) { exchange.respond(200, "", "small"); });
     serve(std::move(router), {.drain_grace = grace});
   }
-  // Has sent this, and read nothing; the first answer is under way.
+  // Returns a client that has sent `requests` and has read nothing; the first answer is in progress.
   RawPeer asker(std::string_view requests) {
     RawPeer one = peer_sending(requests, 16 * 1024);
     EXPECT_TRUE(wait_until([&] { return large_ == 1; }));
     return one;
   }
-  // Until the connections are told, which a client that waits for nothing notices.
+  // Begins a drain, and waits until the connections know of it: then an idle one is closed.
   void begin_drain() {
     RawPeer idle = peer_sending(kGetSmall);
     EXPECT_TRUE(hears(idle, "small"));
@@ -41,7 +41,7 @@ class HttpDrainTest : public test::HttpTest {
     EXPECT_TRUE(ends(idle));
     idle.close();
   }
-  // Of the drain, whose server is gone afterwards.
+  // Returns the report of the drain. The server is destroyed afterwards.
   DrainReport report() {
     const DrainReport done = report_.get_future().get();
     report_ = {};
@@ -49,7 +49,7 @@ class HttpDrainTest : public test::HttpTest {
     end_server();
     return done;
   }
-  // What came behind the file.
+  // Returns the bytes received after the file.
   std::string behind(RawPeer& one) {
     EXPECT_TRUE(ends(one));
     const size_t head = one.received().find("\r\n\r\n") + 4;
@@ -61,7 +61,7 @@ class HttpDrainTest : public test::HttpTest {
   }
 
  private:
-  int large_ = 0;  // on the loop's thread
+  int large_ = 0;  // used on the loop's thread
   std::promise<DrainReport> report_;
 };
 

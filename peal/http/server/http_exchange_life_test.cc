@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How exchanges, their coroutines and their server end: abandoned, cancelled, drained, taken over.
+// Tests how exchanges, their coroutines and their server end: abandoned, cancelled, drained, passed on.
 #include <future>
 #include <stdexcept>
 
@@ -22,7 +22,7 @@ constexpr Duration kLong = std::chrono::seconds(10);
 
 class HttpExchangeLifeTest : public test::HttpTest {
  protected:
-  // Whoever answers does so later.
+  // Returns routes whose handlers keep the handles of their exchanges; the test answers later.
   Router patient() {
     Router router;
     router.get("/", [this](HttpExchange& exchange) {
@@ -169,7 +169,8 @@ TEST_P(HttpExchangeLifeTest, drain_answers_a_request_that_was_on_its_way) {
   ASSERT_TRUE(hears(one, "hello"));
   std::promise<DrainReport> report;
   server().drain(kLong, [&](const DrainReport& done) { report.set_value(done); });
-  // Connections are told once the listeners are gone. Until then, and once more after it, all is answered.
+  // Connections learn of the drain after the listeners are closed. Requests are answered until then, and one more
+  // afterwards.
   size_t asked = 1;
   ASSERT_TRUE(wait_until([&] {
     const bool ended = !one.pump();
@@ -186,7 +187,7 @@ TEST_P(HttpExchangeLifeTest, drain_answers_a_request_that_was_on_its_way) {
   EXPECT_EQ(report.get_future().get().forced, 0u);
 }
 
-// Sends back what it gets, in capitals.
+// Echoes the input in capitals.
 class Shouter final : public UpgradeHandler {
  public:
   explicit Shouter(test::Journal& journal) : journal_(journal) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What handlers ask an exchange of its query and its cookies, and the cookies they set.
+// Tests the query and the cookies of a request, and the cookies that handlers set.
 #include <gmock/gmock.h>
 
 #include <peal/coro/sleep.h>
@@ -16,7 +16,7 @@ using testing::Not;
 
 class HttpExchangeValuesTest : public test::HttpTest {
  protected:
-  // Serves one request, to `handler`.
+  // Serves one request with `handler`.
   std::string answer_of(HttpHandler handler, std::string_view target, std::string_view fields = {}) {
     serve(Router(std::move(handler)));
     std::string answer = answer_to("GET", target, fields);

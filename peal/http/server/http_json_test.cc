@@ -37,7 +37,7 @@ TEST(HttpJson, depth_counts_what_is_no_part_of_a_string) {
 
 class HttpJsonTest : public test::HttpTest {
  protected:
-  // Both twins answer what they read, and note what they fail with.
+  // Both handlers, one with a callback and one with a coroutine, answer with the value that they read, and note errors.
   void serve_both() {
     Router router;
     router.post("/coroutine",
@@ -69,7 +69,7 @@ class HttpJsonTest : public test::HttpTest {
     return last;
   }
 
-  std::error_code error;  // the loop's
+  std::error_code error;  // used on the loop only
 };
 PEAL_TEST_ON_EVERY_ENGINE(HttpJsonTest);
 

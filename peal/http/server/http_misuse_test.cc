@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handlers that answer twice, or in no order: their own exchange suffers, nobody else.
+// Tests handlers that answer twice, or call functions in the wrong order. Only their own exchange is affected.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -16,7 +16,8 @@ using testing::StartsWith;
 
 class HttpMisuseTest : public test::HttpTest {
  protected:
-  // What the first of two requests gets, by one connection; the second is answered as ever, or the connection ends.
+  // Returns the answers to two requests of one connection, of which the first goes to `handler`. The second one is
+  // answered as usual, unless the connection ends.
   template <class Handler>
   std::string answers(Handler handler) {
     Router router;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bodies of requests: who takes them, how, and what becomes of those that nobody takes.
+// Tests the bodies of requests: their receivers, and what happens to a body without a receiver.
 #include <gmock/gmock.h>
 
 #include <peal/coro/sleep.h>
@@ -120,7 +120,7 @@ TEST_P(HttpRequestBodyTest, body_too_long_to_be_dropped_ends_the_connection_and_
   EXPECT_THAT(answer_to(chunked + std::string(kLast)), EndsWith("plain")) << "nobody knows that it would be long";
 }
 
-// RFC 9112 9.6: the client is not to send another request on a connection that will be closed.
+// The client must not send another request on a connection that will be closed (RFC 9112 9.6).
 TEST_P(HttpRequestBodyTest, so_does_one_that_is_answered_when_a_part_has_been_read) {
   serve(routes(), {.drain_limit_bytes = 1000});
   for (const size_t left : {1000u, 1001u}) {
@@ -160,7 +160,8 @@ TEST_P(HttpRequestBodyTest, hundred_continue_is_said_when_the_body_is_wanted) {
   }
 }
 
-// The body may be read beside the answer, and behind the answer's head the client would not hear it any more.
+// The body may be read while the answer is sent. After the head of the answer, the client would not notice 100
+// (Continue).
 TEST_P(HttpRequestBodyTest, hundred_continue_is_said_before_an_answer_in_pieces) {
   serve(routes());
   RawPeer one = peer_sending("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n");

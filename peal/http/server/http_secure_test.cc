@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an HttpServer does with a layer beyond what it does without one: tests/support/sealed stands for TLS. All the
-// rest works the same, which is what the other suites show, which run on sealed engines; here the layer is an option.
+// Tests what an HttpServer does differently with a layer; tests/support/sealed replaces TLS. The other suites show that
+// the rest works the same with a layer: they run on sealed engines. Here the layer is an option of the server.
 #include <future>
 #include <stdexcept>
 
@@ -29,7 +29,7 @@ class HttpSecureTest : public test::HttpTest {
     });
     return router;
   }
-  // Peers seal from now on, as the server's connections do.
+  // Makes the peers seal from now on, as the server's connections do.
   HttpServer& serve_secure(Router router, HttpServerOptions options = {}) {
     RawPeer::seal_all(true);
     options.layer = &layer_;
@@ -80,7 +80,7 @@ TEST_P(HttpSecureTest, who_speaks_http_in_the_clear_is_told_so_in_the_clear) {
   serve_secure(saying_whether_secure(), {.hsts = HstsOptions{}});
   RawPeer::seal_all(false);
   for (const std::string_view request : {kGetAndClose, std::string_view("GET / HTTP/1.1\r\nHost: a\r\n\r\n")}) {
-    // The sealed layer greets whoever comes; TLS lets the client begin.
+    // The sealed layer sends first; with TLS the client begins.
     EXPECT_EQ(answer_to(request), std::string(test::kSealHello) +
                                       "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 37\r\n"
                                       "Connection: close\r\n\r\nThis port speaks HTTPS: use https://\n");
@@ -89,7 +89,7 @@ TEST_P(HttpSecureTest, who_speaks_http_in_the_clear_is_told_so_in_the_clear) {
   EXPECT_EQ(server().server().stats().handshakes_failed, 2u);
 }
 
-// RFC 6797 7.1, 7.2.
+// Checks RFC 6797 7.1 and 7.2.
 TEST_P(HttpSecureTest, hsts_is_in_every_answer_over_a_layer_and_in_none_without) {
   const HttpServerOptions options{.server_name = "peal", .hsts = HstsOptions{}};
   serve_secure(saying_whether_secure(), options);
@@ -131,13 +131,13 @@ TEST_P(HttpSecureTest, what_hsts_may_say) {
 }
 
 TEST_P(HttpSecureTest, a_tls_hello_on_a_plain_port_is_named_in_the_log_and_counted) {
-  std::vector<std::string> warnings;  // on the loop's thread
+  std::vector<std::string> warnings;  // used on the loop's thread
   set_log_sink([&](const LogRecord& record) {
     if (record.level == LogLevel::kWarn) warnings.emplace_back(record.text);
   });
   serve_plain(saying_whether_secure());
   for (int i = 0; i < 3; ++i) EXPECT_THAT(answer_to(kTlsHello), testing::StartsWith("HTTP/1.1 400 Bad Request\r\n"));
-  // Neither is TLS.
+  // Neither of the two is TLS.
   for (const std::string_view other : {"\x16\x02\x01\r\n\r\n", "\x15\x03\x01\r\n\r\n"}) {
     EXPECT_THAT(answer_to(other), testing::StartsWith("HTTP/1.1 400 Bad Request\r\n"));
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A request over a layer that ends without its mark before the request does: it is none.
+// Tests a request over a layer whose input ends without the layer's end mark, before the request is complete. It must
+// not be handled.
 #include <sys/socket.h>
 
 #include <tests/support/http_rig.h>
@@ -28,7 +29,7 @@ TEST_P(HttpTruncatedRequestTest, reaches_nobody_and_is_told_as_abandoned) {
     RawPeer one = peer_sending(part);
     if (part.contains("\r\n\r\n")) ++begun;
     ASSERT_TRUE(wait_until([&] { return handled == begun; }));
-    ASSERT_EQ(::shutdown(one.fd(), SHUT_WR), 0);  // without the mark
+    ASSERT_EQ(::shutdown(one.fd(), SHUT_WR), 0);  // without the end mark
     EXPECT_EQ(all_of(one), "") << part;
     EXPECT_TRUE(wait_until([&] { return abandoned == begun; }));
   }

@@ -15,7 +15,7 @@ using testing::StartsWith;
 
 class RedirectToHttpsTest : public test::HttpTest {
  protected:
-  // Where the answer to this leads; the status line, where it is no redirect.
+  // Returns the Location of the answer, or its status line if it is not a redirect.
   std::string place(std::string_view method, std::string_view target, std::string_view fields,
                     std::string_view version = "1.1") {
     const std::string answer =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Groups of routes, and what stands before their handlers.
+// Tests groups of routes, and middleware.
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -20,7 +20,8 @@ using testing::StartsWith;
 
 class RouteGroupTest : public test::HttpTest {
  protected:
-  // Both note their names in the exchange, on the way in, and the handler answers with all of them.
+  // Both kinds of middleware note their names in the exchange when it passes them, and the handler answers with all
+  // names.
   using Way = std::vector<std::string>;
   static void note(HttpExchange& exchange, std::string name) {
     Way* way = exchange.attached<Way>();
@@ -158,7 +159,7 @@ TEST_P(RouteGroupTest, coroutine_sees_the_status_and_goes_on_after_the_answer) {
   router.get("/stream", [](HttpExchange& exchange) -> Task<> {
     exchange.begin(201);
     exchange.write("stream");
-    co_return;  // whose end is the stream's
+    co_return;  // the end of the coroutine completes the stream
   });
   router.get("/forgets", [](HttpExchange&) -> Task<> { co_return; });
   serve(std::move(router));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which handler a request goes to.
+// Tests which handler gets a request.
 #include <peal/http/server/router.h>
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@ using testing::EndsWith;
 
 class RouterTest : public test::HttpTest {
  protected:
-  // Answers with its name and what stands in the place of `parameters`.
+  // Answers with the handler's name and the values of `parameters`.
   static HttpHandler named(std::string name, std::vector<std::string> parameters = {}) {
     return [name, parameters](HttpExchange& exchange) {
       std::string text = name;

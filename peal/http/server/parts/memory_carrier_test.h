@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests of exchanges that no HTTP/1.1 carries: MemoryStreams has any number of them at once, as a connection of
-// HTTP/2 has streams, each a MemoryCarrier, which writes down what is said to it.
+// MemoryStreams: a connection in memory for tests of exchanges without HTTP/1.1. Like a connection of HTTP/2 it has any
+// number of exchanges at a time. Each is a MemoryCarrier, which records what is sent to the client.
 #pragma once
 
 #include <unistd.h>
@@ -27,20 +27,20 @@
 
 namespace peal::detail {
 
-// What a client would know of its answer.
+// MemoryAnswer: the answer as a client would know it.
 struct MemoryAnswer {
-  std::vector<std::string> interim;  // "103 Link=x|"
+  std::vector<std::string> interim;  // such as "103 Link=x|"
   int status = 0;
   std::string content_type;
-  std::string fields;              // "Allow=GET|Etag=..|"
-  std::optional<uint64_t> length;  // said
+  std::string fields;              // such as "Allow=GET|Etag=..|"
+  std::optional<uint64_t> length;  // as the head states it
   bool content_follows = false;
   std::vector<std::string> pieces;
-  size_t unread_bytes = 0;    // of them; see MemoryStreams::high_water_bytes
-  size_t gathered_bytes = 0;  // of the request's body
+  size_t unread_bytes = 0;    // the part of `pieces` not read yet; see MemoryStreams::high_water_bytes
+  size_t gathered_bytes = 0;  // as reported for the request's body
   bool ended = false;
   bool was_reset = false;
-  bool released = false;  // the exchange is used by nobody any more
+  bool released = false;  // true if nothing uses the exchange any more
 
   std::string body() const {
     std::string text;
@@ -52,18 +52,21 @@ struct MemoryAnswer {
 class MemoryCarrier;
 class MemoryStreams;
 
-// The client's side of one exchange; good as long as its owner.
+// MemoryRequest: the client's side of an exchange. Valid as long as its MemoryStreams.
 class MemoryRequest {
  public:
   MemoryRequest(MemoryStreams& streams, const MemoryCarrier& carrier);
   const MemoryAnswer* operator->() const { return answer_.get(); }
-  // More of the body, its end, and the end of all: nothing where the server has ended it.
+
+  // Send a piece of the body, send its end, or reset the exchange. Do nothing if the server has ended the exchange.
   void send(std::string_view piece);
   void end();
   void reset();
-  // Reads all there is of the answer.
+
+  // Reads all that was sent of the answer so far.
   void read();
-  // The server's side: as HttpExchangeHandle::run() on the loop.
+
+  // Calls `task` with the exchange, as HttpExchangeHandle::run() does on the loop.
   void run(HttpCallback task);
 
  private:
@@ -80,18 +83,19 @@ class MemoryStreams : public HttpServerSession {
       : MemoryStreams(std::make_shared<HttpCore>(std::move(router), options)) {
     core_->add(loop);
   }
-  // One of several that share routes and loop.
+  // Makes one of several connections that share routes and loop.
   explicit MemoryStreams(std::shared_ptr<HttpCore> core) : core_(std::move(core)) {}
   ~MemoryStreams() override { abandon_all(false); }
 
-  // A request: "GET /path", "POST /x\r\nExpect: 100-continue". With a body, pieces and an end follow.
+  // Sends a request, such as "GET /path" or "POST /x\r\nExpect: 100-continue". `has_body`: pieces and an end must
+  // follow.
   MemoryRequest ask(std::string_view request, bool has_body = false);
   HttpShard& shard() { return *core_->shards().front(); }
   HttpStats& stats() { return shard().stats(); }
   size_t count() const { return carriers_.size(); }
   void abandon_all(bool notify);
 
-  Connection* connection = nullptr;  // what all of them go by, if anything
+  Connection* connection = nullptr;  // the connection that all exchanges report; may be null
   size_t high_water_bytes = 1000;
 
   void received(Buffer& input) override { input.clear(); }
@@ -115,7 +119,7 @@ class MemoryCarrier final : public HttpCarrier {
     open();
   }
 
-  // What is said to the client, for the test.
+  // The answer that the client has received, for the test.
   const std::shared_ptr<MemoryAnswer> answer = std::make_shared<MemoryAnswer>();
 
   void send_interim(int status, std::string_view lines) override {
@@ -160,7 +164,7 @@ class MemoryCarrier final : public HttpCarrier {
     take_body();
     advancing_ = false;
     if (!complete()) return;
-    go([this] {  // nobody asks for the rest of its body: a stream of its own
+    go([this] {  // each exchange has a stream of its own, so the rest of the body is not read
       if (detach()) give_back();
     });
   }
@@ -207,7 +211,7 @@ class MemoryCarrier final : public HttpCarrier {
     }
     if (input_.empty() && input_ended_ && !request_read() && body_taken()) body_ended();
   }
-  // Its owner has it no more; `way` may destroy it.
+  // Removes the carrier from its MemoryStreams, then calls `way`, which may destroy the carrier.
   template <class Way>
   void go(Way way) {
     gone_ = true;
@@ -216,14 +220,14 @@ class MemoryCarrier final : public HttpCarrier {
   }
 
   MemoryStreams& streams_;
-  HttpRequestParser parser_{shard().core().options().limits};  // of the head alone
+  HttpRequestParser parser_{shard().core().options().limits};  // for the head only
   std::deque<std::string> input_;
   uint64_t taken_bytes_ = 0;
   uint64_t body_limit_bytes_ = 0;
   bool input_ended_ = false;
   bool above_ = false;
   bool advancing_ = false;
-  bool gone_ = false;  // from its owner; a coroutine may still have it
+  bool gone_ = false;  // true after the removal; a coroutine may still use the carrier
 };
 
 inline MemoryRequest MemoryStreams::ask(std::string_view request, bool has_body) {
@@ -295,10 +299,10 @@ inline void MemoryRequest::read() {
   if (MemoryCarrier* const still = carrier()) still->advance();
 }
 
-// Several at once, asked in a world of its own.
+// MemoryStreamsTest: a test with a MemoryStreams on a simulated loop of its own.
 class MemoryStreamsTest : public test::SimTest {
  protected:
-  // After the routes are set.
+  // To be called after the routes were added to router_.
   MemoryStreams& serve(const HttpServerOptions& options = {}) {
     return streams_.emplace(*loop_, std::move(router_), options);
   }
