@@ -2,8 +2,9 @@
 // MemoryCharge counts memory that is not in blocks in the memory budget (memory_budget.h), for example a string in
 // which the body of a request is collected.
 //
-// A charge does not pause a connection. Code that collects data calls follow() as its memory grows. If the process is
-// above the hard mark, follow() returns false, and the code has to stop and release what it has collected.
+// A charge does not pause a connection. Code that collects data calls set_and_check() as its memory grows. If the
+// process is above the hard mark, set_and_check() returns false, and the code has to stop and release what it has
+// collected.
 #pragma once
 
 #include <cstddef>
@@ -54,7 +55,7 @@ class MemoryCharge {
     return !grows || !MemoryBudget::above_hard();
   }
 
-  // Up to so many bytes follow() counts as 0.
+  // Up to so many bytes set_and_check() counts as 0.
   static constexpr size_t kFreeBytes = 4096;
 
  private:

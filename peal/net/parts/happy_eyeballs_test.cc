@@ -73,7 +73,9 @@ TEST(HappyEyeballs, no_more_at_once_than_told) {
 
 TEST(HappyEyeballs, has_nothing_before_it_is_given_something) { EXPECT_FALSE(HappyEyeballs().has_next(0)); }
 
-TEST(HappyEyeballsDeathTest, none_at_once_is_a_programmers_error) { EXPECT_DEATH(HappyEyeballs({}, 0), "none of 0 addresses would be tried"); }
+TEST(HappyEyeballsDeathTest, none_at_once_is_a_programmers_error) {
+  EXPECT_DEATH(HappyEyeballs({}, 0), "none of 0 addresses would be tried");
+}
 
 }  // namespace
 }  // namespace peal::detail

@@ -37,7 +37,8 @@ size_t read_all(int fd) {
 
 TEST_F(UringPollerTest, ring_refuses_another_thread) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_DEATH(std::thread([this] { rig().engine().wait(Engine::kPollOnly); }).join(), "only the thread that made a ring may use it");
+  EXPECT_DEATH(std::thread([this] { rig().engine().wait(Engine::kPollOnly); }).join(),
+               "only the thread that made a ring may use it");
 }
 
 TEST_F(UringPollerTest, big_messages_come_whole) {
