@@ -252,7 +252,8 @@ TEST_P(RpcServerTest, peer_that_reads_nothing_stops_its_own_calls) {
   const size_t answers_bytes = kCalls * RpcFrame::response(1, std::string(1000, 'x')).size();
   EXPECT_TRUE(wait_until([&] {
     left.remove_prefix(client.try_send(left));
-    return client.pump(), client.received().size() == answers_bytes;
+    client.pump();
+    return client.received().size() == answers_bytes;
   }));
   EXPECT_EQ(echo_stats(*server).calls, kCalls);
 }
@@ -278,8 +279,8 @@ TEST_P(RpcServerTest, large_messages_are_not_kept) {
   auto server = serve_kept();
   size_t most_kept_bytes = 0;
   service.on_call = [&](const KeepingService::Kept& call) {
-    most_kept_bytes = std::max({most_kept_bytes, call.response->SpaceUsedLong(),
-                                call.request->payload() == "x" ? call.request->SpaceUsedLong() : 0});
+    most_kept_bytes = std::max(most_kept_bytes, call.response->SpaceUsedLong());
+    if (call.request->payload() == "x") most_kept_bytes = std::max(most_kept_bytes, call.request->SpaceUsedLong());
     if (call.request->payload() == "wait") return;
     call.answer(std::string(kMiB, 'y'));
   };

@@ -143,7 +143,11 @@ bool RpcLink::withdraw(uint64_t id, Why why) {
   const bool sent = call->sent;
   std::unique_ptr<RpcOwnedPending> owned;
   end_call(*call, owned);
-  ++(why == ETIMEDOUT ? stats_.timed_out : stats_.cancelled);
+  if (why == ETIMEDOUT) {
+    ++stats_.timed_out;
+  } else {
+    ++stats_.cancelled;
+  }
   if (sent && connection_ != nullptr) {
     Buffer frame;
     append_cancel(frame, id);

@@ -160,25 +160,39 @@ bool RpcSession::is_full() const {
 void RpcSession::link_last(RpcServerCall& call) {
   call.session_next_ = nullptr;
   call.session_prev_ = last_;
-  (last_ == nullptr ? first_ : last_->session_next_) = &call;
+  if (last_ == nullptr) {
+    first_ = &call;
+  } else {
+    last_->session_next_ = &call;
+  }
   last_ = &call;
 }
 
 void RpcSession::unlink(RpcServerCall& call) {
-  (call.session_prev_ == nullptr ? first_ : call.session_prev_->session_next_) = call.session_next_;
-  (call.session_next_ == nullptr ? last_ : call.session_next_->session_prev_) = call.session_prev_;
+  if (call.session_prev_ == nullptr) {
+    first_ = call.session_next_;
+  } else {
+    call.session_prev_->session_next_ = call.session_next_;
+  }
+  if (call.session_next_ == nullptr) {
+    last_ = call.session_prev_;
+  } else {
+    call.session_next_->session_prev_ = call.session_prev_;
+  }
 }
 
 void RpcSession::enter(RpcServerCall& call) {
   link_last(call);
   request_bytes_ += call.request_bytes();
-  if (calls_++ == 0) connection_.set_busy(true);
+  ++calls_;
+  if (calls_ == 1) connection_.set_busy(true);
 }
 
 void RpcSession::remove(RpcServerCall& call) {
   unlink(call);
   request_bytes_ -= call.request_bytes();
-  if (--calls_ == 0) connection_.set_busy(false);
+  --calls_;
+  if (calls_ == 0) connection_.set_busy(false);
   if (paused_ && !is_full()) {
     paused_ = false;
     connection_.resume();
