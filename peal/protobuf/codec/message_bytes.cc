@@ -38,7 +38,7 @@ MessageBytes::MessageBytes(const Buffer& buffer) : front_(buffer.front()), size_
   for (const iovec& vector : std::span(vectors).first(used)) {
     parts_.emplace_back(static_cast<const char*>(vector.iov_base), vector.iov_len);
   }
-  settle();
+  update_front();
 }
 
 void MessageBytes::remove_front(size_t bytes) {
@@ -49,7 +49,7 @@ void MessageBytes::remove_front(size_t bytes) {
   for (; part != parts_.end() && bytes >= part->size(); ++part) bytes -= part->size();
   if (part != parts_.end()) part->remove_prefix(bytes);
   parts_.erase(parts_.begin(), part);
-  settle();
+  update_front();
 }
 
 MessageBytes MessageBytes::take_front(size_t bytes) {
@@ -82,10 +82,10 @@ void MessageBytes::take_back(std::span<char> to) {
     last.remove_suffix(bytes);
     if (last.empty()) parts_.pop_back();
   }
-  settle();
+  update_front();
 }
 
-void MessageBytes::settle() {
+void MessageBytes::update_front() {
   front_ = parts_.empty() ? std::string_view() : parts_.front();
   if (parts_.size() == 1) parts_.clear();
 }

@@ -50,7 +50,7 @@ class MessageBytes {
 
  private:
   // Parts were removed.
-  void settle();
+  void update_front();
 
   std::string_view front_;
   size_t size_ = 0;

@@ -105,7 +105,7 @@ TEST(MessageBytes, that_are_taken_from_the_front_are_parsed) {
   const std::string bytes = bytes_of_note();
   Note expected;
   ASSERT_TRUE(expected.ParseFromString(bytes));
-  const std::string stream = "before" + bytes + "after";
+  const std::string stream = "before" + bytes + "behind";
   for (size_t part = 1; part <= stream.size(); ++part) {
     const Buffer buffer = test::in_parts(stream, part);
     MessageBytes rest(buffer);
@@ -113,7 +113,7 @@ TEST(MessageBytes, that_are_taken_from_the_front_are_parsed) {
     Note note;
     ASSERT_TRUE(rest.take_front(bytes.size()).parse_into(note)) << part;
     EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(note, expected)) << part;
-    EXPECT_EQ(rest.to_string(), "after");
+    EXPECT_EQ(rest.to_string(), "behind");
   }
 }
 

@@ -9,7 +9,7 @@
 
 namespace peal {
 
-std::vector<MessageTypes::Type>::const_iterator MessageTypes::place_of(std::string_view name) const {
+std::vector<MessageTypes::Type>::const_iterator MessageTypes::position_of(std::string_view name) const {
   return std::ranges::lower_bound(
       sorted_, name,
       [](std::string_view left, std::string_view right) {
@@ -20,7 +20,7 @@ std::vector<MessageTypes::Type>::const_iterator MessageTypes::place_of(std::stri
 
 size_t MessageTypes::add(const google::protobuf::Message& prototype) {
   const std::string_view name = prototype.GetDescriptor()->full_name();
-  const auto place = place_of(name);
+  const auto place = position_of(name);
   if (place != sorted_.end() && place->name == name) throw_bad_value("the message type {} was added before", name);
   const size_t index = sorted_.size();
   sorted_.insert(place, {name, &prototype, index});
@@ -28,13 +28,13 @@ size_t MessageTypes::add(const google::protobuf::Message& prototype) {
 }
 
 std::optional<size_t> MessageTypes::find(std::string_view name) const {
-  const auto place = place_of(name);
+  const auto place = position_of(name);
   if (place == sorted_.end() || place->name != name) return std::nullopt;
   return place->index;
 }
 
 std::unique_ptr<google::protobuf::Message> MessageTypes::make(std::string_view name) const {
-  const auto place = place_of(name);
+  const auto place = position_of(name);
   if (place == sorted_.end() || place->name != name) return nullptr;
   return std::unique_ptr<google::protobuf::Message>(place->prototype->New());
 }

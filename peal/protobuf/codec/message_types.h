@@ -39,7 +39,7 @@ class MessageTypes {
     size_t index;
   };
   // Where the name is, or would be.
-  std::vector<Type>::const_iterator place_of(std::string_view name) const;
+  std::vector<Type>::const_iterator position_of(std::string_view name) const;
 
   std::vector<Type> sorted_;  // by size of the name, then by name: most comparisons are of sizes
 };

@@ -202,11 +202,11 @@ void put_type_and_id(SmallText& text, RpcType type, uint64_t id) {
 
 // A payload, between two parts of its envelope.
 void append_frame(const TaggedCodec& codec, Buffer& output, std::string_view envelope, size_t payload_bytes,
-                  const google::protobuf::Message& payload, std::string_view behind) {
-  const size_t all = codec.tag.size() + envelope.size() + payload_bytes + behind.size() + kFrameIntegerBytes;
+                  const google::protobuf::Message& payload, std::string_view after) {
+  const size_t all = codec.tag.size() + envelope.size() + payload_bytes + after.size() + kFrameIntegerBytes;
   const auto length = big_endian_bytes(static_cast<uint32_t>(all));
   append_summed(output,
-                {.uncounted = {length.data(), length.size()}, .first = codec.tag, .second = envelope, .behind = behind},
+                {.uncounted = {length.data(), length.size()}, .first = codec.tag, .second = envelope, .after = after},
                 payload, payload_bytes);
 }
 
@@ -319,12 +319,12 @@ void append_request(const TaggedCodec& codec, Buffer& output, const RpcRequestHe
   envelope.put(kMethodKey, head.method);
   envelope.put(kRequestKey);
   envelope.put(size);
-  SmallText behind(kMostDeadlineBytes);
+  SmallText after(kMostDeadlineBytes);
   if (head.deadline_ms) {
-    behind.put(kDeadlineKey);
-    behind.put(*head.deadline_ms);
+    after.put(kDeadlineKey);
+    after.put(*head.deadline_ms);
   }
-  append_frame(codec, output, envelope.text(), size, request, behind.text());
+  append_frame(codec, output, envelope.text(), size, request, after.text());
 }
 
 void append_response(const TaggedCodec& codec, Buffer& output, uint64_t id, const google::protobuf::Message& response) {

@@ -35,7 +35,7 @@ char* write_array(char* to, const FrameAround& around, const google::protobuf::M
   auto* const begin = reinterpret_cast<uint8_t*>(to);
   const uint8_t* const end = message.SerializeWithCachedSizesToArray(begin);
   check_end(static_cast<size_t>(end - begin), size);
-  return put(to + size, around.behind);
+  return put(to + size, around.after);
 }
 
 void write_stream(BlocksOutput& blocks, const google::protobuf::Message& message, size_t size) {
@@ -68,7 +68,7 @@ void append_plain(Buffer& output, const FrameAround& around, const google::proto
   BlocksOutput blocks(output);
   write_stream(blocks, message, size);
   blocks.finish();
-  output.append(around.behind);
+  output.append(around.after);
 }
 
 void append_summed(Buffer& output, const FrameAround& around, const google::protobuf::Message& message, size_t size) {
@@ -84,8 +84,8 @@ void append_summed(Buffer& output, const FrameAround& around, const google::prot
   for (const std::string_view piece : {around.uncounted, around.first, around.second}) output.append(piece);
   BlocksOutput blocks(output, adler32_of(around.second, adler32_of(around.first)));
   write_stream(blocks, message, size);
-  const uint32_t sum = adler32_of(around.behind, blocks.finish());
-  output.append(around.behind);
+  const uint32_t sum = adler32_of(around.after, blocks.finish());
+  output.append(around.after);
   append_integer<kSumBytes>(output, sum);
 }
 

@@ -30,9 +30,9 @@ size_t checked_size(const google::protobuf::Message& message, size_t around_byte
 struct FrameAround {
   std::string_view uncounted;      // in front, and not part of the checksum
   std::string_view first, second;  // in front
-  std::string_view behind = {};
+  std::string_view after = {};
 
-  size_t bytes() const { return uncounted.size() + first.size() + second.size() + behind.size(); }
+  size_t bytes() const { return uncounted.size() + first.size() + second.size() + after.size(); }
 };
 
 // Appends the message, whose size was just checked, and what stands around it.

@@ -46,15 +46,15 @@ Result<void> RpcBalancerCalls::add(std::string_view address) {
 bool RpcBalancerCalls::remove(std::string_view address) {
   const auto server = std::ranges::find(servers_, address, &Server::address);
   if (server == servers_.end()) return false;
-  leaving_.push_back(std::move(*server));
+  removed_.push_back(std::move(*server));
   servers_.erase(server);
-  end_idle_leaving();
+  retire_idle_removed();
   return true;
 }
 
 void RpcBalancerCalls::retire() {
   retired_ = true;
-  for (std::vector<Server>* const servers : {&servers_, &leaving_}) {
+  for (std::vector<Server>* const servers : {&servers_, &removed_}) {
     for (const Server& server : std::exchange(*servers, {})) server.link->retire();
   }
   const ReadyQueue::Hold hold;
@@ -69,11 +69,11 @@ RpcBalancerStats RpcBalancerCalls::stats() const {
   RpcBalancerStats stats = stats_;
   stats.under_way = calls_.size();
   stats.waiting = waiting_calls_;
-  for (const std::vector<Server>* const servers : {&servers_, &leaving_}) {
+  for (const std::vector<Server>* const servers : {&servers_, &removed_}) {
     for (const Server& server : *servers)
       stats.servers.push_back({.address = server.address,
                                .connected = server.link->is_connected(),
-                               .removed = servers == &leaving_,
+                               .removed = servers == &removed_,
                                .calls = server.link->stats()});
   }
   return stats;
@@ -82,7 +82,7 @@ RpcBalancerStats RpcBalancerCalls::stats() const {
 Result<uint64_t> RpcBalancerCalls::start(RpcPending& pending, const google::protobuf::MethodDescriptor& method,
                                          const google::protobuf::Message& request, Duration timeout) {
   ++stats_.calls;
-  const Result<RpcLink*> link = place();
+  const Result<RpcLink*> link = link_for_new_call();
   if (!link) {
     ++stats_.failed;
     return std::unexpected(link.error());
@@ -94,7 +94,7 @@ Result<uint64_t> RpcBalancerCalls::start(RpcPending& pending, const google::prot
     if (*link != nullptr) {
       send(call, **link, method, request, timeout);
     } else {
-      keep(call, method, request, timeout);
+      add_waiting(call, method, request, timeout);
     }
   } catch (...) {
     ++stats_.failed;
@@ -108,7 +108,7 @@ bool RpcBalancerCalls::withdraw(uint64_t id, Why why) {
   Call* const call = find(id);
   if (call == nullptr) return false;
   if (call->link != nullptr) call->link->withdraw(call->id_there, why);
-  end_call(*call, why == ETIMEDOUT ? stats_.timed_out : stats_.cancelled, [](RpcPending&) {});
+  end_call_and_notify(*call, why == ETIMEDOUT ? stats_.timed_out : stats_.cancelled, [](RpcPending&) {});
   return true;
 }
 
@@ -121,10 +121,11 @@ void RpcBalancerCalls::fail_call(uint64_t id, std::error_code error) {
   if (call == nullptr) return;
   const bool timed_out = error == errno_code(ETIMEDOUT);
   if (call->link != nullptr) call->link->withdraw(call->id_there, timed_out ? ETIMEDOUT : ECANCELED);
-  end_call(*call, timed_out ? stats_.timed_out : stats_.failed, [&](RpcPending& pending) { pending.failed(error); });
+  end_call_and_notify(*call, timed_out ? stats_.timed_out : stats_.failed,
+                      [&](RpcPending& pending) { pending.failed(error); });
 }
 
-RpcLink* RpcBalancerCalls::draw() {
+RpcLink* RpcBalancerCalls::draw_link() {
   drawn_from_.clear();
   for (const Server& server : servers_) {
     if (!server.link->refusal()) drawn_from_.push_back(server.link.get());
@@ -138,13 +139,13 @@ RpcLink* RpcBalancerCalls::draw() {
   return drawn_from_[under_way(second) < under_way(first) ? second : first];
 }
 
-Result<RpcLink*> RpcBalancerCalls::place() {
+Result<RpcLink*> RpcBalancerCalls::link_for_new_call() {
   if (retired_) return fail(ECANCELED);
   if (!mailbox_->open()) return fail(Trouble::kLoopStopped);
   if (calls_.size() >= options_.most_calls) return fail(RpcTrouble::kTooManyCalls);
   // A callback may make this call just after a place has become free. The calls that wait have a right to it first.
   if (!waiting_.empty()) serve_waiting();
-  if (RpcLink* const link = draw()) return link;
+  if (RpcLink* const link = draw_link()) return link;
   if (is_connected()) return fail(RpcTrouble::kTooManyCalls);
   if (!options_.waits_for_connection) return fail(RpcTrouble::kNotConnected);
   if (waiting_bytes_ > options_.channel.most_unsent_bytes) return fail(RpcTrouble::kTooManyCalls);
@@ -159,41 +160,41 @@ void RpcBalancerCalls::send(Call& call, RpcLink& link, const google::protobuf::M
   call.id_there = *id;
 }
 
-void RpcBalancerCalls::keep(Call& call, const google::protobuf::MethodDescriptor& method,
-                            const google::protobuf::Message& request, Duration timeout) {
+void RpcBalancerCalls::add_waiting(Call& call, const google::protobuf::MethodDescriptor& method,
+                                   const google::protobuf::Message& request, Duration timeout) {
   // The link writes its own frame later, with its id. This one shows now whether it will be able to.
   Buffer frame;
   append_request(
       codec_, frame,
       {.id = 0, .service = method.service()->full_name(), .method = method.name(), .deadline_ms = UINT32_MAX}, request);
-  call.kept = {.method = &method,
-               .request = std::unique_ptr<google::protobuf::Message>(request.New()),
-               .bytes = frame.size(),
-               .deadline = later(loop_->now(), timeout)};
-  call.kept.request->CopyFrom(request);
+  call.waiting_request = {.method = &method,
+                          .request = std::unique_ptr<google::protobuf::Message>(request.New()),
+                          .bytes = frame.size(),
+                          .deadline = later(loop_->now(), timeout)};
+  call.waiting_request.request->CopyFrom(request);
   waiting_.push_back(call);
   ++waiting_calls_;
-  waiting_bytes_ += call.kept.bytes;
+  waiting_bytes_ += call.waiting_request.bytes;
 }
 
-RpcBalancerCalls::Kept RpcBalancerCalls::take_kept(Call& call) {
+RpcBalancerCalls::WaitingRequest RpcBalancerCalls::take_waiting(Call& call) {
   waiting_.remove(call);
   --waiting_calls_;
-  waiting_bytes_ -= call.kept.bytes;
-  return std::exchange(call.kept, {});
+  waiting_bytes_ -= call.waiting_request.bytes;
+  return std::exchange(call.waiting_request, {});
 }
 
 void RpcBalancerCalls::serve_waiting() {
   while (Call* const call = waiting_.front()) {
-    RpcLink* const link = draw();
+    RpcLink* const link = draw_link();
     if (link == nullptr) return;
-    const Kept kept = take_kept(*call);
-    send(*call, *link, *kept.method, *kept.request, kept.deadline - loop_->now());
+    const WaitingRequest waiting_request = take_waiting(*call);
+    send(*call, *link, *waiting_request.method, *waiting_request.request, waiting_request.deadline - loop_->now());
   }
 }
 
 RpcPending& RpcBalancerCalls::end_call(Call& call, std::unique_ptr<RpcOwnedPending>& owned) {
-  if (call.link == nullptr) take_kept(call);
+  if (call.link == nullptr) take_waiting(call);
   call.link = nullptr;
   RpcPending& pending = *call.pending;
   owned = std::move(call.owned);
@@ -204,24 +205,24 @@ RpcPending& RpcBalancerCalls::end_call(Call& call, std::unique_ptr<RpcOwnedPendi
 }
 
 // The callback that is told may make calls, and destroy the balancer.
-template <class Tell>
-void RpcBalancerCalls::end_call(Call& call, uint64_t& counter, const Tell& tell) {
+template <class Notify>
+void RpcBalancerCalls::end_call_and_notify(Call& call, uint64_t& counter, const Notify& notify) {
   const auto alive = shared_from_this();
   std::unique_ptr<RpcOwnedPending> owned;
   RpcPending& pending = end_call(call, owned);
   ++counter;
-  guard([&] { tell(pending); });
-  make_use_of_room();
+  call_and_log_exceptions([&] { notify(pending); });
+  use_freed_capacity();
 }
 
-void RpcBalancerCalls::make_use_of_room() {
+void RpcBalancerCalls::use_freed_capacity() {
   if (retired_ || !mailbox_->open()) return;
-  if (!leaving_.empty()) end_idle_leaving();
+  if (!removed_.empty()) retire_idle_removed();
   if (!waiting_.empty()) serve_waiting();
 }
 
-void RpcBalancerCalls::end_idle_leaving() {
-  std::erase_if(leaving_, [](const Server& server) {
+void RpcBalancerCalls::retire_idle_removed() {
+  std::erase_if(removed_, [](const Server& server) {
     if (server.link->stats().under_way != 0) return false;
     server.link->retire();
     return true;
@@ -232,7 +233,8 @@ bool RpcBalancerCalls::Call::answered(const MessageBytes& response) {
   RpcBalancerCalls& its_calls = *calls;
   const auto alive = its_calls.shared_from_this();
   bool is_read = true;
-  its_calls.end_call(*this, its_calls.stats_.answered, [&](RpcPending& told) { is_read = told.answered(response); });
+  its_calls.end_call_and_notify(*this, its_calls.stats_.answered,
+                                [&](RpcPending& waiter) { is_read = waiter.answered(response); });
   if (!is_read) {
     --its_calls.stats_.answered;
     ++its_calls.stats_.failed;
@@ -241,13 +243,13 @@ bool RpcBalancerCalls::Call::answered(const MessageBytes& response) {
 }
 
 void RpcBalancerCalls::Call::failed(std::error_code error) {
-  calls->end_call(*this, calls->stats_.failed, [&](RpcPending& told) { told.failed(error); });
+  calls->end_call_and_notify(*this, calls->stats_.failed, [&](RpcPending& waiter) { waiter.failed(error); });
 }
 
 void RpcBalancerCalls::Call::dropped() {
   std::unique_ptr<RpcOwnedPending> lives_on;
-  RpcPending& told = calls->end_call(*this, lives_on);
-  calls->guard([&] { told.dropped(); });
+  RpcPending& waiter = calls->end_call(*this, lives_on);
+  calls->call_and_log_exceptions([&] { waiter.dropped(); });
 }
 
 }  // namespace peal::detail

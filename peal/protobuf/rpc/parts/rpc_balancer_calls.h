@@ -51,7 +51,7 @@ class RpcBalancerCalls final : public RpcCalls {
     std::shared_ptr<RpcLink> link;
   };
   // A request that waits for a server.
-  struct Kept {
+  struct WaitingRequest {
     const google::protobuf::MethodDescriptor* method = nullptr;
     std::unique_ptr<google::protobuf::Message> request;
     size_t bytes = 0;
@@ -65,30 +65,30 @@ class RpcBalancerCalls final : public RpcCalls {
   void fail_call(uint64_t id, std::error_code error) override;
 
   // The link for a call to be sent now; null: none takes it.
-  RpcLink* draw();
+  RpcLink* draw_link();
   // The link for a new call; null: the call waits. kNotConnected, kTooManyCalls; Trouble::kLoopStopped, or ECANCELED
   // once retired.
-  Result<RpcLink*> place();
+  Result<RpcLink*> link_for_new_call();
   void send(Call& call, RpcLink& link, const google::protobuf::MethodDescriptor& method,
             const google::protobuf::Message& request, Duration timeout);
   // std::invalid_argument: the request cannot be sent.
-  void keep(Call& call, const google::protobuf::MethodDescriptor& method, const google::protobuf::Message& request,
-            Duration timeout);
-  Kept take_kept(Call& call);
+  void add_waiting(Call& call, const google::protobuf::MethodDescriptor& method,
+                   const google::protobuf::Message& request, Duration timeout);
+  WaitingRequest take_waiting(Call& call);
   void serve_waiting();
   // The call has ended: takes it out of the table, and answers the object that is to be told.
   RpcPending& end_call(Call& call, std::unique_ptr<RpcOwnedPending>& owned);
-  template <class Tell>
-  void end_call(Call& call, uint64_t& counter, const Tell& tell);
+  template <class Notify>
+  void end_call_and_notify(Call& call, uint64_t& counter, const Notify& notify);
   // After the end of a call, which may have left a server with nothing to do, or with room for another one.
-  void make_use_of_room();
-  void end_idle_leaving();
+  void use_freed_capacity();
+  void retire_idle_removed();
 
   const RpcBalancerOptions options_;
   const TaggedCodec codec_;
   std::mt19937_64 random_;
   std::vector<Server> servers_;
-  std::vector<Server> leaving_;  // removed, with calls under way
+  std::vector<Server> removed_;  // removed, with calls under way
   std::vector<RpcLink*> drawn_from_;
   SlotTable<Call> calls_;
   WaitList<Call> waiting_;
@@ -104,7 +104,7 @@ class RpcBalancerCalls::Call final : public SlotLinks, public Owned, public RpcP
   RpcPending* pending = nullptr;
   RpcLink* link = nullptr;  // null: it waits
   uint64_t id_there = 0;    // on the link
-  Kept kept;
+  WaitingRequest waiting_request;
 
   bool answered(const MessageBytes& response) override;
   void failed(std::error_code error) override;

@@ -32,12 +32,12 @@ struct RpcCalls::Refusal {
   Refusal(Refusal&&) noexcept = default;
   Refusal& operator=(Refusal&&) = delete;
   ~Refusal() {
-    if (call != nullptr) calls->guard([this] { call->dropped(); });
+    if (call != nullptr) calls->call_and_log_exceptions([this] { call->dropped(); });
   }
   void operator()() {
     if (calls->retired_) return;
-    const std::unique_ptr<RpcOwnedPending> told = std::move(call);
-    calls->guard([&] { told->failed(error); });
+    const std::unique_ptr<RpcOwnedPending> pending = std::move(call);
+    calls->call_and_log_exceptions([&] { pending->failed(error); });
   }
 
   std::shared_ptr<RpcCalls> calls;

@@ -61,7 +61,7 @@ class RpcCalls : public std::enable_shared_from_this<RpcCalls> {
   virtual void fail_call(uint64_t id, std::error_code error) = 0;
   // Calls what a user has given; an exception is logged, so that the other calls are told too.
   template <class Function>
-  void guard(const Function& tell);
+  void call_and_log_exceptions(const Function& callback);
 
   Loop* const loop_;
   const std::shared_ptr<Mailbox> mailbox_;
@@ -76,9 +76,9 @@ class RpcCalls : public std::enable_shared_from_this<RpcCalls> {
 };
 
 template <class Function>
-void RpcCalls::guard(const Function& tell) {
+void RpcCalls::call_and_log_exceptions(const Function& callback) {
   try {
-    tell();
+    callback();
   } catch (...) {
     Loop* const loop = mailbox_->reachable();
     const auto held_back = throws_log_.admit(loop != nullptr ? loop->now() : monotonic_now());

@@ -74,7 +74,7 @@ void RpcLink::retire() {
     if (calls_[slot].generation == 0) continue;
     std::unique_ptr<RpcOwnedPending> owned;
     RpcPending& pending = end_call(calls_[slot], owned);
-    guard([&] { pending.dropped(); });
+    call_and_log_exceptions([&] { pending.dropped(); });
   }
 }
 
@@ -163,11 +163,11 @@ void RpcLink::fail_call(uint64_t id, std::error_code error) {
   if (error == errno_code(ETIMEDOUT)) {
     owned = std::move(call->owned);
     withdraw(id, ETIMEDOUT);
-    return guard([&] { owned->failed(error); });
+    return call_and_log_exceptions([&] { owned->failed(error); });
   }
   RpcPending& pending = end_call(*call, owned);
   ++stats_.failed;
-  guard([&] { pending.failed(error); });
+  call_and_log_exceptions([&] { pending.failed(error); });
 }
 
 // A callback may make calls, connect anew, or destroy the channel: so all that fails is listed before the first one.
@@ -216,7 +216,7 @@ void RpcLink::received(Connection& connection, Buffer& input) {
   };
   show_bodies(codec_, connection, input, body, on_bad_);
   // No answer is read any more, and the connection may linger until the server ends it, too.
-  if (std::exchange(unreadable_, false)) lost(connection);
+  if (std::exchange(unreadable_, false)) fail_calls_of(connection);
 }
 
 void RpcLink::answered(const RpcEnvelope& envelope) {
@@ -229,25 +229,25 @@ void RpcLink::answered(const RpcEnvelope& envelope) {
   RpcPending& pending = end_call(*call, owned);
   if (envelope.error() != 0) {
     ++stats_.failed;
-    return guard([&] { pending.failed(error_of_answer(envelope.error())); });
+    return call_and_log_exceptions([&] { pending.failed(error_of_answer(envelope.error())); });
   }
   ++stats_.answered;
   bool is_read = true;
-  guard([&] { is_read = pending.answered(envelope.response()); });
+  call_and_log_exceptions([&] { is_read = pending.answered(envelope.response()); });
   if (is_read) return;
   --stats_.answered;
   ++stats_.failed;
 }
 
 void RpcLink::closed(const Connection& connection, CloseReason reason) {
-  if (reason != CloseReason::kLoopStopped) return lost(connection);
+  if (reason != CloseReason::kLoopStopped) return fail_calls_of(connection);
   const auto alive = shared_from_this();
   connection_ = nullptr;
   const std::error_code stopped = make_error_code(Trouble::kLoopStopped);
   fail_calls(stopped, stopped);
 }
 
-void RpcLink::lost(const Connection& connection) {
+void RpcLink::fail_calls_of(const Connection& connection) {
   // A connection that was stopped or is lost already may end later than the next one opens. Its calls have failed.
   if (&connection != connection_) return;
   const auto alive = shared_from_this();

@@ -86,7 +86,7 @@ class RpcLink final : public RpcCalls {
   void answered(const RpcEnvelope& envelope);
   void closed(const Connection& connection, CloseReason reason);
   // No answer comes over this connection any more.
-  void lost(const Connection& connection);
+  void fail_calls_of(const Connection& connection);
   void connect_failed(Duration next_attempt_in);
 
   const RpcChannelOptions options_;

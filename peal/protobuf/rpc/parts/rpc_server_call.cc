@@ -51,7 +51,7 @@ void RpcServerCall::begin(RpcSession& session, uint64_t id, TimePoint due) {
   due_ = due;
   began_ = loop_.now();
   ++stats_.calls;
-  session.enter(*this);
+  session.add(*this);
   bool ended = false;
   ended_ = &ended;
   call_handler();
@@ -63,7 +63,7 @@ void RpcServerCall::begin(RpcSession& session, uint64_t id, TimePoint due) {
   }
 }
 
-void RpcServerCall::note_unreadable() {
+void RpcServerCall::count_unreadable_request() {
   ++stats_.calls;
   ++stats_.failed;
 }
@@ -73,19 +73,19 @@ void RpcServerCall::call_handler() {
     try {
       (*function)(*this, *request_, *response_);
     } catch (...) {
-      threw();
+      note_exception();
     }
     return end();
   }
   core_ = shard_.core().shared_from_this();
-  waits_ = true;
+  in_waiting_list_ = true;
   shard_.waiting().push_back(*this);
   const auto* coroutine = std::get_if<RpcMethod::Coroutine>(&its_method_.handler);
   if (coroutine == nullptr) return call_service(*std::get<google::protobuf::Service*>(its_method_.handler));
   try {
     strand_.emplace(*this, (*coroutine)(*this, *request_, *response_));
   } catch (...) {
-    threw();
+    note_exception();
     return end();
   }
   ReadyQueue::run(*strand_);
@@ -99,8 +99,8 @@ void RpcServerCall::call_service(google::protobuf::Service& service) {
   try {
     service.CallMethod(&method.descriptor, this, request_.get(), response_.get(), this);
   } catch (...) {
-    if (ended) return shard.handler_threw(method);
-    threw();
+    if (ended) return shard.note_handler_exception(method);
+    note_exception();
     end();
   }
 }
@@ -112,16 +112,16 @@ void RpcServerCall::task_ended() {
     try {
       std::rethrow_exception(thrown);
     } catch (...) {
-      threw();
+      note_exception();
     }
   }
   end();
 }
 
 // Inside a handler of exceptions.
-void RpcServerCall::threw() {
+void RpcServerCall::note_exception() {
   failure_ = static_cast<int32_t>(RpcTrouble::kBadResponse);
-  shard_.handler_threw(its_method_);
+  shard_.note_handler_exception(its_method_);
 }
 
 void RpcServerCall::SetFailed(const std::string& reason) {
@@ -145,38 +145,38 @@ void RpcServerCall::Run() {
 
 void RpcServerCall::expire() {
   deadline_timer_ = {};
-  if (is_wanted()) {
+  if (needs_answer()) {
     ++stats_.failed;
     ++stats_.timed_out;
     session_->answer_error(id_, static_cast<int32_t>(RpcTrouble::kTimeout));
   }
   answered_ = true;
-  cancel_and_tell(ETIMEDOUT);
+  cancel_and_run_callback(ETIMEDOUT);
 }
 
-void RpcServerCall::give_up() {
+void RpcServerCall::cancel_for_client() {
   ++stats_.cancelled;
   answered_ = true;
-  cancel_and_tell(ECANCELED);
+  cancel_and_run_callback(ECANCELED);
 }
 
-void RpcServerCall::leave() {
+void RpcServerCall::detach_from_session() {
   if (!answered_) ++stats_.cancelled;
   session_ = nullptr;
-  cancel_and_tell(ECANCELED);
+  cancel_and_run_callback(ECANCELED);
 }
 
 google::protobuf::Closure* RpcServerCall::cancel(Why why) {
   cancelled_ = true;
-  google::protobuf::Closure* const told = std::exchange(on_cancel_, nullptr);
+  google::protobuf::Closure* const callback = std::exchange(on_cancel_, nullptr);
   if (strand_) strand_->cancel(why);  // the handler may end in it, and the call with it
-  return told;
+  return callback;
 }
 
-void RpcServerCall::cancel_and_tell(Why why) {
+void RpcServerCall::cancel_and_run_callback(Why why) {
   RpcShard& shard = shard_;
   const RpcMethod& method = its_method_;
-  if (google::protobuf::Closure* told = cancel(why)) shard.tell_of_end(method, *told);
+  if (google::protobuf::Closure* callback = cancel(why)) shard.run_cancel_callback(method, *callback);
 }
 
 // The loop may be gone, with the connection.
@@ -184,26 +184,27 @@ void RpcServerCall::end() {
   const std::shared_ptr<RpcCore> core = std::move(core_);
   if (ended_ != nullptr) {
     *ended_ = true;
-    if (session_ != nullptr) session_->note_ended(stats_);
+    if (session_ != nullptr) session_->count_ended(stats_);
   } else if (Loop* const loop = shard_.mailbox()->reachable()) {
     if (deadline_timer_) loop->cancel(deadline_timer_);
     stats_.latency.record(std::max<int64_t>((loop->engine().now() - began_).count(), 0));
   }
   if (!error_text_.empty()) log_failure();
-  if (is_wanted()) {
+  if (needs_answer()) {
     session_->answer(*this);
     has_sent_ = failure_ == 0;
     if (!has_sent_) ++stats_.failed;
     if (failure_ == static_cast<int32_t>(RpcTrouble::kTimeout)) ++stats_.timed_out;
   }
-  if (google::protobuf::Closure* told = std::exchange(on_cancel_, nullptr)) shard_.tell_of_end(its_method_, *told);
-  if (std::exchange(waits_, false)) shard_.waiting().remove(*this);
+  if (google::protobuf::Closure* callback = std::exchange(on_cancel_, nullptr))
+    shard_.run_cancel_callback(its_method_, *callback);
+  if (std::exchange(in_waiting_list_, false)) shard_.waiting().remove(*this);
   if (session_ != nullptr) session_->remove(*this);
   shard_.release(*this);
 }
 
 void RpcServerCall::log_failure() {
-  const auto held_back = shard_.admit_failure();
+  const auto held_back = shard_.admit_log_line();
   if (held_back)
     PEAL_LOG_ERROR("{} has failed: {} ({} more like it)", its_method_.descriptor.full_name(), error_text_, *held_back);
 }

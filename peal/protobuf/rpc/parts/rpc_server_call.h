@@ -5,8 +5,8 @@
 //   begin() ─► the handler runs ─► end(): answered, unless that was done before
 //                    │
 //                    ├─ expire(): the deadline has passed: answered kTimeout, and cancelled
-//                    ├─ give_up(): the client wants no answer any more: cancelled
-//                    └─ leave(): the connection is gone: cancelled
+//                    ├─ cancel_for_client(): the client wants no answer any more: cancelled
+//                    └─ detach_from_session(): the connection is gone: cancelled
 #pragma once
 
 #include <cstddef>
@@ -52,15 +52,15 @@ class RpcServerCall final : public RpcCall, private google::protobuf::RpcControl
   // The error that it is answered with; 0: it has a response.
   int32_t failure() const { return failure_; }
   // Whether the client still waits for its answer.
-  bool is_wanted() const { return session_ != nullptr && !answered_; }
+  bool needs_answer() const { return session_ != nullptr && !answered_; }
   Result<SocketAddress> client_address() const;
 
   // Calls the handler. The call may have ended, and be used again, when this returns.
   void begin(RpcSession& session, uint64_t id, TimePoint due);
-  void give_up();
-  void leave();
+  void cancel_for_client();
+  void detach_from_session();
   // The request cannot be parsed, so there is nothing to begin.
-  void note_unreadable();
+  void count_unreadable_request();
   // Cancels the coroutine, or answers what NotifyOnCancel() has been given: the caller runs it, which may end the call.
   [[nodiscard]] google::protobuf::Closure* cancel(Why why);
   // The next one in the shard's list of calls that wait.
@@ -100,10 +100,10 @@ class RpcServerCall final : public RpcCall, private google::protobuf::RpcControl
 
   void call_handler();
   void call_service(google::protobuf::Service& service);
-  void cancel_and_tell(Why why);
+  void cancel_and_run_callback(Why why);
   void expire();
   void task_ended();
-  void threw();
+  void note_exception();
   void log_failure();
   bool is_large();
   void end();
@@ -118,10 +118,10 @@ class RpcServerCall final : public RpcCall, private google::protobuf::RpcControl
   size_t request_bytes_ = 0;
   TimePoint began_;
   TimerId deadline_timer_;
-  bool answered_ = false;  // by expire(), or not to be answered
-  bool has_sent_ = false;  // its response
-  bool waits_ = false;     // it is in the shard's list, and core_ is held
-  bool* ended_ = nullptr;  // while begin() runs: a variable of it, which end() sets
+  bool answered_ = false;         // by expire(), or not to be answered
+  bool has_sent_ = false;         // its response
+  bool in_waiting_list_ = false;  // it is in the shard's list, and core_ is held
+  bool* ended_ = nullptr;         // while begin() runs: a variable of it, which end() sets
   MessageGrowth growth_;
   std::string error_text_;
   google::protobuf::Closure* on_cancel_ = nullptr;

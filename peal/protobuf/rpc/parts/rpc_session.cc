@@ -25,7 +25,7 @@ RpcSession::~RpcSession() {
     RpcServerCall& call = *first_;
     first_ = call.session_next_;
     if (first_ != nullptr) first_->session_prev_ = nullptr;
-    call.leave();
+    call.detach_from_session();
   }
 }
 
@@ -38,13 +38,13 @@ void RpcSession::received(Buffer& input) {
   const auto body = [this](auto&& bytes) { show(bytes); };
   const auto broken = [this](Connection&, const BadMessage& bad) { refuse(bad); };
   show_bodies(core.codec(), connection_, input, body, broken);
-  count_ended(nullptr);
+  record_ended(nullptr);
   send_batch();
   batch_ = nullptr;
   if (!input.holds_blocks()) close_if_drained();
 }
 
-void RpcSession::count_ended(MethodStats* next) {
+void RpcSession::record_ended(MethodStats* next) {
   if (ended_ > 0) {
     const Duration latency = shard_.loop().engine().now() - shard_.loop().now();
     ended_of_->latency.record_n(std::max<int64_t>(latency.count(), 0), ended_);
@@ -61,7 +61,7 @@ void RpcSession::show(Body& body) {
     return refuse({.why = read.error(), .type_name = {}, .body_bytes = body_bytes});
   switch (envelope.type()) {
     case RpcType::kRequest: return begin(envelope);
-    case RpcType::kCancel: return give_up(envelope.id());
+    case RpcType::kCancel: return cancel_call(envelope.id());
     case RpcType::kResponse: ++shard_.stats().unexpected; return;
   }
 }
@@ -79,7 +79,7 @@ void RpcSession::begin(const RpcEnvelope& envelope) {
   }
   RpcServerCall& call = shard_.acquire(*method);
   if (!call.read_request(envelope.request())) {
-    call.note_unreadable();
+    call.count_unreadable_request();
     shard_.release(call);
     return refuse(RpcTrouble::kBadRequest);
   }
@@ -100,9 +100,9 @@ TimePoint RpcSession::deadline_of(const RpcEnvelope& envelope) const {
 
 // The calls of a connection are few (RpcServerOptions::most_calls_per_connection), and the one that is given up is
 // among the oldest as a rule.
-void RpcSession::give_up(uint64_t id) {
+void RpcSession::cancel_call(uint64_t id) {
   RpcServerCall* call = first_;
-  while (call != nullptr && (call->id() != id || !call->is_wanted())) call = call->session_next_;
+  while (call != nullptr && (call->id() != id || !call->needs_answer())) call = call->session_next_;
   if (call == nullptr) {
     ++shard_.stats().unexpected;
     return;
@@ -110,7 +110,7 @@ void RpcSession::give_up(uint64_t id) {
   // It may stay in the list until its service calls done. At the end it does not slow down the next search.
   unlink(*call);
   link_last(*call);
-  call->give_up();
+  call->cancel_for_client();
 }
 
 void RpcSession::answer(RpcServerCall& call) {
@@ -118,24 +118,24 @@ void RpcSession::answer(RpcServerCall& call) {
   try {
     append_response(shard_.core().codec(), output(), call.id(), call.response());
   } catch (const std::invalid_argument& error) {  // it lacks a required field, or is too long
-    const auto held_back = shard_.admit_failure();
+    const auto held_back = shard_.admit_log_line();
     if (held_back)
       PEAL_LOG_ERROR("{} has made a response that cannot be sent: {} ({} more like it)", call.method().full_name(),
                      error.what(), *held_back);
     call.fail(RpcTrouble::kBadResponse);
     return answer_error(call.id(), call.failure());
   }
-  sent();
+  send_or_batch();
 }
 
 void RpcSession::answer_error(uint64_t id, int32_t error) {
   append_error(output(), id, error);
-  sent();
+  send_or_batch();
 }
 
-void RpcSession::sent() {
+void RpcSession::send_or_batch() {
   if (batch_ == nullptr) {
-    connection_.send(std::exchange(loose_, Buffer()));
+    connection_.send(std::exchange(unbatched_, Buffer()));
   } else if (batch_->size() >= kMostBatchBytes) {
     send_batch();
   }
@@ -181,7 +181,7 @@ void RpcSession::unlink(RpcServerCall& call) {
   }
 }
 
-void RpcSession::enter(RpcServerCall& call) {
+void RpcSession::add(RpcServerCall& call) {
   link_last(call);
   request_bytes_ += call.request_bytes();
   ++calls_;
@@ -201,13 +201,13 @@ void RpcSession::remove(RpcServerCall& call) {
 }
 
 void RpcSession::drain() {
-  drains_ = true;
+  draining_ = true;
   close_if_drained();
 }
 
 // A call of which a part has arrived is still answered.
 void RpcSession::close_if_drained() {
-  if (drains_ && calls_ == 0 && !paused_ && connection_.kept_input().empty()) connection_.close();
+  if (draining_ && calls_ == 0 && !paused_ && connection_.kept_input().empty()) connection_.close();
 }
 
 }  // namespace peal::detail

@@ -37,12 +37,12 @@ class RpcSession {
   // Sends the call's response, or what it failed with.
   void answer(RpcServerCall& call);
   void answer_error(uint64_t id, int32_t error);
-  void enter(RpcServerCall& call);
+  void add(RpcServerCall& call);
   // The call has ended.
   void remove(RpcServerCall& call);
   // A call of the method has begun and ended in received(): its latency is known when the answers leave.
-  void note_ended(MethodStats& method) {
-    if (ended_of_ != &method) count_ended(&method);
+  void count_ended(MethodStats& method) {
+    if (ended_of_ != &method) record_ended(&method);
     ++ended_;
   }
   Result<SocketAddress> peer_address() const { return connection_.peer_address(); }
@@ -52,16 +52,16 @@ class RpcSession {
   void show(Body& body);
   void begin(const RpcEnvelope& envelope);
   TimePoint deadline_of(const RpcEnvelope& envelope) const;
-  void give_up(uint64_t id);
+  void cancel_call(uint64_t id);
   void link_last(RpcServerCall& call);
   void unlink(RpcServerCall& call);
   bool is_full() const;
   void close_if_drained();
   // Counts the latency of the calls that were noted; the next ones are of that method.
-  void count_ended(MethodStats* next);
-  // Where answers are written. sent() sends them at once or, in received(), together.
-  Buffer& output() { return batch_ != nullptr ? *batch_ : loose_; }
-  void sent();
+  void record_ended(MethodStats* next);
+  // Where answers are written. send_or_batch() sends them at once or, in received(), together.
+  Buffer& output() { return batch_ != nullptr ? *batch_ : unbatched_; }
+  void send_or_batch();
   void send_batch();
   // The peer sent what cannot be read. Calls that came before it are answered first.
   void refuse(const BadMessage& bad);
@@ -73,12 +73,12 @@ class RpcSession {
   size_t calls_ = 0;
   size_t request_bytes_ = 0;
   Buffer* batch_ = nullptr;  // in received()
-  Buffer loose_;
+  Buffer unbatched_;
   // Calls that have ended in received() and whose latency is not counted yet: their method and their number.
   MethodStats* ended_of_ = nullptr;
   size_t ended_ = 0;
   bool paused_ = false;
-  bool drains_ = false;
+  bool draining_ = false;
 };
 
 }  // namespace peal::detail

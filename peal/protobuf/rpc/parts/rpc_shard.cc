@@ -45,38 +45,39 @@ void RpcShard::release(RpcServerCall& call) {
 }
 
 void RpcShard::retire() {
-  *seen_ = nullptr;
-  std::vector<std::pair<const RpcMethod*, google::protobuf::Closure*>> told;
+  *view_target_ = nullptr;
+  std::vector<std::pair<const RpcMethod*, google::protobuf::Closure*>> callbacks;
   {
     const ReadyQueue::Hold hold;
     const Why why = mailbox_->open() ? ECANCELED : why_of(Trouble::kLoopStopped);
     for (RpcServerCall* call = waiting_.front(); call != nullptr; call = call->next_waiting()) {
-      if (google::protobuf::Closure* closure = call->cancel(why)) told.emplace_back(&call->its_method(), closure);
+      if (google::protobuf::Closure* callback = call->cancel(why))
+        callbacks.emplace_back(&call->its_method(), callback);
     }
   }
-  for (const auto& [method, closure] : told) tell_of_end(*method, *closure);
+  for (const auto& [method, callback] : callbacks) run_cancel_callback(*method, *callback);
   ReadyQueue::run_all();
 }
 
-std::optional<uint64_t> RpcShard::admit_failure() {
+std::optional<uint64_t> RpcShard::admit_log_line() {
   Loop* const loop = mailbox_->reachable();
   return failures_log_.admit(loop != nullptr ? loop->now() : monotonic_now());
 }
 
-void RpcShard::handler_threw(const RpcMethod& method) {
+void RpcShard::note_handler_exception(const RpcMethod& method) {
   ++stats_of(method).threw;
-  const auto held_back = admit_failure();
+  const auto held_back = admit_log_line();
   if (held_back)
     PEAL_LOG_ERROR("the handler of {} threw: {} ({} more like it)", method.descriptor.full_name(), what_was_thrown(),
                    *held_back);
 }
 
-void RpcShard::tell_of_end(const RpcMethod& method, google::protobuf::Closure& told) {
+void RpcShard::run_cancel_callback(const RpcMethod& method, google::protobuf::Closure& callback) {
   const std::shared_ptr<RpcCore> core = core_.shared_from_this();  // it may destroy the server
   try {
-    told.Run();
+    callback.Run();
   } catch (...) {
-    handler_threw(method);
+    note_handler_exception(method);
   }
 }
 
@@ -88,7 +89,9 @@ RpcServerStats RpcShard::snapshot() {
 
 // It holds no part of the server: the handlers are not kept by whoever looks.
 std::function<std::vector<MethodStats>()> RpcShard::method_view() {
-  return [seen = seen_] { return *seen == nullptr ? std::vector<MethodStats>() : (*seen)->snapshot().methods; };
+  return [target = view_target_] {
+    return *target == nullptr ? std::vector<MethodStats>() : (*target)->snapshot().methods;
+  };
 }
 
 }  // namespace peal::detail

@@ -22,7 +22,7 @@ namespace peal::detail {
 class RpcShard {
  public:
   RpcShard(RpcCore& core, Loop& loop)
-      : core_(core), loop_(&loop), mailbox_(loop.mailbox()), seen_(std::make_shared<RpcShard*>(this)) {}
+      : core_(core), loop_(&loop), mailbox_(loop.mailbox()), view_target_(std::make_shared<RpcShard*>(this)) {}
   ~RpcShard();
   RpcShard(const RpcShard&) = delete;
   RpcShard& operator=(const RpcShard&) = delete;
@@ -51,13 +51,13 @@ class RpcShard {
   RpcServerStats& stats() { return stats_; }
   RpcServerStats snapshot();
   // Counts and logs the exception under way.
-  void handler_threw(const RpcMethod& method);
+  void note_handler_exception(const RpcMethod& method);
   // Calls the closure that a service has given to NotifyOnCancel(). Its exceptions are counted and logged.
-  void tell_of_end(const RpcMethod& method, google::protobuf::Closure& told);
+  void run_cancel_callback(const RpcMethod& method, google::protobuf::Closure& callback);
   // Answers the counters of the methods when it is called on this loop; nothing once the server is gone.
   std::function<std::vector<MethodStats>()> method_view();
   // For lines about handlers that fail: as LogLimiter::admit(). The loop may be gone.
-  std::optional<uint64_t> admit_failure();
+  std::optional<uint64_t> admit_log_line();
 
  private:
   struct MethodState {
@@ -79,7 +79,7 @@ class RpcShard {
   size_t under_way_ = 0;
   WaitList<RpcServerCall> waiting_;
   RpcServerStats stats_;
-  const std::shared_ptr<RpcShard*> seen_;  // by the views; null once the server is gone
+  const std::shared_ptr<RpcShard*> view_target_;  // by the views; null once the server is gone
   LogLimiter failures_log_{std::chrono::seconds(1)};
 };
 
