@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// BadMessage: a peer's message that could not be read, and what is done about it.
+// BadMessage describes a peer's message that could not be read. The callbacks of this file decide what happens to the
+// connection then. The default is refuse_bad_messages().
 #pragma once
 
 #include <cstddef>
@@ -14,25 +15,30 @@ class Connection;
 class Stream;
 
 struct BadMessage {
-  // kMessageTooLong, kMessageTooShort: nothing that follows can be read, so the connection ends after the callback.
-  // The callback may send an answer, to tell the peer. The CloseReason is kBadMessage whatever the callback does.
-  // kBadChecksum, kBadMessageName, kUnknownMessageType, kUnreadableMessage: the messages that follow can be read, and
-  // are, unless the callback ends the connection.
+  // The reason why the message could not be read:
+  //   kMessageTooLong, kMessageTooShort  The framing is broken, so no later message can be read. The connection ends
+  //                                      after the callback, with CloseReason::kBadMessage whatever the callback does.
+  //                                      The callback may send an answer before.
+  //   kBadChecksum, kBadMessageName, kUnknownMessageType, kUnreadableMessage
+  //                                      The framing is intact. The messages that follow are read, unless the callback
+  //                                      ends the connection.
   Trouble why;
-  // Empty if it is not known. A peer's: any bytes. Valid until the callback returns.
+  // The name of the message's type as the peer sent it; it may hold any bytes. Empty if the name is not known. Valid
+  // until the callback returns.
   std::string_view type_name;
-  // The size of the body, as its length says. 0 with kMessageTooShort, and with kMessageTooLong if a StreamDispatcher
-  // tells it or the length is no varint.
+  // The size of the body, as the message's length field says. 0 if `why` is kMessageTooShort. Also 0 for
+  // kMessageTooLong, if a StreamDispatcher reports it or if the length is not a valid varint.
   size_t body_bytes = 0;
 };
 
-// Called on the connection's loop; where a Server has several, on several threads at once.
+// Called on the connection's loop. If a Server has several loops, the callback is called on several threads at once.
 using BadMessageCallback = SharedCallback<void(Connection&, const BadMessage&)>;
 using StreamBadMessageCallback = SharedCallback<void(Stream&, const BadMessage&)>;
 
-// The callback that is used unless another is given. It ends the connection as Connection::refuse() does, and logs a
-// line, at most one a second for all connections that share the callback.
+// Returns the callback that is used unless the application gives another. The callback ends the connection as
+// Connection::refuse() does, and logs a warning. All connections that share the callback log at most one line a second.
 BadMessageCallback refuse_bad_messages();
+// Returns the same for a Stream: the callback logs, marks the connection as refused and closes the stream.
 StreamBadMessageCallback refuse_bad_stream_messages();
 
 }  // namespace peal

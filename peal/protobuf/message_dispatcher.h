@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MessageDispatcher: calls, for each message of a connection, the handler of its type. The format is NamedCodec's.
+// MessageDispatcher reads the messages of a connection and calls, for each one, the handler of its type. The format is
+// that of NamedCodec.
 //
 //   peal::MessageDispatcher dispatcher;
 //   dispatcher.on<Query>([](peal::Connection& connection, const Query& query) {
@@ -8,12 +9,12 @@
 //   dispatcher.on<Bye>([](peal::Connection& connection, const Bye&) { connection.close(); });
 //   peal::Server server(loop, {.on_message = dispatcher.on_message()});
 //
-// The rules for a handler are those of messages_of() (messages_of.h), which is for connections whose messages
-// all have one type. Handlers that are coroutines are a StreamDispatcher's.
+// The rules for a handler are those of messages_of() (messages_of.h), which serves connections whose messages all have
+// one type. If the handlers are coroutines, use a StreamDispatcher instead.
 //
-// Give it its handlers first, then take on_message(), for any number of servers and clients: from then on it does not
-// change, and lives as long as any of them. One that is shared by several loops calls its handlers on several threads
-// at once.
+// First add all handlers. Then call on_message() and give its result to any number of servers and clients. No handler
+// can be added after that. The callbacks share ownership of the handlers, so the MessageDispatcher itself may be
+// destroyed earlier. If several loops share a dispatcher, its handlers are called on several threads at once.
 #pragma once
 
 #include <concepts>
@@ -32,9 +33,11 @@ namespace peal {
 
 class MessageDispatcher {
  public:
+  // Creates a dispatcher without handlers. `codec` limits the size of a message.
   explicit MessageDispatcher(const NamedCodec& codec = {});
 
-  // `handler` takes (Connection&, T&) or (Connection&, const T&). A second one of a type throws std::invalid_argument.
+  // Adds the handler for messages of type T. `handler` takes (Connection&, T&) or (Connection&, const T&) and returns
+  // void. The message is valid until the handler returns. Throws std::invalid_argument if T has a handler already.
   template <std::derived_from<google::protobuf::Message> T, class Handler>
     requires std::invocable<const Handler&, Connection&, T&>
   void on(Handler handler) {
@@ -44,11 +47,13 @@ class MessageDispatcher {
           handler(connection, static_cast<T&>(message));
         });
   }
-  // Called for what cannot be read, and for messages of other types, in the place of refuse_bad_messages(). Not null
-  // (asserted).
+
+  // Sets the callback for messages that cannot be read and for messages of a type without a handler. The callback
+  // replaces refuse_bad_messages(). It must not be null (asserted).
   void on_bad(BadMessageCallback callback);
 
-  // For ConnectionCallbacks and SharedConnectionCallbacks. After the first call on() and on_bad() assert.
+  // Returns the on_message for ConnectionCallbacks or SharedConnectionCallbacks. After the first call, on() and
+  // on_bad() must not be called any more (asserted).
   SharedCallback<void(Connection&, Buffer&)> on_message();
 
  private:

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// messages_of<T>(): makes an on_message from a codec and a handler of messages of one type.
+// messages_of<T>() returns an on_message callback for connections whose messages all have the type T. It reads messages
+// by a codec and calls a handler for each one.
 //
 //   constexpr peal::TaggedCodec kCodec{.tag = "NOTE"};
 //   peal::Server server(loop, {.on_message = peal::messages_of<Note>(kCodec, [](auto& connection, const Note& note) {
 //     connection.send(peal::framed(kCodec, answer_to(note)));
 //   })});
 //
-// The handler takes the connection and a T&, which is valid until it returns; what it needs longer it moves out. The
-// message lies in an object that the next one is read into. As with messages() (peal/net/messages.h), the handler is
-// not called for further messages after it has called pause(), close(), abort(), start_layer() or pipe(), and a peer
-// that ends inside a message ends the connection with CloseReason::kTruncated.
+// The handler takes the connection and a T&. The message is valid until the handler returns, because the next message
+// is read into the same object. A handler that needs parts of the message longer moves them out.
 //
-// A message in one block is parsed where it lies; the blocks of a longer one are not joined.
+// The following rules are those of messages() (peal/net/messages.h):
+//   - After the handler has called close(), abort(), start_layer() or pipe(), it is not called for further messages.
+//     After pause() it is not called until the connection is resumed.
+//   - If the peer ends inside a message, the connection ends with CloseReason::kTruncated.
+//
+// A message is parsed where it was received, without a copy, even if it lies in several blocks of the input Buffer.
 #pragma once
 
 #include <concepts>
@@ -35,8 +39,9 @@ namespace peal {
 
 namespace detail {
 
-// Calls `show` with the body of each whole frame, a string_view or a Buffer&, as long as messages are to be shown. If
-// a frame breaks the framing, calls `broken` and refuses the connection.
+// Removes complete frames from `input` and calls `show` with the body of each one, as a string_view or a Buffer&. Stops
+// at an incomplete frame, and when the connection was paused or ended. If a frame breaks the framing, calls `broken`
+// and refuses the connection.
 template <Framing Its, class Show, class Broken>
 void show_bodies(const Its& framing, Connection& connection, Buffer& input, const Show& show, const Broken& broken) {
   do {
@@ -44,7 +49,7 @@ void show_bodies(const Its& framing, Connection& connection, Buffer& input, cons
     if (found.state != FrameState::kWhole) [[unlikely]] {
       if (found.state == FrameState::kMore) return;
       const Trouble why = trouble_of(found.state);
-      connection.mark_refused(why);  // the CloseReason says so even if the callback ends the connection itself
+      connection.mark_refused(why);  // so that the CloseReason is right even if the callback ends the connection itself
       broken(connection, {.why = why, .type_name = {}, .body_bytes = found.body_bytes});
       return connection.refuse(why);
     }
@@ -60,7 +65,7 @@ void show_bodies(const Its& framing, Connection& connection, Buffer& input, cons
   } while (input.holds_blocks() && shows_messages(connection));
 }
 
-// Handlers that answer something do not compile, with a sentence.
+// Fails to compile, with an explanation, if the handler returns something other than void.
 template <class Handler, class... Args>
 constexpr void check_answers_nothing() {
   static_assert(std::is_void_v<std::invoke_result_t<const Handler&, Args...>>,
@@ -68,9 +73,10 @@ constexpr void check_answers_nothing() {
                 "takes coroutines");
 }
 
+// The state that an on_message of messages_of() shares between its copies.
 template <class T, class Codec, class Handler>
 struct MessagesOf {
-  // `body`: a std::string_view or a Buffer.
+  // Parses one body and calls the handler, or on_bad if the body cannot be read. Body is std::string_view or Buffer.
   template <class Body>
   void show(Connection& connection, Body& body) {
     const size_t bytes = body.size();
@@ -88,8 +94,9 @@ struct MessagesOf {
 
 }  // namespace detail
 
-// `handler` is called on the connection's loop; with SharedConnectionCallbacks on several loops at once. `on_bad` is
-// not null (asserted).
+// Returns the on_message. `handler` and `on_bad` are called on the connection's loop. With SharedConnectionCallbacks
+// they are called on several threads at once. `on_bad` is called for messages that cannot be read. It must not be null
+// (asserted).
 template <std::derived_from<google::protobuf::Message> T, MessageCodec Codec, class Handler>
   requires std::invocable<const Handler&, Connection&, T&>
 auto messages_of(Codec codec, Handler handler, BadMessageCallback on_bad = refuse_bad_messages()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// read_message(): the next message of a Stream, for coroutines. It is awaited as the stream's own reads are, and has
-// within(), too.
+// read_message() reads the next message of a Stream in a coroutine. It is awaited like the stream's own reads, and its
+// within() sets a timeout.
 //
 //   for (;;) {
 //     peal::Result<std::optional<Note>> note = co_await peal::read_message<Note>(stream, codec);
@@ -8,11 +8,11 @@
 //     co_await stream.write(peal::framed(codec, answer_to(**note)));
 //   }
 //
-// A message that cannot be read is an error: kBadChecksum, kBadMessageName, kUnknownMessageType, kUnreadableMessage, or
-// those of Stream::read(framing). After any of them a coroutine may still write, to tell the peer; when the stream is
-// closed or destroyed the connection ends as Connection::refuse() says. Nothing is logged.
+// The await fails if the message cannot be read. The errors are kBadChecksum, kBadMessageName, kUnknownMessageType,
+// kUnreadableMessage, and those of Stream::read(framing). After an error the coroutine may still write an answer to the
+// peer. When the stream is closed or destroyed, the connection ends as after Connection::refuse(). Nothing is logged.
 //
-// The codec and the types are borrowed until the await ends. On the stream's loop.
+// The codec and the MessageTypes are borrowed until the await ends. Call read_message() on the stream's loop.
 #pragma once
 
 #include <concepts>
@@ -35,7 +35,7 @@ namespace peal {
 
 namespace detail {
 
-// Makes a T of a body.
+// Parses a body as a T.
 template <class T, class Codec>
 struct DecodeAs {
   using Answer = std::optional<T>;
@@ -48,7 +48,7 @@ struct DecodeAs {
   const Codec& codec;
 };
 
-// Makes a message of the type that the body names.
+// Parses a body as a message of the type that the body names, if `types` has that type.
 struct DecodeNamed {
   using Answer = std::unique_ptr<google::protobuf::Message>;
 
@@ -56,6 +56,7 @@ struct DecodeNamed {
   const MessageTypes& types;
 };
 
+// The awaitable of read_message(): awaits the body of the next frame, then parses it by `decode`.
 template <class Codec, class Decode>
 class [[nodiscard]] StreamReadDecoded {
  public:
@@ -92,14 +93,16 @@ class [[nodiscard]] StreamReadDecoded {
 
 }  // namespace detail
 
-// A T; an empty optional means that the peer has ended and that no message is left. With a NamedCodec, a message
-// of another type is kUnknownMessageType.
+// Reads the next message as a T. The await returns Result<std::optional<T>>. An empty optional means that the peer has
+// ended its side and that no message is left. With a NamedCodec, a message of another type fails with
+// kUnknownMessageType.
 template <std::derived_from<google::protobuf::Message> T, MessageCodec Codec>
 detail::StreamReadDecoded<Codec, detail::DecodeAs<T, Codec>> read_message(Stream& stream, const Codec& codec) {
   return {stream, codec, {codec}};
 }
 
-// A message of one of these types; null means that the peer has ended and that no message is left.
+// Reads the next message, which may have any of `types`. The await returns Result<std::unique_ptr<Message>>. A null
+// pointer means that the peer has ended its side and that no message is left.
 //   if (const auto* query = google::protobuf::DynamicCastToGenerated<Query>(message->get())) ...
 inline detail::StreamReadDecoded<NamedCodec, detail::DecodeNamed> read_message(Stream& stream, const NamedCodec& codec,
                                                                                const MessageTypes& types) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// StreamDispatcher: awaits, for each message of a Stream, the coroutine of its type. The format is NamedCodec's.
+// StreamDispatcher reads the messages of a Stream and awaits, for each one, the handler coroutine of its type. The
+// format is that of NamedCodec.
 //
 //   peal::StreamDispatcher dispatcher;
 //   dispatcher.on<Query>([](peal::Stream& stream, const Query& query) -> peal::Task<> {
@@ -8,12 +9,12 @@
 //   });
 //   peal::CoServer server(loop, [&](peal::Stream stream) -> peal::Task<> { co_await dispatcher.serve(stream); });
 //
-// The messages of a stream are handled one after the other: the next one is read when the coroutine has ended, so a
-// peer that sends faster is slowed down. To handle several at once, spawn tasks in a Scope, with what they need of the
-// message moved into them.
+// The messages of a stream are handled one after the other. The next message is read when the handler has ended, so a
+// peer that sends faster is slowed down. To handle several messages at once, a handler spawns tasks in a Scope and
+// moves the parts of the message that they need into them.
 //
-// Give it its handlers first; while it serves it does not change. It outlives the tasks that it serves. One that is
-// shared by several loops calls its handlers on several threads at once.
+// Add all handlers before the first call of serve(); the dispatcher must not change afterwards. It must outlive the
+// tasks of serve(). If several loops share a dispatcher, its handlers are called on several threads at once.
 #pragma once
 
 #include <concepts>
@@ -34,11 +35,12 @@ namespace peal {
 
 class StreamDispatcher {
  public:
+  // Creates a dispatcher without handlers. `codec` limits the size of a message.
   explicit StreamDispatcher(const NamedCodec& codec = {});
   ~StreamDispatcher();
 
-  // `handler` takes (Stream&, T&) or (Stream&, const T&) and returns a Task<>. The message is valid until that ends. A
-  // second one of a type throws std::invalid_argument.
+  // Adds the handler for messages of type T. `handler` takes (Stream&, T&) or (Stream&, const T&) and returns a Task<>.
+  // The message is valid until the task ends. Throws std::invalid_argument if T has a handler already.
   template <std::derived_from<google::protobuf::Message> T, class Handler>
     requires std::invocable<const Handler&, Stream&, T&>
   void on(Handler handler) {
@@ -48,14 +50,18 @@ class StreamDispatcher {
       return handler(stream, static_cast<T&>(message));
     });
   }
-  // Called for what cannot be read, and for messages of other types, in the place of refuse_bad_stream_messages().
-  // After kMessageTooLong or kMessageTooShort nothing more is read. Not null (asserted).
+
+  // Sets the callback for messages that cannot be read and for messages of a type without a handler. The callback
+  // replaces refuse_bad_stream_messages(). After kMessageTooLong or kMessageTooShort no further message is read. The
+  // callback must not be null (asserted).
   void on_bad(StreamBadMessageCallback callback);
 
-  // Handles messages until there is none. Done when the peer has ended between two messages; otherwise it fails as
-  // Stream::read(framing) does. It also fails, with the Trouble of a message that cannot be read, if the stream is not
-  // open after the callback: the callback has closed it, or the connection is gone and what followed is not read. A
-  // handler that closes the stream ends it with ESHUTDOWN. Exceptions of handlers leave it.
+  // Reads and handles messages until the stream ends. Succeeds if the peer ends between two messages. Otherwise fails:
+  //   - with the error of Stream::read(framing), for example when the connection is lost or the framing is broken;
+  //   - with the Trouble of a message that cannot be read, if the stream is not open after the callback of on_bad().
+  //     Either the callback has closed it or the connection has ended;
+  //   - with ESHUTDOWN after a handler has closed the stream.
+  // An exception that a handler throws is passed on to the caller.
   Task<Result<void>> serve(Stream& stream) const;
 
  private:

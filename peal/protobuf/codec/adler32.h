@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Adler-32 (RFC 1950 8.2 and 9), the checksum of muduo's two protobuf formats. Pure; any thread.
+// Adler-32 (RFC 1950 8.2 and 9) is the checksum of muduo's two protobuf formats. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,11 @@
 
 namespace peal {
 
+// The checksum of an empty input.
 inline constexpr uint32_t kAdler32OfNothing = 1;
 
-// The checksum of `bytes`; or, where `before` is that of other bytes, the checksum of those followed by `bytes`.
+// Returns the checksum of `bytes`. If `before` is the checksum of earlier bytes, returns the checksum of the earlier
+// bytes followed by `bytes`. Data in several pieces is summed in this way.
 uint32_t adler32_of(std::string_view bytes, uint32_t before = kAdler32OfNothing);
 
 }  // namespace peal

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DelimitedCodec: a varint before each message says how long it is, and nothing else: no type, no checksum. It is what
-// writeDelimitedTo() writes in other languages, and SerializeDelimitedToOstream() in C++. Pure; any thread.
+// DelimitedCodec writes a varint with the message's length before each message, and nothing else: no type and no
+// checksum. protobuf has the same format in writeDelimitedTo() of Java and SerializeDelimitedToOstream() of C++. Pure;
+// any thread.
 #pragma once
 
 #include <cstddef>
@@ -16,21 +17,24 @@
 namespace peal {
 
 struct DelimitedCodec {
-  // The longest message: at most INT32_MAX counts, which is protobuf's own limit. A longer one is kTooLong.
+  // The longest message. Values above INT32_MAX, which is protobuf's own limit, have the effect of INT32_MAX. A longer
+  // message is kTooLong.
   size_t limit_bytes = kMostMessageBytes;
 
-  // As those of VarintFraming. The body is the message, which may be empty.
+  // These are the functions of a Framing (frame.h), and behave like those of VarintFraming. The body of a frame is the
+  // serialised message, which may be empty.
   FramePeek peek(std::string_view first, size_t available) const { return framing().peek(first, available); }
   FramePeek peek(std::string_view bytes) const { return peek(bytes, bytes.size()); }
   FramePeek peek(Buffer& input) const { return framing().peek(input); }
   FrameState next(Buffer& input, Buffer& body) const { return detail::next_message(*this, input, body, &take_body); }
   void append(Buffer& output, std::string_view body) const { framing().append(output, body); }
-  // Appends a message. std::invalid_argument if it lacks a required field or is longer than limit_bytes; then nothing
-  // is appended.
+
+  // Appends the frame of `message`. Throws std::invalid_argument, and appends nothing, if the message lacks a required
+  // field or is longer than limit_bytes.
   void append(Buffer& output, const google::protobuf::Message& message) const;
 
-  // Replaces the content of `message`. If the bytes cannot be parsed as one or lack a required field,
-  // Trouble::kUnreadableMessage.
+  // Parses a body and replaces the content of `message`. Fails with Trouble::kUnreadableMessage if the bytes cannot be
+  // parsed as a message of that type or lack a required field.
   static std::expected<void, Trouble> read(std::string_view body, google::protobuf::Message& message);
   static std::expected<void, Trouble> read(Buffer& body, google::protobuf::Message& message);
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MessageBytes: bytes of a serialised message, where they lie: in one piece, or in the blocks of a Buffer. Bytes in one
-// piece are parsed as an array. Bytes in several blocks are parsed as a stream, and are not joined.
+// MessageBytes is a view of the bytes of a serialised message. The bytes lie in one piece, or in several blocks of a
+// Buffer. Bytes in one piece are parsed as an array. Bytes in several blocks are parsed as a stream, without joining
+// them.
 //
-// It owns nothing: what it was made of must live and stay as it is. Pure; one thread at a time.
+// The view owns nothing: the string or Buffer that it was made of must outlive it and must not change. Pure; one thread
+// at a time.
 #pragma once
 
 #include <cstddef>
@@ -24,37 +26,49 @@ class MessageBytes {
  public:
   MessageBytes() = default;
   explicit MessageBytes(std::string_view bytes) : front_(bytes), size_(bytes.size()) {}
-  // The whole content of `buffer`.
+  // Views the whole content of `buffer`.
   explicit MessageBytes(const Buffer& buffer);
 
   size_t size() const { return size_; }
+  // Returns true if all bytes lie in one piece.
   bool is_contiguous() const { return parts_.empty(); }
-  // The first piece, which is everything if is_contiguous().
+  // Returns the first piece. It holds all bytes if is_contiguous().
   std::string_view front() const { return front_; }
-  // Removes so many bytes; more than size() throw std::invalid_argument.
+
+  // Removes the first `bytes` bytes from the view. Throws std::invalid_argument if there are fewer.
   void remove_front(size_t bytes);
-  // Removes so many bytes, and answers them; more than size() throw std::invalid_argument.
+  // Removes the first `bytes` bytes from the view and returns a view of them. Throws std::invalid_argument if there are
+  // fewer.
   MessageBytes take_front(size_t bytes);
-  // Removes the last `to.size()` bytes and copies them there; more than size() throw std::invalid_argument.
+  // Copies the last `to.size()` bytes to `to` and removes them from the view. Throws std::invalid_argument if there are
+  // fewer.
   void take_back(std::span<char> to);
+
+  // Returns the checksum of all bytes (adler32.h).
   uint32_t adler32() const;
+  // Returns a copy of all bytes.
   std::string to_string() const;
 
-  // Replaces the content of `message`. False if the bytes are no such message, nest deeper than protobuf allows (100),
-  // lack a required field, are more than INT32_MAX, or make protobuf throw its FatalException about the message or its
-  // type. `message` then holds some of them. Lines that protobuf would log about it are dropped, unless they are fatal.
+  // Parses the bytes and replaces the content of `message`. Returns false if the bytes:
+  //   - are no valid message of that type, or lack a required field;
+  //   - nest deeper than protobuf allows (100 levels);
+  //   - are more than INT32_MAX;
+  //   - make protobuf throw its FatalException about the message or its type.
+  // In these cases `message` may hold a part of the content. Lines that protobuf would log are dropped, except fatal
+  // ones.
   //
-  // How much memory a message takes depends on its type: an empty submessage is two bytes here, and a hundred or so
-  // once it is parsed. So the limit on a peer's messages bounds the memory by a factor.
+  // A parsed message may take much more memory than its bytes: an empty submessage takes two bytes here and about a
+  // hundred once parsed. A limit on the size of a peer's message therefore bounds the memory only up to that factor.
   bool parse_into(google::protobuf::Message& message) const;
 
  private:
-  // Parts were removed.
+  // Restores the invariants after parts_ has changed: front_ is the first part, and parts_ is empty if there is only
+  // one.
   void update_front();
 
   std::string_view front_;
   size_t size_ = 0;
-  std::vector<std::string_view> parts_;  // all of them, in order, if they are several; else empty
+  std::vector<std::string_view> parts_;  // all pieces in order, if there are several; otherwise empty
 };
 
 }  // namespace peal

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A message codec is a Framing (peal/wire/framing/frame.h) whose bodies hold protobuf messages. peal has three:
+// A message codec is a Framing (peal/wire/framing/frame.h) whose bodies hold protobuf messages. peal has three codecs:
 //
 //   NamedCodec      len | name_len | type name, NUL | message | adler32   named_codec.h      muduo's ProtobufCodec
 //   TaggedCodec     len | tag | message | adler32                         tagged_codec.h     muduo's ProtobufCodecLite
@@ -10,10 +10,11 @@
 //   peal::Buffer body;
 //   if (codec.next(input, body) == peal::FrameState::kWhole) {
 //     Query query;
-//     const auto read = codec.read(body, query);   // or why not, as a Trouble
+//     const auto read = codec.read(body, query);   // fails with a Trouble
 //   }
 //
-// A codec is a value without state. A length that has arrived reserves no memory. Pure; any thread.
+// A codec is a value without state. Memory is not reserved when the length of a message arrives, but only for bytes
+// that have arrived. A peer cannot use up memory by announcing long messages. Pure; any thread.
 #pragma once
 
 #include <concepts>
@@ -31,12 +32,12 @@ class Message;
 
 namespace peal {
 
-// The largest `len` of muduo's formats, and what a codec allows unless told otherwise.
+// The largest `len` of muduo's formats: 64 MiB. It is the default of each codec's limit_bytes.
 inline constexpr size_t kMostMessageBytes = 64 * 1024 * 1024;
 
-// A codec has the functions of a Framing and two more. `body` is the part of a frame that follows the length.
-//   append(output, message)  appends the frame of a message
-//   read(body, message)      replaces the content of `message`, whose type is the one that is expected
+// A codec has the functions of a Framing and the two below. `body` is the part of a frame that follows the length.
+//   append(output, message)  appends the frame of `message`
+//   read(body, message)      parses the body as the type of `message` and replaces its content; fails with a Trouble
 template <class T>
 concept MessageCodec =
     Framing<T> && requires(const T& codec, Buffer& buffer, std::string_view body, google::protobuf::Message& message) {
@@ -45,7 +46,7 @@ concept MessageCodec =
       { codec.read(buffer, message) } -> std::same_as<std::expected<void, Trouble>>;
     };
 
-// The frame of a message, to be sent.
+// Returns the frame of `message`, ready for Connection::send(). Throws as codec.append() does.
 template <MessageCodec Its>
 Buffer framed(const Its& codec, const google::protobuf::Message& message) {
   Buffer frame;

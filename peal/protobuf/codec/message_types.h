@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MessageTypes: the types of messages that a program is ready to read, found by name. A peer can have no other type
-// made, even if it is linked in.
+// MessageTypes is a table of the message types that a program accepts from a peer. Types are found by name. A peer
+// cannot make the program create a message of any other type, even if that type is linked into the program.
 //
-// Any number of threads may look up at once, while nobody adds.
+// Any number of threads may call find() and make() at once. No thread may call add() meanwhile.
 #pragma once
 
 #include <cstddef>
@@ -17,31 +17,33 @@ namespace peal {
 
 class MessageTypes {
  public:
-  // Answers the index of the type: 0, 1, 2... in the order of the calls. T is a generated message. A type that is there
-  // already throws std::invalid_argument.
+  // Adds the generated message type T. Returns its index, which counts the calls of add() from 0. Throws
+  // std::invalid_argument if the type was added before.
   template <class T>
   size_t add() {
     return add(T::default_instance());
   }
-  // Adds the type of `prototype`, which is borrowed. It may be a prototype of a DynamicMessageFactory.
+  // Adds the type of `prototype`; returns and throws as above. `prototype` is borrowed and must outlive the table. It
+  // may come from a DynamicMessageFactory.
   size_t add(const google::protobuf::Message& prototype);
 
   size_t size() const { return sorted_.size(); }
-  // By full name: "package.Message". Allocates nothing.
+  // Returns the index of the type with this full name ("package.Message"), or nullopt. Allocates nothing.
   std::optional<size_t> find(std::string_view name) const;
-  // An empty message of that type; null if the type is not there.
+  // Returns an empty message of the type with this full name, or null if the table lacks the type.
   std::unique_ptr<google::protobuf::Message> make(std::string_view name) const;
 
  private:
   struct Type {
-    std::string_view name;  // the descriptor's
+    std::string_view name;  // owned by the type's descriptor
     const google::protobuf::Message* prototype;
     size_t index;
   };
-  // Where the name is, or would be.
+  // Returns the position in sorted_ of the type with this name, or where it would have to be inserted.
   std::vector<Type>::const_iterator position_of(std::string_view name) const;
 
-  std::vector<Type> sorted_;  // by size of the name, then by name: most comparisons are of sizes
+  // Sorted by the length of the name, then by the name. Most comparisons thus compare only two lengths.
+  std::vector<Type> sorted_;
 };
 
 }  // namespace peal

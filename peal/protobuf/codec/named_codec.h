@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NamedCodec: each message says its type. It is the format of muduo's ProtobufCodec, to the byte:
+// NamedCodec writes the name of its type with each message. The format is exactly that of muduo's ProtobufCodec:
 //
 //   len | name_len | type name, NUL | message | adler32
 //
-// The three integers have 4 bytes, big-endian. `len` counts what follows it. `name_len` counts the NUL, so it is 2 at
-// least. The checksum is that of what stands between `len` and it. Pure; any thread.
+// `len`, `name_len` and `adler32` are integers of 4 bytes, big-endian. `len` is the number of bytes after it.
+// `name_len` includes the NUL, so it is at least 2. The checksum covers everything between `len` and the checksum
+// itself. Pure; any thread.
 #pragma once
 
 #include <cstddef>
@@ -19,37 +20,46 @@
 
 namespace peal {
 
-// The content of a body, to which it refers.
+// The content of a body. It refers to the body's memory.
 struct NamedMessage {
-  std::string_view type_name;  // a peer's: any bytes
-  MessageBytes bytes;
+  std::string_view type_name;  // comes from the peer: may hold any bytes
+  MessageBytes bytes;          // the serialised message
 };
 
 struct NamedCodec {
-  // The largest `len`: at most kMostMessageBytes counts. A larger one is kTooLong, one below 10 kTooShort.
+  // The largest `len`. Values above kMostMessageBytes have the effect of kMostMessageBytes. A frame with a larger `len`
+  // is kTooLong. A frame whose `len` is below 10 is kTooShort.
   size_t limit_bytes = kMostMessageBytes;
-  // A type name that is longer than this is kUnknownMessageType, and is not looked at.
+  // The longest `name_len`, with the NUL. A longer name is reported as kUnknownMessageType, and is not read.
   static constexpr size_t kMostNameBytes = 4096;
 
-  // As a Framing has them. The body begins behind `len`, and the checksum is its end.
+  // These are the functions of a Framing (frame.h). The body begins after `len` and includes the checksum.
   FramePeek peek(std::string_view first, size_t available) const;
   FramePeek peek(std::string_view bytes) const { return peek(bytes, bytes.size()); }
   FramePeek peek(Buffer& input) const;
   FrameState next(Buffer& input, Buffer& body) const { return detail::next_message(*this, input, body, &take_body); }
-  // Appends a body with its checksum, as open() takes it: to pass a message on. std::invalid_argument if it is shorter
-  // than 10 bytes or longer than limit_bytes; then nothing is appended.
+
+  // Appends `len` and `body`, to pass on a message without parsing it. `body` already includes the type name and the
+  // checksum, as next() returns it. Throws std::invalid_argument, and appends nothing, if the body is shorter than 10
+  // bytes or longer than limit_bytes.
   void append(Buffer& output, std::string_view body) const;
-  // Appends a message. std::invalid_argument if it lacks a required field or its body is longer than limit_bytes; then
-  // nothing is appended.
+  // Appends the frame of `message`. Throws std::invalid_argument, and appends nothing, if the message lacks a required
+  // field or its body would be longer than limit_bytes.
   void append(Buffer& output, const google::protobuf::Message& message) const;
 
-  // Takes the body of a frame apart. Trouble::kMessageTooShort (less than 10 bytes), kBadChecksum, kBadMessageName
-  // (name_len is below 2, or the name has no room or no NUL), or kUnknownMessageType (see kMostNameBytes).
+  // Checks the body of a frame and splits it into the type name and the bytes of the message. Fails with
+  //   - Trouble::kMessageTooShort if the body has less than 10 bytes;
+  //   - kBadChecksum;
+  //   - kBadMessageName if name_len is below 2 or exceeds the body, or if the name does not end with a NUL;
+  //   - kUnknownMessageType if the name is longer than kMostNameBytes.
   static std::expected<NamedMessage, Trouble> open(std::string_view body);
-  // Joins the blocks that the type name lies in, and no others. The answer is valid until `body` changes.
+  // Does the same with a Buffer. Joins only the blocks that the type name lies in. The result is valid until `body`
+  // changes.
   static std::expected<NamedMessage, Trouble> open(Buffer& body);
-  // Opens the body and parses its message. If the name is not that of the type of `message`, kUnknownMessageType; if
-  // the bytes cannot be parsed as one or lack a required field, kUnreadableMessage.
+
+  // Opens the body, parses its message and replaces the content of `message`. Fails as open() does, and with
+  //   - kUnknownMessageType if the type name is not that of `message`;
+  //   - kUnreadableMessage if the bytes cannot be parsed or lack a required field.
   static std::expected<void, Trouble> read(std::string_view body, google::protobuf::Message& message);
   static std::expected<void, Trouble> read(Buffer& body, google::protobuf::Message& message);
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RpcEnvelope: the RpcMessage of muduo's rpc.proto, which each frame of the RPC (TaggedCodec, with kRpcTag) holds. It
-// is read where it lies, and written without an object of it. RpcServer and RpcChannel use it; a program that passes
-// calls on without looking into them may, too.
+// RpcEnvelope reads the RpcMessage of muduo's rpc.proto. Each frame of the RPC (TaggedCodec with kRpcTag) holds one
+// RpcMessage. RpcEnvelope reads it without copying, and the append functions below write it without building a
+// protobuf object. RpcServer and RpcChannel use this file. A proxy that forwards calls without parsing their requests
+// may use it too.
 //
 //   message RpcMessage {            // proto2
 //     required MessageType type = 1;     // REQUEST = 1, RESPONSE = 2, ERROR = 3
@@ -11,11 +12,11 @@
 //     optional bytes request = 5;
 //     optional bytes response = 6;
 //     optional ErrorCode error = 7;
-//     optional uint32 deadline = 100;    // peal's own: the milliseconds that are left
+//     optional uint32 deadline = 100;    // an extension of peal: milliseconds left until the deadline
 //   }
 //
-// A server's error is a RESPONSE with `error`. An ERROR is peal's own: the client gives the call up. muduo ignores it,
-// and the deadline. Pure; any thread.
+// A server reports an error by a RESPONSE with `error`. A message of type ERROR is an extension of peal: by it, a
+// client cancels its call. muduo ignores such messages, and the deadline. Pure; any thread.
 #pragma once
 
 #include <cstddef>
@@ -33,20 +34,22 @@
 
 namespace peal {
 
+// The `type` of a message. kCancel is muduo's ERROR.
 enum class RpcType : uint8_t { kRequest = 1, kResponse = 2, kCancel = 3 };
 
 class RpcEnvelope {
  public:
   RpcEnvelope() = default;
-  // Its texts may refer to memory of its own.
+  // Not copyable: service() and method() may refer to memory that this object owns.
   RpcEnvelope(const RpcEnvelope&) = delete;
   RpcEnvelope& operator=(const RpcEnvelope&) = delete;
 
-  // Reads a message, in any order of its fields; the last one of a kind counts. Trouble::kUnreadableMessage: the bytes
-  // are no RpcMessage, or have no type or no id. It refers to `bytes`, which must live as long. Call it once.
+  // Reads an RpcMessage. The fields may come in any order; if a field comes twice, the last value is used. Fails with
+  // Trouble::kUnreadableMessage if the bytes are no RpcMessage or lack the type or the id. This object refers to the
+  // memory of `bytes`, which must outlive it. Call read() or read_body() once only.
   std::expected<void, Trouble> read(const MessageBytes& bytes);
 
-  // Reads the body of a frame. It fails as read() does, and with the errors of TaggedCodec::open().
+  // Reads the RpcMessage in the body of a frame. Fails as read() does, and with the errors of TaggedCodec::open().
   std::expected<void, Trouble> read_body(const TaggedCodec& codec, std::string_view body) {
     return read_opened(codec.open(body));
   }
@@ -54,15 +57,18 @@ class RpcEnvelope {
     return read_opened(codec.open(body));
   }
 
+  // The fields that each message has. Valid only after read() has succeeded.
   RpcType type() const { return *type_; }
   uint64_t id() const { return *id_; }
-  // Each of the next four is empty if the message lacks it.
+
+  // The optional fields. Each of these four is empty if the message lacks the field.
   std::string_view service() const { return service_; }
   std::string_view method() const { return method_; }
   const MessageBytes& request() const { return request_; }
   const MessageBytes& response() const { return response_; }
-  // 0: none.
+  // Returns the server's error number, or 0 if the message has none.
   int32_t error() const { return error_; }
+  // Returns the milliseconds until the deadline, or nullopt if the message has no deadline.
   std::optional<uint32_t> deadline_ms() const { return deadline_ms_; }
 
  private:
@@ -82,28 +88,32 @@ class RpcEnvelope {
   std::optional<uint64_t> id_;
   std::string_view service_;
   std::string_view method_;
-  std::forward_list<std::string> joined_;  // texts that lie in several blocks
+  std::forward_list<std::string> joined_;  // copies of the names that lie in several blocks
   MessageBytes request_;
   MessageBytes response_;
   int32_t error_ = 0;
   std::optional<uint32_t> deadline_ms_;
 };
 
+// The fields of a request except its payload.
 struct RpcRequestHead {
   uint64_t id;
   std::string_view service;
   std::string_view method;
-  std::optional<uint32_t> deadline_ms;
+  std::optional<uint32_t> deadline_ms;  // nullopt: the request has no deadline
 };
 
-// Each appends a frame. append_request() and append_response() throw std::invalid_argument as TaggedCodec::append()
-// does, and may do so 40 bytes below the limit. Fields are written in the order of their numbers, the deadline last.
+// Each of these functions appends one frame to `output`. Fields are written in the order of their numbers.
+// append_request() and append_response() throw std::invalid_argument, and append nothing, if the payload lacks a
+// required field or the frame is longer than codec.limit_bytes. The frame's size is estimated for that check, so a
+// frame may be refused that is up to 40 bytes below the limit.
 void append_request(const TaggedCodec& codec, Buffer& output, const RpcRequestHead& head,
                     const google::protobuf::Message& request);
 void append_response(const TaggedCodec& codec, Buffer& output, uint64_t id, const google::protobuf::Message& response);
 void append_error(Buffer& output, uint64_t id, int32_t error);
 void append_cancel(Buffer& output, uint64_t id);
 
+// The tag of each frame of the RPC, for TaggedCodec::tag.
 inline constexpr std::string_view kRpcTag = "RPC0";
 
 }  // namespace peal

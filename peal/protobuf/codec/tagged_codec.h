@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TaggedCodec: all messages of a connection have one type, and a tag says which protocol it is. It is the format of
-// muduo's ProtobufCodecLite, and with the tag "RPC0" that of its RPC, to the byte:
+// TaggedCodec is for connections whose messages all have one type. A tag in each message names the protocol. The format
+// is exactly that of muduo's ProtobufCodecLite and, with the tag "RPC0", that of muduo's RPC:
 //
 //   len | tag | message | adler32
 //
-// `len` and the checksum have 4 bytes, big-endian. `len` counts what follows it. The checksum is that of what stands
-// between `len` and it. Pure; any thread.
+// `len` and `adler32` are integers of 4 bytes, big-endian. `len` is the number of bytes after it. The checksum covers
+// everything between `len` and the checksum itself. Pure; any thread.
 #pragma once
 
 #include <cstddef>
@@ -21,30 +21,34 @@
 namespace peal {
 
 struct TaggedCodec {
-  // Borrowed: a literal, as a rule. It may have any length, and may be empty.
+  // The tag, of any length; may be empty. It is borrowed, so it is usually a literal.
   std::string_view tag;
-  // The largest `len`: at most kMostMessageBytes counts. A larger one is kTooLong. One below the size of the tag and
-  // the checksum is kTooShort.
+  // The largest `len`. Values above kMostMessageBytes have the effect of kMostMessageBytes. A frame with a larger `len`
+  // is kTooLong. A frame that is too short for the tag and the checksum is kTooShort.
   size_t limit_bytes = kMostMessageBytes;
 
-  // As a Framing has them. The body begins behind `len`, and the checksum is its end.
+  // These are the functions of a Framing (frame.h). The body begins after `len` and includes the checksum.
   FramePeek peek(std::string_view first, size_t available) const;
   FramePeek peek(std::string_view bytes) const { return peek(bytes, bytes.size()); }
   FramePeek peek(Buffer& input) const;
   FrameState next(Buffer& input, Buffer& body) const { return detail::next_message(*this, input, body, &take_body); }
-  // Appends a body with its tag and checksum, as open() takes it: to pass a message on. std::invalid_argument if it is
-  // too short for them or longer than limit_bytes; then nothing is appended.
+
+  // Appends `len` and `body`, to pass on a message without parsing it. `body` already includes the tag and the
+  // checksum, as next() returns it. Throws std::invalid_argument, and appends nothing, if the body is too short for
+  // them or longer than limit_bytes.
   void append(Buffer& output, std::string_view body) const;
-  // Appends a message. std::invalid_argument if it lacks a required field or its body is longer than limit_bytes; then
-  // nothing is appended.
+  // Appends the frame of `message`. Throws std::invalid_argument, and appends nothing, if the message lacks a required
+  // field or its body would be longer than limit_bytes.
   void append(Buffer& output, const google::protobuf::Message& message) const;
 
-  // The message in the body of a frame; refers to it. Trouble::kMessageTooShort, kBadChecksum, or kUnknownMessageType
-  // (another tag).
+  // Checks the body of a frame and returns the bytes of its message, which refer to the body's memory. Fails with
+  // Trouble::kMessageTooShort, kBadChecksum, or kUnknownMessageType if the tag is another one.
   std::expected<MessageBytes, Trouble> open(std::string_view body) const;
   std::expected<MessageBytes, Trouble> open(Buffer& body) const;
   std::expected<MessageBytes, Trouble> open(MessageBytes body) const;
-  // Opens the body and parses its message. If the bytes cannot be parsed or lack a required field, kUnreadableMessage.
+
+  // Opens the body, parses its message and replaces the content of `message`. Fails as open() does, and with
+  // kUnreadableMessage if the bytes cannot be parsed or lack a required field.
   std::expected<void, Trouble> read(std::string_view body, google::protobuf::Message& message) const;
   std::expected<void, Trouble> read(Buffer& body, google::protobuf::Message& message) const;
 };
