@@ -26,9 +26,9 @@ class BadMessageLog {
     const std::optional<uint64_t> suppressed = admit(connection.loop().now());
     if (!suppressed) return;
     const Result<SocketAddress> peer = connection.peer_address();
-    PEAL_LOG_WARN("{} refused: {} (type \"{}\", {} bytes; {} more like it untold)", peer ? peer->to_string() : "a peer",
-                  make_error_code(bad.why).message(), bad.type_name.substr(0, kMostLoggedName), bad.body_bytes,
-                  *suppressed);
+    PEAL_LOG_WARN("a message of {} is refused: {} (type \"{}\", {} bytes; {} more like it)",
+                  peer ? peer->to_string() : "a peer", make_error_code(bad.why).message(),
+                  bad.type_name.substr(0, kMostLoggedName), bad.body_bytes, *suppressed);
   }
 
  private:

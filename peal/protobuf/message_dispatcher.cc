@@ -60,14 +60,17 @@ MessageDispatcher::MessageDispatcher(const NamedCodec& codec) : table_(std::make
 
 void MessageDispatcher::add(const google::protobuf::Message& prototype,
                             SharedCallback<void(Connection&, google::protobuf::Message&)> handler) {
-  PEAL_ASSERT(!table_->complete, "a handler is added to the {} that are in use", table_->known.size());
+  PEAL_ASSERT(!table_->complete, "on() is called after on_message(): {} handlers that are in use cannot be changed",
+              table_->known.size());
   table_->types.add(prototype);
   table_->known.emplace_back(prototype, std::move(handler));
 }
 
 void MessageDispatcher::on_bad(BadMessageCallback callback) {
-  PEAL_ASSERT(!table_->complete, "a callback is set beside {} handlers that are in use", table_->known.size());
-  PEAL_ASSERT(callback != nullptr, "no callback for bad messages, beside {} handlers", table_->known.size());
+  PEAL_ASSERT(!table_->complete, "on_bad() is called after on_message(): {} handlers are in use", table_->known.size());
+  PEAL_ASSERT(callback != nullptr,
+              "no callback for bad messages: on_bad() of a MessageDispatcher with {} handlers is called with null",
+              table_->known.size());
   table_->on_bad = std::move(callback);
 }
 

@@ -69,8 +69,8 @@ void show_bodies(const Its& framing, Connection& connection, Buffer& input, cons
 template <class Handler, class... Args>
 constexpr void check_answers_nothing() {
   static_assert(std::is_void_v<std::invoke_result_t<const Handler&, Args...>>,
-                "a handler of messages returns nothing: a coroutine in its place would never run; a StreamDispatcher "
-                "takes coroutines");
+                "a handler of messages must return void: a coroutine would never be resumed here; for coroutines use a "
+                "StreamDispatcher");
 }
 
 // The state that an on_message of messages_of() shares between its copies.
@@ -101,7 +101,8 @@ template <std::derived_from<google::protobuf::Message> T, MessageCodec Codec, cl
   requires std::invocable<const Handler&, Connection&, T&>
 auto messages_of(Codec codec, Handler handler, BadMessageCallback on_bad = refuse_bad_messages()) {
   detail::check_answers_nothing<Handler, Connection&, T&>();
-  PEAL_ASSERT(on_bad != nullptr, "no callback for bad messages of the type {}", T::default_instance().GetTypeName());
+  PEAL_ASSERT(on_bad != nullptr, "no callback for bad messages: on_bad of messages_of<{}>() is null",
+              T::default_instance().GetTypeName());
   auto state =
       std::make_shared<detail::MessagesOf<T, Codec, Handler>>(std::move(codec), std::move(handler), std::move(on_bad));
   return [state](Connection& connection, Buffer& input) {

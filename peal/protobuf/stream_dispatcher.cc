@@ -53,7 +53,9 @@ void StreamDispatcher::add(const google::protobuf::Message& prototype,
 }
 
 void StreamDispatcher::on_bad(StreamBadMessageCallback callback) {
-  PEAL_ASSERT(callback != nullptr, "no callback for bad messages, beside {} handlers", table_->known.size());
+  PEAL_ASSERT(callback != nullptr,
+              "no callback for bad messages: on_bad() of a StreamDispatcher with {} handlers is called with null",
+              table_->known.size());
   table_->on_bad = std::move(callback);
 }
 

@@ -45,7 +45,8 @@ class StreamDispatcher {
     requires std::invocable<const Handler&, Stream&, T&>
   void on(Handler handler) {
     static_assert(std::is_same_v<std::invoke_result_t<const Handler&, Stream&, T&>, Task<>>,
-                  "a StreamDispatcher takes coroutines, which return Task<>; a MessageDispatcher takes callbacks");
+                  "a handler of a StreamDispatcher must be a coroutine that returns Task<>; for callbacks use a "
+                  "MessageDispatcher");
     add(T::default_instance(), [handler = std::move(handler)](Stream& stream, google::protobuf::Message& message) {
       return handler(stream, static_cast<T&>(message));
     });

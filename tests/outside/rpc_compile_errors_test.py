@@ -12,8 +12,8 @@ ROOT = Path(__file__).resolve().parents[2]
 COMPILERS = [name for name in ("g++", "clang++-19") if shutil.which(name)]
 PLAIN = {**os.environ, "LC_ALL": "C"}
 
-TAKES = "a handler of this method takes (peal::RpcCall&, const Request&, Response&)"
-ANSWERS = "a handler of a method returns void or, a coroutine, Task<>"
+TAKES = "a handler of this method must take (peal::RpcCall&, const Request&, Response&)"
+ANSWERS = "a handler of a method must return void, or Task<> if it is a coroutine"
 # A handler -> the sentence.
 WRONG = {
     "[](RpcCall&, const Other&, Text&) {}": TAKES,

@@ -21,7 +21,7 @@ constexpr size_t kUsualParts = 8;
 
 void check_size(size_t wanted, size_t size) {
   if (wanted > size) [[unlikely]]
-    throw_bad_value("{} bytes of a message of {}", wanted, size);
+    throw_bad_value("cannot take {} bytes from a message of {} bytes", wanted, size);
 }
 
 }  // namespace

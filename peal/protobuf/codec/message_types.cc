@@ -21,7 +21,8 @@ std::vector<MessageTypes::Type>::const_iterator MessageTypes::position_of(std::s
 size_t MessageTypes::add(const google::protobuf::Message& prototype) {
   const std::string_view name = prototype.GetDescriptor()->full_name();
   const auto place = position_of(name);
-  if (place != sorted_.end() && place->name == name) throw_bad_value("the message type {} was added before", name);
+  if (place != sorted_.end() && place->name == name)
+    throw_bad_value("MessageTypes::add(): the type {} was added before", name);
   const size_t index = sorted_.size();
   sorted_.insert(place, {name, &prototype, index});
   return index;

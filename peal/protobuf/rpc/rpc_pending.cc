@@ -10,7 +10,8 @@ namespace peal::detail {
 Duration RpcCallWait::usual_timeout() const { return calls_->timeout_of(RpcCaller::kUsualDeadline); }
 
 bool RpcCallWait::start() {
-  PEAL_ASSERT(calls_->may_be_touched_here(), "a coroutine of another loop awaits a call of {}: see run_on()",
+  PEAL_ASSERT(calls_->may_be_touched_here(),
+              "a coroutine of another loop awaits a call of {}: use run_on() to await it on the caller's loop",
               method_.full_name());
   try {
     const Result<uint64_t> id = calls_->start(*this, method_, request_, timeout_);
@@ -44,7 +45,8 @@ void RpcCallWait::failed(std::error_code error) {
 }
 
 void RpcCallWait::dropped() {
-  PEAL_ASSERT(!strand().loop().mailbox()->open(), "an RpcCaller is destroyed while a coroutine waits for call {}", id_);
+  PEAL_ASSERT(!strand().loop().mailbox()->open(), "an RpcCaller is destroyed while a coroutine awaits its call {}",
+              id_);
   failed(make_error_code(Trouble::kLoopStopped));
 }
 

@@ -61,7 +61,7 @@ void RpcServer::add(google::protobuf::Service& service) {
   for (int i = 0; i < its.method_count(); ++i) {
     const google::protobuf::MethodDescriptor& method = *its.method(i);
     if (core_->find(its.full_name(), method.name()) != nullptr)
-      throw_bad_value("{} is served already", method.full_name());
+      throw_bad_value("the method {} was added to this RpcServer before", method.full_name());
   }
   for (int i = 0; i < its.method_count(); ++i) {
     const google::protobuf::MethodDescriptor* const method = its.method(i);

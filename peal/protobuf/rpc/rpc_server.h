@@ -142,13 +142,14 @@ void RpcServer::handle(Method method, Handler handler) {
   using Request = RpcMethodOf<Method>::Request;
   using Response = RpcMethodOf<Method>::Response;
   constexpr bool kTaken = std::invocable<const Handler&, RpcCall&, const Request&, Response&>;
-  static_assert(kTaken,
-                "a handler of this method takes (peal::RpcCall&, const Request&, Response&), with the types of the "
-                "method's own messages, and is no `mutable` lambda");
+  static_assert(
+      kTaken,
+      "a handler of this method must take (peal::RpcCall&, const Request&, Response&), with the message types of "
+      "this method, and must not be a `mutable` lambda");
   if constexpr (kTaken) {
     using Answer = std::invoke_result_t<const Handler&, RpcCall&, const Request&, Response&>;
     constexpr bool kAnswers = std::is_void_v<Answer> || std::same_as<Answer, Task<>>;
-    static_assert(kAnswers, "a handler of a method returns void or, a coroutine, Task<>");
+    static_assert(kAnswers, "a handler of a method must return void, or Task<> if it is a coroutine");
     if constexpr (kAnswers) {
       using Kept = std::conditional_t<std::is_void_v<Answer>, Function, Coroutine>;
       add(rpc_method(method), {Request::default_instance(), Response::default_instance()},

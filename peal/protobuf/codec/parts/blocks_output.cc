@@ -17,7 +17,7 @@ bool BlocksOutput::Next(void** data, int* size) {
 
 void BlocksOutput::BackUp(int count) {
   const auto bytes = static_cast<size_t>(count);
-  PEAL_ASSERT(bytes <= room_.size(), "{} bytes go back of {}", bytes, room_.size());
+  PEAL_ASSERT(bytes <= room_.size(), "protobuf gives {} bytes back, of {} that it was given", bytes, room_.size());
   room_ = room_.first(room_.size() - bytes);
 }
 

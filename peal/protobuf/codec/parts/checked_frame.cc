@@ -14,7 +14,8 @@ size_t BodyBounds::most_bytes() const { return std::min(limit_bytes, kMostMessag
 
 void BodyBounds::check(size_t body_bytes) const {
   if (body_bytes < least_bytes || body_bytes > most_bytes())
-    throw_bad_value("a body of {} bytes; {} to {} are possible", body_bytes, least_bytes, most_bytes());
+    throw_bad_value("a message body of {} bytes cannot be framed; the codec allows {} to {} bytes", body_bytes,
+                    least_bytes, most_bytes());
 }
 
 FramePeek peek_body(const BodyBounds& bounds, std::string_view first, size_t available) {

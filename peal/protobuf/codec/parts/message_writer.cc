@@ -26,7 +26,7 @@ char* put(char* to, std::string_view bytes) {
 }
 
 void check_end(size_t written, size_t size) {
-  PEAL_ASSERT(written == size, "a message of {} bytes was changed while it was serialised, to {}", size, written);
+  PEAL_ASSERT(written == size, "a message changed while it was serialised: from {} to {} bytes", size, written);
 }
 
 // Into one block. Answers where it ends.
@@ -50,11 +50,12 @@ void write_stream(BlocksOutput& blocks, const google::protobuf::Message& message
 
 size_t checked_size(const google::protobuf::Message& message, size_t around_bytes, size_t limit_bytes) {
   if (!message.IsInitialized()) [[unlikely]]
-    throw_bad_value("a {} without its required {}", message.GetTypeName(), message.InitializationErrorString());
+    throw_bad_value("a {} cannot be sent: it lacks the required fields {}", message.GetTypeName(),
+                    message.InitializationErrorString());
   const size_t size = message.ByteSizeLong();
   if (size > limit_bytes || around_bytes > limit_bytes - size) [[unlikely]]
-    throw_bad_value("a {} of {} bytes and {} around it; the limit is {}", message.GetTypeName(), size, around_bytes,
-                    limit_bytes);
+    throw_bad_value("a {} of {} bytes cannot be sent: with {} bytes of its frame it exceeds the limit of {}",
+                    message.GetTypeName(), size, around_bytes, limit_bytes);
   return size;
 }
 

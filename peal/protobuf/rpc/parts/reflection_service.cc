@@ -100,7 +100,8 @@ ReflectionService::ReflectionService(const RpcCore& core) : core_(core), message
   google::protobuf::FileDescriptorProto file;
   const bool parsed = google::protobuf::TextFormat::ParseFromString(kDefinition, &file);
   const FileDescriptor* const built = pool_.BuildFile(file);
-  PEAL_ASSERT(built != nullptr, "the definition of muduo.net.RpcService does not compile; parsed: {}", parsed);
+  PEAL_ASSERT(built != nullptr, "the built-in definition of muduo.net.RpcService is invalid (was its text parsed: {})",
+              parsed);
 }
 
 void ReflectionService::add_to(RpcCore& core) {

@@ -25,7 +25,8 @@ RpcBalancerCalls::RpcBalancerCalls(Loop& loop, const RpcBalancerOptions& options
       options_(without_waiting_links(options)),
       codec_{.tag = kRpcTag, .limit_bytes = options.channel.limit_bytes},
       random_(options.seed != 0 ? options.seed : loop.engine().random_seed()) {
-  if (options.most_calls == 0) throw_bad_value("an RpcBalancer of {} calls", options.most_calls);
+  if (options.most_calls == 0)
+    throw_bad_value("RpcBalancerOptions::most_calls is {}; it must be above 0", options.most_calls);
 }
 
 Result<void> RpcBalancerCalls::add(std::string_view address) {
@@ -155,7 +156,7 @@ Result<RpcLink*> RpcBalancerCalls::link_for_new_call() {
 void RpcBalancerCalls::send(Call& call, RpcLink& link, const google::protobuf::MethodDescriptor& method,
                             const google::protobuf::Message& request, Duration timeout) {
   const Result<uint64_t> id = link.start(call, method, request, timeout);
-  PEAL_ASSERT(id, "a link refuses a call that it would have taken: {}", id.error().message());
+  PEAL_ASSERT(id, "the connection refuses a call although refusal() was empty: {}", id.error().message());
   call.link = &link;
   call.id_there = *id;
 }

@@ -82,7 +82,8 @@ void RpcCalls::call_and_log_exceptions(const Function& callback) {
   } catch (...) {
     Loop* const loop = mailbox_->reachable();
     const auto held_back = throws_log_.admit(loop != nullptr ? loop->now() : monotonic_now());
-    if (held_back) PEAL_LOG_ERROR("the callback of a call threw: {} ({} more like it)", what_was_thrown(), *held_back);
+    if (held_back)
+      PEAL_LOG_ERROR("the callback of an RPC call threw: {} ({} more like it)", what_was_thrown(), *held_back);
   }
 }
 

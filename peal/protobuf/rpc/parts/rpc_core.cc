@@ -16,8 +16,10 @@ RpcCore::RpcCore(const RpcServerOptions& options)
     : options_(options), codec_{.tag = kRpcTag, .limit_bytes = options.limit_bytes} {
   if (options.most_calls == 0 || options.most_calls_per_connection == 0 ||
       options.most_request_bytes_per_connection == 0)
-    throw_bad_value("an RpcServer of {} calls, {} and {} bytes of requests a connection", options.most_calls,
-                    options.most_calls_per_connection, options.most_request_bytes_per_connection);
+    throw_bad_value(
+        "RpcServerOptions::most_calls is {}, most_calls_per_connection {}, "
+        "most_request_bytes_per_connection {}; each must be above 0",
+        options.most_calls, options.most_calls_per_connection, options.most_request_bytes_per_connection);
 }
 
 RpcCore::~RpcCore() = default;
@@ -29,7 +31,7 @@ void RpcCore::add(Loop& loop) {
 
 RpcShard& RpcCore::shard_of(const Loop& loop) const {
   const auto found = std::ranges::find_if(shards_, [&loop](const auto& shard) { return &shard->loop() == &loop; });
-  PEAL_ASSERT(found != shards_.end(), "a connection on none of the server's {} loops", shards_.size());
+  PEAL_ASSERT(found != shards_.end(), "a connection runs on none of the RpcServer's {} loops", shards_.size());
   return **found;
 }
 
@@ -49,9 +51,9 @@ SharedConnectionCallbacks RpcCore::callbacks() {
 void RpcCore::add(const google::protobuf::MethodDescriptor& method, const google::protobuf::Message& request,
                   const google::protobuf::Message& response,
                   std::variant<RpcMethod::Function, RpcMethod::Coroutine, google::protobuf::Service*> handler) {
-  PEAL_ASSERT(!sealed_, "{} is added to a server that listens or whose method_views() are taken", method.full_name());
+  PEAL_ASSERT(!sealed_, "{} is added too late: add methods before listen() and method_views()", method.full_name());
   const RpcMethod*& place = services_[method.service()->full_name()][method.name()];
-  if (place != nullptr) throw_bad_value("{} is served already", method.full_name());
+  if (place != nullptr) throw_bad_value("the method {} was added to this RpcServer before", method.full_name());
   place = &methods_.emplace_back(method, request, response, std::move(handler), methods_.size());
 }
 

@@ -38,7 +38,8 @@ RpcLink::RpcLink(Loop& loop, const RpcChannelOptions& options)
         refuse(connection, bad);
         unreadable_ = true;
       }) {
-  if (options.most_calls == 0) throw_bad_value("an RpcChannel of {} calls", options.most_calls);
+  if (options.most_calls == 0)
+    throw_bad_value("RpcChannelOptions::most_calls is {}; it must be above 0", options.most_calls);
 }
 
 void RpcLink::begin() {

@@ -120,8 +120,8 @@ void RpcSession::answer(RpcServerCall& call) {
   } catch (const std::invalid_argument& error) {  // it lacks a required field, or is too long
     const auto held_back = shard_.admit_log_line();
     if (held_back)
-      PEAL_LOG_ERROR("{} has made a response that cannot be sent: {} ({} more like it)", call.method().full_name(),
-                     error.what(), *held_back);
+      PEAL_LOG_ERROR("the handler of {} made a response that cannot be sent: {} ({} more like it)",
+                     call.method().full_name(), error.what(), *held_back);
     call.fail(RpcTrouble::kBadResponse);
     return answer_error(call.id(), call.failure());
   }
