@@ -17,9 +17,10 @@
 namespace peal {
 namespace {
 
+// The most bytes of a type name that a log line shows.
 constexpr size_t kMostLoggedName = 100;
 
-// Any thread.
+// Logs at most one line a second. Any thread.
 class BadMessageLog {
  public:
   void note(const Connection& connection, const BadMessage& bad) {
@@ -32,6 +33,7 @@ class BadMessageLog {
   }
 
  private:
+  // Returns the number of lines that were suppressed since the last line, or nullopt if this line is suppressed.
   std::optional<uint64_t> admit(TimePoint now) {
     const MutexLock lock(mutex_);
     return limiter_.admit(now);

@@ -13,6 +13,7 @@
 
 namespace peal {
 
+// The handlers and settings, which the callbacks of on_message() share.
 struct MessageDispatcher::Table {
   struct Known {
     Known(const google::protobuf::Message& prototype,
@@ -23,7 +24,7 @@ struct MessageDispatcher::Table {
     SpareMessage spare;
   };
 
-  // `body`: a std::string_view or a Buffer.
+  // Parses one body and calls its handler, or on_bad if the body cannot be read. Body is std::string_view or Buffer.
   template <class Body>
   void show(Connection& connection, Body& body) {
     BadMessage bad{.why = {}, .type_name = {}, .body_bytes = body.size()};
@@ -49,9 +50,9 @@ struct MessageDispatcher::Table {
 
   NamedCodec codec;
   MessageTypes types;
-  std::deque<Known> known;  // by index of its type
+  std::deque<Known> known;  // by the index that `types` gave the type
   BadMessageCallback on_bad = refuse_bad_messages();
-  bool complete = false;
+  bool complete = false;  // true after the first on_message(): nothing may be added any more
 };
 
 MessageDispatcher::MessageDispatcher(const NamedCodec& codec) : table_(std::make_shared<Table>()) {

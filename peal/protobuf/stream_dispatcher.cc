@@ -14,7 +14,7 @@
 namespace peal {
 namespace {
 
-// The framing's trouble, which has ended the stream.
+// Returns the Trouble if the stream's framing is broken, or nullopt if the stream failed for another reason.
 std::optional<Trouble> broken_framing(std::error_code error) {
   for (const Trouble why : {Trouble::kMessageTooLong, Trouble::kMessageTooShort}) {
     if (error == make_error_code(why)) return why;
@@ -36,7 +36,7 @@ struct StreamDispatcher::Table {
 
   NamedCodec codec;
   MessageTypes types;
-  std::deque<Known> known;  // by index of its type
+  std::deque<Known> known;  // by the index that `types` gave the type
   StreamBadMessageCallback on_bad = refuse_bad_stream_messages();
 };
 
@@ -77,7 +77,8 @@ Task<Result<void>> StreamDispatcher::serve(Stream& stream) const {
         Table::Known& its = table.known[*type];
         const SpareMessage::Use message = its.spare.use(opened->bytes.size());
         if (opened->bytes.parse_into(*message)) {
-          body->reset();  // the handler may take long; what `opened` refers to is gone, too
+          // Frees the body's memory before the handler, which may take long. `opened` is invalid from here on.
+          body->reset();
           co_await its.handler(stream, *message);
           continue;
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libdeflate computes it with vector instructions, which it chooses at run time. A message of 64 KiB takes a twelfth of
-// the time that zlib's adler32() needs; one of 64 bytes takes the same time.
+// libdeflate computes the checksum with vector instructions, which it chooses at run time. For a message of 64 KiB it
+// needs a twelfth of the time of zlib's adler32(). For a message of 64 bytes both need the same time.
 #include <peal/protobuf/codec/adler32.h>
 
 #include <libdeflate.h>
@@ -9,11 +9,13 @@ namespace peal {
 
 namespace {
 
-// RFC 1950, 8.2: the largest prime below 65,536.
+// The modulus of both sums: the largest prime below 65,536 (RFC 1950 8.2).
 constexpr uint32_t kBase = 65521;
-// Up to here the call of libdeflate, and its choice of an implementation, cost more than the sums.
+// The largest input that is summed here. For so few bytes, calling libdeflate and its choice of an implementation would
+// cost more than the sums.
 constexpr size_t kFewBytes = 64;
 
+// Both sums fit in 32 bits for up to kFewBytes bytes, so the modulus is taken only once, at the end.
 uint32_t sum_of_few(std::string_view bytes, uint32_t before) {
   uint32_t low = before & 0xffff;
   uint32_t high = before >> 16;

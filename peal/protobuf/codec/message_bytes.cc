@@ -17,6 +17,7 @@
 namespace peal {
 namespace {
 
+// The number of blocks for which memory is taken first; it is doubled until all blocks fit.
 constexpr size_t kUsualParts = 8;
 
 void check_size(size_t wanted, size_t size) {
@@ -110,10 +111,11 @@ bool MessageBytes::parse_into(google::protobuf::Message& message) const {
   const auto size = static_cast<int>(size_);
   const detail::QuietProtobuf quiet;
   try {
-    // Without "Partial" protobuf logs which required field is missing.
+    // The functions without "Partial" would log which required field is missing. IsInitialized() checks that instead.
     if (is_contiguous()) return message.ParsePartialFromArray(front_.data(), size) && message.IsInitialized();
     detail::PartsInput input(parts_);
-    // The size bounds what protobuf reserves for a string whose length it has only read.
+    // protobuf reserves memory for a string as soon as it has read the string's length. The bound limits that memory to
+    // the bytes that are really there.
     return message.ParsePartialFromBoundedZeroCopyStream(&input, size) && message.IsInitialized();
   } catch (const google::protobuf::FatalException&) {
     return false;

@@ -17,15 +17,16 @@ namespace {
 
 using detail::kFrameIntegerBytes;
 
-constexpr size_t kLeastNameLength = 2;  // a letter and the NUL
+constexpr size_t kLeastNameLength = 2;  // one letter and the NUL
 constexpr size_t kLeastBodyBytes = 2 * kFrameIntegerBytes + kLeastNameLength;
 
 detail::BodyBounds bounds(const NamedCodec& codec) { return {kLeastBodyBytes, codec.limit_bytes}; }
 
-// `start` has the integer.
+// Reads name_len. `start` is the beginning of a body and has at least 4 bytes.
 size_t name_length(std::string_view start) { return peek_integer<kFrameIntegerBytes>(start).value(); }
 
-// `start`: the contiguous beginning of the body; it has the name, unless that is too long.
+// Does the work of open(). `start` is the contiguous beginning of the body. It must include the whole name, unless the
+// name is longer than kMostNameBytes.
 std::expected<NamedMessage, Trouble> open_body(MessageBytes body, std::string_view start) {
   if (const auto checked = detail::take_checksum(body, kLeastBodyBytes); !checked)
     return std::unexpected(checked.error());

@@ -24,8 +24,10 @@ using detail::big_endian_bytes;
 using detail::checked_size;
 using detail::kFrameIntegerBytes;
 
+// The wire types of protobuf's encoding.
 enum WireType : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kGroup = 3, kGroupEnd = 4, kFixed32 = 5 };
 
+// Returns the key that precedes each field on the wire.
 constexpr uint32_t key_of(uint32_t field, WireType type) { return field << 3 | type; }
 constexpr uint32_t kTypeKey = key_of(1, kVarint);
 constexpr uint32_t kIdKey = key_of(2, kFixed64);
@@ -35,12 +37,14 @@ constexpr uint32_t kRequestKey = key_of(5, kBytes);
 constexpr uint32_t kResponseKey = key_of(6, kBytes);
 constexpr uint32_t kErrorKey = key_of(7, kVarint);
 constexpr uint32_t kDeadlineKey = key_of(100, kVarint);
+// The size of both required fields, each with its key of one byte.
 constexpr size_t kTypeAndIdBytes = 2 + 1 + sizeof(uint64_t);
-// protobuf's limits: how deep groups nest, and the bytes of a key or a size.
+// protobuf's limits: the depth to which groups nest, and the bytes of a key or of a size.
 constexpr size_t kMostNesting = 100;
 constexpr size_t kKeyMostBytes = 5;
 
-// Bytes in one piece, of which a message is read. FlatInput and ChainInput have the same functions.
+// FlatInput reads the fields of a message from bytes in one piece. ChainInput below has the same functions, for bytes
+// in several pieces. Each function returns nullopt or false, if the input is too short or malformed.
 class FlatInput {
  public:
   explicit FlatInput(std::string_view bytes) : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
@@ -77,7 +81,7 @@ class FlatInput {
   const char* const end_;
 };
 
-// Bytes in several pieces.
+// ChainInput reads the fields of a message from bytes in several pieces.
 class ChainInput {
  public:
   explicit ChainInput(MessageBytes bytes) : bytes_(std::move(bytes)) {}
@@ -85,7 +89,7 @@ class ChainInput {
   bool is_empty() const { return bytes_.size() == 0; }
   std::optional<uint64_t> varint(size_t most_bytes = kVarintMaxBytes) {
     VarintPeek found = peek_varint(bytes_.front());
-    // The copy has as many pieces as there are, so only a varint that lies in two of them is worth it.
+    // The varint lies in two pieces. Copying the list of pieces is expensive, so it is done only in this case.
     if (found.state == FrameState::kMore && !bytes_.is_contiguous()) {
       MessageBytes ahead = bytes_;
       found = peek_varint(ahead.take_front(std::min(ahead.size(), kVarintMaxBytes)).to_string());
@@ -113,7 +117,7 @@ class ChainInput {
   MessageBytes bytes_;
 };
 
-// A key has 32 bits. protobuf drops what five bytes hold besides.
+// Removes a key from the input and returns it. A key has 32 bits; higher bits are dropped, as protobuf does.
 template <class Input>
 std::optional<uint32_t> take_key(Input& input) {
   const std::optional<uint64_t> value = input.varint(kKeyMostBytes);
@@ -121,7 +125,8 @@ std::optional<uint32_t> take_key(Input& input) {
   return static_cast<uint32_t>(*value);
 }
 
-// Removes the value of a field that is not known. A group ends with the key of its own field.
+// Removes the value of an unknown field, whose key was read already. The value of a group may hold further groups. A
+// group ends with an end key that has the group's own field number. Returns false if the value is malformed.
 template <class Input>
 bool skip_field(Input& input, uint32_t key) {
   std::array<uint32_t, kMostNesting> groups;
@@ -152,7 +157,8 @@ bool skip_field(Input& input, uint32_t key) {
   }
 }
 
-// Bytes that are written once, into a small array unless they are many.
+// SmallText is a text that is written once, field by field. It lies in an array on the stack if its size is at most 256
+// bytes, otherwise on the heap. The functions put() do not check the size given to the constructor.
 class SmallText {
  public:
   SmallText(const SmallText&) = delete;
@@ -192,6 +198,7 @@ class SmallText {
   char* end_;
 };
 
+// The most bytes of the deadline field: its key and its value.
 constexpr size_t kMostDeadlineBytes = 2 + 5;
 
 void put_type_and_id(SmallText& text, RpcType type, uint64_t id) {
@@ -200,7 +207,7 @@ void put_type_and_id(SmallText& text, RpcType type, uint64_t id) {
   text.put_fixed64(kIdKey, id);
 }
 
-// A payload, between two parts of its envelope.
+// Appends a frame whose envelope is `envelope`, then the payload, then `after`.
 void append_frame(const TaggedCodec& codec, Buffer& output, std::string_view envelope, size_t payload_bytes,
                   const google::protobuf::Message& payload, std::string_view after) {
   const size_t all = codec.tag.size() + envelope.size() + payload_bytes + after.size() + kFrameIntegerBytes;
@@ -210,12 +217,14 @@ void append_frame(const TaggedCodec& codec, Buffer& output, std::string_view env
                 payload, payload_bytes);
 }
 
-// The size of the payload, with at most `around_bytes` besides.
+// Returns the serialised size of the payload. Throws std::invalid_argument if the payload lacks a required field or is
+// too long for a frame with `around_bytes` of other fields.
 size_t checked_payload(const TaggedCodec& codec, size_t around_bytes, const google::protobuf::Message& payload) {
   return checked_size(payload, codec.tag.size() + kFrameIntegerBytes + around_bytes,
                       std::min(codec.limit_bytes, kMostMessageBytes));
 }
 
+// Appends a frame that consists of an envelope only.
 void append_without_payload(Buffer& output, std::string_view envelope) {
   std::string body(kRpcTag);
   body += envelope;
@@ -249,7 +258,9 @@ std::expected<void, Trouble> RpcEnvelope::read(const MessageBytes& bytes) {
   return {};
 }
 
-// Most peers write the fields in order. Their messages begin with 08, the type, 11 and the id: no loop is needed.
+// Reads the type and the id if the message begins with both, and returns the bytes after them. Otherwise reads nothing
+// and returns all bytes. Most peers write the fields in order, so their messages begin with 08, the type, 11 and the
+// id. This is faster than the loop over fields.
 std::string_view RpcEnvelope::take_type_and_id(std::string_view bytes) {
   if (bytes.size() < kTypeAndIdBytes || bytes[0] != kTypeKey || bytes[2] != kIdKey || bytes[1] < 1 || bytes[1] > 3)
     return bytes;
@@ -291,7 +302,7 @@ bool RpcEnvelope::read_field(Input& input, uint32_t key) {
 }
 
 void RpcEnvelope::set_number(uint32_t key, uint64_t value) {
-  // protobuf drops the bits that the field has no place for, and takes a type that is not known for none.
+  // This does as protobuf does: bits that do not fit into the field are dropped, and an unknown type is ignored.
   const auto low = static_cast<uint32_t>(value);
   if (key == kTypeKey && low >= 1 && low <= 3) type_ = static_cast<RpcType>(low);
   if (key == kErrorKey) error_ = static_cast<int32_t>(low);

@@ -26,7 +26,7 @@ std::expected<void, Trouble> read_opened(const std::expected<MessageBytes, Troub
   return detail::parse(*opened, message);
 }
 
-// Removes the tag if it is that.
+// Removes `tag` from the front of `bytes`. Returns false if `bytes` begin differently; a part may be removed then.
 bool take_tag(MessageBytes& bytes, std::string_view tag) {
   while (!tag.empty()) {
     const std::string_view there = bytes.front().substr(0, tag.size());

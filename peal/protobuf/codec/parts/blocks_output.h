@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// BlocksOutput: a Buffer as the stream that protobuf writes to, with the checksum of what was written. Pure; one thread
-// at a time.
+// BlocksOutput is the output stream through which protobuf writes into a Buffer. It also computes the checksum of the
+// written bytes. Pure; one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +16,21 @@ namespace peal::detail {
 
 class BlocksOutput final : public google::protobuf::io::ZeroCopyOutputStream {
  public:
-  // Borrows `output`, which nobody else changes until finish(). `sum`: the checksum of what stands before.
+  // Borrows `output`, which must not be changed otherwise until finish(). `sum` is the checksum of the bytes that
+  // precede the written ones.
   explicit BlocksOutput(Buffer& output, uint32_t sum = kAdler32OfNothing) : output_(output), sum_(sum) {}
 
+  // The functions of ZeroCopyOutputStream; protobuf calls them.
   bool Next(void** data, int* size) override;
   void BackUp(int count) override;
   int64_t ByteCount() const override { return static_cast<int64_t>(written_bytes_ + room_.size()); }
-  // Everything is in the buffer. Answers the checksum; it is not to be written to any more.
+
+  // Puts the last written bytes into the buffer and returns the checksum. Nothing may be written after that.
   uint32_t finish();
 
  private:
   Buffer& output_;
-  std::span<std::byte> room_;  // given away by Next(): it counts as written
+  std::span<std::byte> room_;  // the space that Next() gave to protobuf last; counts as written
   size_t written_bytes_ = 0;
   uint32_t sum_;
 };

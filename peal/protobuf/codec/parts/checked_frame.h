@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Common parts of muduo's two formats: a length of 4 bytes before the body, and a checksum that is the end of the body.
-// Pure; any thread.
+// The parts that muduo's two formats have in common: a length of 4 bytes before the body, and a checksum as the last 4
+// bytes of the body. Pure; any thread.
 #pragma once
 
 #include <cstddef>
@@ -18,24 +18,29 @@ class Message;
 
 namespace peal::detail {
 
+// The size of each integer in muduo's formats, in bytes.
 inline constexpr size_t kFrameIntegerBytes = 4;
 
-// Which bodies there are.
+// The sizes of a body that a codec allows.
 struct BodyBounds {
   size_t least_bytes;
-  size_t limit_bytes;  // at most kMostMessageBytes counts
+  size_t limit_bytes;  // values above kMostMessageBytes have the effect of kMostMessageBytes
 
   size_t most_bytes() const;
-  // Throws std::invalid_argument unless a body of so many bytes is one.
+  // Throws std::invalid_argument if a body of this size is too short or too long.
   void check(size_t body_bytes) const;
 };
 
+// These do the work of the codecs' peek() and append() for bodies of the given bounds.
 FramePeek peek_body(const BodyBounds& bounds, std::string_view first, size_t available);
 FramePeek peek_body(const BodyBounds& bounds, Buffer& input);
 void append_body(const BodyBounds& bounds, Buffer& output, std::string_view body);
-// Removes the checksum. kMessageTooShort if the body is shorter than least_bytes, or kBadChecksum.
+
+// Removes the checksum from the end of `body` and compares it. Fails with kMessageTooShort if the body is shorter than
+// `least_bytes`, or with kBadChecksum.
 std::expected<void, Trouble> take_checksum(MessageBytes& body, size_t least_bytes);
-// Parses it, or kUnreadableMessage.
+
+// Parses `bytes` into `message`. Fails with kUnreadableMessage.
 std::expected<void, Trouble> parse(const MessageBytes& bytes, google::protobuf::Message& message);
 
 }  // namespace peal::detail

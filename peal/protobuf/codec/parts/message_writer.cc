@@ -20,16 +20,18 @@ namespace {
 
 constexpr size_t kSumBytes = sizeof(uint32_t);
 
+// Copies `bytes` to `to` and returns the end of the copy.
 char* put(char* to, std::string_view bytes) {
   if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
   return to + bytes.size();
 }
 
+// Asserts that the message was not changed while it was written, for example by another thread.
 void check_end(size_t written, size_t size) {
   PEAL_ASSERT(written == size, "a message changed while it was serialised: from {} to {} bytes", size, written);
 }
 
-// Into one block. Answers where it ends.
+// Writes the parts and the message to `to`, which has room for them. Returns the end of the written bytes.
 char* write_array(char* to, const FrameAround& around, const google::protobuf::Message& message, size_t size) {
   to = put(put(put(to, around.uncounted), around.first), around.second);
   auto* const begin = reinterpret_cast<uint8_t*>(to);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Serialises messages into a Buffer. A frame that fits a block is written as an array; a longer one as a stream, into
-// blocks of the usual size. Pure; one thread at a time.
+// These functions serialise messages into a Buffer. A frame that fits into one block is written as an array, which is
+// fastest. A longer frame is written as a stream, into blocks of the usual size. Pure; one thread at a time.
 #pragma once
 
 #include <array>
@@ -17,27 +17,29 @@ class Message;
 
 namespace peal::detail {
 
-// The integers of muduo's formats.
+// Returns `value` as muduo's formats have it: 4 bytes, big-endian.
 constexpr std::array<char, 4> big_endian_bytes(uint32_t value) {
   return std::bit_cast<std::array<char, 4>>(std::endian::native == std::endian::big ? value : std::byteswap(value));
 }
 
-// The size of the message on the wire, which the message caches until it changes. std::invalid_argument if it lacks a
-// required field, or if it is longer than limit_bytes less `around_bytes`, which is what its body has besides.
+// Returns the serialised size of the message. The message caches the size until it changes. `around_bytes` is the size
+// of the other parts of the body. Throws std::invalid_argument if the message lacks a required field, or if its size
+// and `around_bytes` together exceed limit_bytes.
 size_t checked_size(const google::protobuf::Message& message, size_t around_bytes, size_t limit_bytes);
 
-// The parts of a frame beside the message.
+// The parts of a frame except the message and the checksum.
 struct FrameAround {
-  std::string_view uncounted;      // in front, and not part of the checksum
-  std::string_view first, second;  // in front
-  std::string_view after = {};
+  std::string_view uncounted;      // first in the frame, and not covered by the checksum
+  std::string_view first, second;  // between `uncounted` and the message
+  std::string_view after = {};     // between the message and the checksum
 
   size_t bytes() const { return uncounted.size() + first.size() + second.size() + after.size(); }
 };
 
-// Appends the message, whose size was just checked, and what stands around it.
+// Appends the message with the parts around it, and no checksum. `size` is what checked_size() has just returned; the
+// message must not have changed since.
 void append_plain(Buffer& output, const FrameAround& around, const google::protobuf::Message& message, size_t size);
-// Then appends the checksum of everything except around.uncounted.
+// Does the same, then appends the checksum of everything except around.uncounted.
 void append_summed(Buffer& output, const FrameAround& around, const google::protobuf::Message& message, size_t size);
 
 }  // namespace peal::detail

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PartsInput: several pieces of bytes as the stream that protobuf reads. Borrows them. Pure.
+// PartsInput is the input stream through which protobuf reads bytes that lie in several pieces. Pure; one thread at a
+// time.
 #pragma once
 
 #include <cstddef>
@@ -13,21 +14,22 @@ namespace peal::detail {
 
 class PartsInput final : public google::protobuf::io::ZeroCopyInputStream {
  public:
-  // No part is empty, or longer than INT_MAX.
+  // Borrows `parts` and their bytes. No part may be empty or longer than INT_MAX.
   explicit PartsInput(std::span<const std::string_view> parts) : parts_(parts) {}
 
+  // The functions of ZeroCopyInputStream; protobuf calls them.
   bool Next(const void** data, int* size) override;
-  // May go back over several parts. protobuf asks for that when a peer's message ends a group that it has not begun,
-  // and the next part was read ahead. The streams of protobuf throw FatalException then.
+  // May go back over several parts, unlike protobuf's own streams, which throw FatalException then. protobuf asks for
+  // that after it has read ahead, if a peer's message ends a group that it has not begun.
   void BackUp(int count) override;
   bool Skip(int count) override;
   int64_t ByteCount() const override { return static_cast<int64_t>(read_bytes_); }
 
  private:
   const std::span<const std::string_view> parts_;
-  size_t part_ = 0;  // is read next
-  size_t used_ = 0;  // bytes of that part that were read
-  size_t read_bytes_ = 0;
+  size_t part_ = 0;        // the index of the part that is read next
+  size_t used_ = 0;        // the bytes of that part that were read already
+  size_t read_bytes_ = 0;  // of all parts together
 };
 
 }  // namespace peal::detail

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// QuietProtobuf: while it lives, what protobuf logs on this thread is dropped. When protobuf parses or serialises, it
-// logs a line to stderr for each string that is no UTF-8. The string may be a peer's, and nothing bounds the lines. The
-// caller reports the unreadable message instead.
+// While a QuietProtobuf object lives, log lines of protobuf on its thread are dropped, except fatal ones. When protobuf
+// parses or serialises, it logs a line to stderr for each string that is not valid UTF-8. A peer could send such
+// strings and cause any number of lines. The caller of protobuf reports the unreadable message instead.
 //
-// The first one installs a log handler of protobuf's (SetLogHandler), which passes everything else to the handler that
-// was there before. A handler that the program sets later takes its place. protobuf's own LogSilencer would do, but it
-// silences all threads, and each message would write to one counter that all of them share.
+// The first object installs a log handler by protobuf's SetLogHandler(). The handler passes all lines that are not
+// dropped to the handler that was set before. If the program sets its own handler later, that one replaces this one.
+//
+// protobuf's own LogSilencer is not used because it silences all threads. Each message would also write to a counter
+// that all threads share.
 #pragma once
 
 namespace peal::detail {
@@ -20,9 +22,11 @@ class QuietProtobuf {
   QuietProtobuf(const QuietProtobuf&) = delete;
   QuietProtobuf& operator=(const QuietProtobuf&) = delete;
 
+  // Returns true if an object lives on the calling thread.
   static bool is_on() { return quiet_; }
 
  private:
+  // Installs the log handler when it is called first.
   static void install();
 
   [[gnu::tls_model("initial-exec")]] static thread_local constinit bool quiet_;
