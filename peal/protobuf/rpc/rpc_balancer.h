@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RpcBalancer: calls methods of several servers that all serve the same, over one connection to each.
+// RpcBalancer spreads calls over several servers that all serve the same methods. It has one connection to each server.
 //
 //   peal::RpcBalancer balancer(loop);
 //   for (const char* address : {"10.0.0.1:9981", "10.0.0.2:9981"}) {
@@ -7,15 +7,16 @@
 //   }
 //   peal::Result<EchoResponse> answer = co_await balancer.call(&EchoService::Echo, request).within(200ms);
 //
-// A call goes to the server with fewer calls under way, of two that are drawn from the connected ones. A slow server
-// thus gets fewer calls, and nothing needs to know how fast each is. A server that is not connected, or has as many
-// calls under way as one may have, is not drawn.
+// For each call, two of the connected servers are drawn at random. The call goes to the one with fewer calls in
+// progress, so a slow server gets fewer calls. A server that already has RpcChannelOptions::most_calls calls in
+// progress is not drawn.
 //
-// A call is sent once. If its connection is lost after that, it fails with kConnectionLost and is not repeated, since
-// the server may have carried it out. While no server is connected, calls wait here for one, in order: those that are
-// made later do not overtake them.
+// A call is sent at most once. If the connection is lost after that, the call fails with kConnectionLost and is not
+// repeated, because the server may have carried it out. While no server is connected, calls wait in the balancer. They
+// are sent in the order in which they were made, and later calls do not overtake them.
 //
-// Thread and lifetime are RpcChannel's: it belongs to its loop, and may be destroyed inside a callback of its calls.
+// The rules of RpcChannel for threads and lifetime hold here too. The balancer belongs to its loop, and may be
+// destroyed inside a callback of one of its calls.
 #pragma once
 
 #include <cstddef>
@@ -36,49 +37,56 @@ class RpcBalancerCalls;
 }  // namespace detail
 
 struct RpcBalancerOptions {
-  // For the connection to each server. `most_calls` counts for each server alone, `deadline` is that of each call.
-  // `most_unsent_bytes` also limits the requests that wait here. `waits_for_connection` has no effect here.
+  // The options of the connection to each server. Here they mean:
+  //   most_calls            the most calls in progress on each single server
+  //   deadline              the deadline of each call
+  //   most_unsent_bytes     also limits the bytes of the requests that wait in the balancer
+  //   waits_for_connection  has no effect; see the option of the same name below
   RpcChannelOptions channel = {};
-  // Calls that have no answer yet, on all servers together, and calls that wait. One more fails with kTooManyCalls.
-  // > 0.
+  // The most calls without an answer: those on all servers together, and those that wait for a server. One more fails
+  // with kTooManyCalls. Must be above 0.
   size_t most_calls = 100'000;
-  // While no server is connected, a call waits for one until its deadline, or (false) fails with kNotConnected.
+  // If true, a call that is made while no server is connected waits for a server until its deadline. If false, it fails
+  // with kNotConnected.
   bool waits_for_connection = true;
-  uint64_t seed = 0;  // of the draw, for runs that are to be repeated; 0: Engine::random_seed
+  // The seed for drawing servers. The same seed makes a run repeatable. 0: the seed is Engine::random_seed().
+  uint64_t seed = 0;
 };
 
+// The state of one server, for RpcBalancerStats.
 struct RpcBalancerServer {
-  std::string address;  // as it was added
+  std::string address;  // the text that was given to add()
   bool connected = false;
-  bool removed = false;   // it finishes what is under way
-  RpcChannelStats calls;  // of this server; a call that waited counts once it is sent
+  bool removed = false;   // remove() was called, and calls on the server are still in progress
+  RpcChannelStats calls;  // counts a call that waited in the balancer only after it was sent to this server
 };
 
-// Plain counters since the balancer was made.
+// Counters since the balancer was created.
 struct RpcBalancerStats {
-  uint64_t calls = 0;
-  uint64_t answered = 0;   // with a response
-  uint64_t failed = 0;     // any other end but the next two
-  uint64_t timed_out = 0;  // at the deadline, here
+  uint64_t calls = 0;      // all calls that were made, refused ones too
+  uint64_t answered = 0;   // calls that ended with a response
+  uint64_t failed = 0;     // calls that ended otherwise, except timed_out and cancelled
+  uint64_t timed_out = 0;  // calls that this side ended at their deadline
   uint64_t cancelled = 0;
-  size_t under_way = 0;  // calls that wait included
-  size_t waiting = 0;    // for a server
+  size_t under_way = 0;  // calls in progress now, including those that wait for a server
+  size_t waiting = 0;    // calls that wait for a server now
   std::vector<RpcBalancerServer> servers;
 };
 
 class RpcBalancer final : public RpcCaller {
  public:
-  // std::invalid_argument: most_calls is 0.
+  // Throws std::invalid_argument if options.most_calls is 0.
   explicit RpcBalancer(Loop& loop, const RpcBalancerOptions& options = {});
   ~RpcBalancer() override;
 
-  // Begins to connect to a server, as Client::connect(). EALREADY: it was added and not removed since.
-  // std::invalid_argument: RpcBalancerOptions::channel is refused by RpcChannel.
+  // Adds a server and starts connecting to it. Reads `address` and fails as Client::connect() does. Also fails with
+  // EALREADY if the address was added and has not been removed since. Throws std::invalid_argument if
+  // RpcBalancerOptions::channel has values that RpcChannel refuses.
   Result<void> add(std::string_view address);
-  // No further call goes to the server. Its connection ends once what is under way there has ended. False: no server
-  // was added by this text.
+  // Removes a server: it gets no further calls. Its connection is closed when its calls in progress have ended. Returns
+  // false if no server was added with this text.
   bool remove(std::string_view address);
-  // Whether one server at least is connected. Removed servers do not count.
+  // Returns true if at least one server is connected. Removed servers do not count.
   bool is_connected() const;
 
   RpcBalancerStats stats() const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RpcCall: what the handler of a method knows of the call that it answers. It belongs to the loop of the call's
-// connection, and lives until the handler has ended: a function has returned, a Task<> has ended.
+// RpcCall gives the handler of a method the facts about the call that it answers. It belongs to the loop of the call's
+// connection. It lives until the handler has ended: until a function has returned, or until a Task<> has ended.
 #pragma once
 
 #include <atomic>
@@ -23,16 +23,18 @@ class RpcCall {
 
   const google::protobuf::MethodDescriptor& method() const { return *method_; }
   Loop& loop() const { return loop_; }
-  // Until the deadline, for the calls that the handler makes itself: `channel.call(...).within(call.time_left())`. 0
-  // once it has passed; Duration::max() if there is none.
+
+  // Returns the time until the deadline, 0 after the deadline, Duration::max() if there is none. It is useful for calls
+  // that the handler makes itself: `channel.call(...).within(call.time_left())`.
   Duration time_left() const;
-  // Nobody waits for the answer any more: the client has gone or has given the call up, or the deadline has passed. A
-  // coroutine hears of it by itself: its waits fail with ECANCELED, or ETIMEDOUT for the deadline. Any thread.
+  // Returns true if the answer is not wanted any more: the client has disconnected or has cancelled the call, or the
+  // deadline has passed. A coroutine need not ask: its waits fail with ECANCELED, or with ETIMEDOUT after the deadline.
+  // May be called on any thread.
   bool is_cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
-  // Answers this instead of the response. Errors of the application belong into its messages; this is for what the
-  // protocol knows.
+  // Makes the call fail: when the handler ends, the client gets this error instead of the response. Use it for errors
+  // of the RPC protocol only. The application's own errors belong into the fields of its responses.
   void fail(RpcTrouble why) { failure_ = static_cast<int32_t>(why); }
-  // ENOTCONN once the client has gone.
+  // Returns the client's address. Fails with ENOTCONN after the client has disconnected.
   Result<SocketAddress> peer_address() const;
 
  protected:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RpcCaller: how calls are made, over one server (RpcChannel) or several (RpcBalancer): awaited, called back, or by the
-// stubs that protobuf generates. The classes that derive from it say where calls go, and how they end.
+// RpcCaller is the common base of RpcChannel (calls to one server) and RpcBalancer (calls to several servers). It
+// offers three ways to make a call: a coroutine awaits it, a callback gets the answer, or a stub that protobuf
+// generates makes it. The derived classes decide where a call goes and how it ends.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +23,15 @@
 
 namespace peal {
 
-// Names a call of one RpcCaller. Late use does nothing.
+// RpcCallId names a call of one RpcCaller, for cancel(). Using it after the call has ended has no effect.
 struct RpcCallId {
   uint64_t number = 0;
 
   bool operator==(const RpcCallId&) const = default;
 };
 
-// A call that is awaited: answers Result<Response>. The request is borrowed until it has begun to wait.
+// The awaitable of a call. co_await makes the call and returns Result<Response>. The request is borrowed only until the
+// coroutine is suspended, because it is serialised or copied before.
 template <class Response>
 class [[nodiscard]] RpcCallAwait final : public detail::Awaitable<RpcCallAwait<Response>, detail::RpcCallWait> {
  public:
@@ -49,20 +51,25 @@ class RpcCaller : public google::protobuf::RpcChannel {
  public:
   template <class Response>
   using Answered = Callback<void(Result<Response> answer)>;
-  // RpcChannelOptions::deadline.
+  // Stands for RpcChannelOptions::deadline.
   static constexpr Duration kUsualDeadline = Duration::min();
 
   ~RpcCaller() override;
 
-  // Throws std::invalid_argument if the request lacks a required field or is too long, where it is awaited.
+  // Returns the awaitable of a call, for coroutines. Nothing is sent before co_await. co_await throws
+  // std::invalid_argument if the request lacks a required field or is too long.
   template <RpcMethodPointer Method>
   RpcCallAwait<typename RpcMethodOf<Method>::Response> call(Method method,
                                                             const RpcMethodOf<Method>::Request& request) {
     return {calls_, rpc_method(method), request};
   }
-  // `on_answer` is not null (asserted), and is called once, on the loop: not in this call. `deadline` counts from now:
-  // zero ends the call at the next tick, and Duration::max() is none. A call that is refused has the id {}. Throws as
-  // above, and makes no call then.
+
+  // Makes a call and returns its id. `on_answer` must not be null (asserted). It is called once, on the loop, after
+  // this function has returned. It gets the response or the error.
+  //
+  // `deadline` counts from now. Zero ends the call at the next tick of the loop; Duration::max() means no deadline. If
+  // the call is refused, for example with kTooManyCalls, the id is {} and `on_answer` gets the error. Throws
+  // std::invalid_argument, and makes no call, if the request lacks a required field or is too long.
   template <RpcMethodPointer Method>
   RpcCallId call(Method method, const RpcMethodOf<Method>::Request& request,
                  Answered<typename RpcMethodOf<Method>::Response> on_answer, Duration deadline = kUsualDeadline) {
@@ -71,11 +78,12 @@ class RpcCaller : public google::protobuf::RpcChannel {
     PEAL_ASSERT(on_answer, "{} is called without on_answer", descriptor.full_name());
     return {start(descriptor, request, std::make_unique<Called>(std::move(on_answer)), deadline)};
   }
-  // True if it was under way: it is not called back any more.
+  // Cancels a call and tells the server so. Returns true if the call was in progress: its `on_answer` is not called any
+  // more. Returns false if the call had ended already.
   bool cancel(RpcCallId call);
-  // For protobuf's stubs. A failure is told by controller->SetFailed(), if there is one. The caller owns the messages,
-  // and the response lives until `done` is called. Both messages and `done` are not null (asserted). Throws as above,
-  // and does not call `done` then.
+  // Makes a call for protobuf's stubs. `done` is called when the call has ended. If it failed, controller->SetFailed()
+  // is called before, unless `controller` is null. The caller owns the messages; the response must live until `done` is
+  // called. The messages and `done` must not be null (asserted). Throws as call() does, and does not call `done` then.
   void CallMethod(const google::protobuf::MethodDescriptor* method, google::protobuf::RpcController* controller,
                   const google::protobuf::Message* request, google::protobuf::Message* response,
                   google::protobuf::Closure* done) override;

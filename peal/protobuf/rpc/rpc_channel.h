@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RpcChannel: calls methods of one RpcServer, or of a server of muduo's RPC, over one connection.
+// RpcChannel calls methods of one server over one connection. The server is an RpcServer or one of muduo's RPC.
 //
 //   peal::RpcChannel channel(loop);
 //   auto connecting = channel.connect("127.0.0.1:9981");
@@ -7,24 +7,29 @@
 //   channel.call(&EchoService::Echo, request, [](peal::Result<EchoResponse> answer) { ... });   // called back
 //   EchoService::Stub(&channel).Echo(nullptr, &request, &response, done);                       // as protobuf has it
 //
-// Any number of calls are under way at once, and are answered in any order. Each ends exactly once: with the response,
-// with the server's error (RpcTrouble), with ETIMEDOUT at its deadline, with ECANCELED, or because the connection
-// ended. The server is told of the deadline, and of a call that ended here before its answer.
+// Many calls may be in progress at once, and they may be answered in any order. Each call ends exactly once:
+//   - with the response,
+//   - with the server's error (RpcTrouble),
+//   - with ETIMEDOUT at its deadline,
+//   - with ECANCELED if it is cancelled,
+//   - with kConnectionLost or kNotConnected if the connection ends.
+// The channel sends the deadline to the server with the call. If a call ends here before its answer has arrived, the
+// channel tells the server that the call is cancelled.
 //
-// It connects anew, with back-off, when the connection is lost. A call that was sent before then fails with
-// kConnectionLost, since the server may have carried it out. A call that was not sent waits for the next connection,
-// until its deadline.
+// When the connection is lost, the channel reconnects with growing pauses. A call that was already sent fails with
+// kConnectionLost, because the server may have carried it out. A call that was not sent yet waits for the next
+// connection, at most until its deadline.
 //
-// It belongs to its loop, and is used where that may be touched: on its thread, before it runs, or after it has ended.
-// A callback of another thread calls it through an OnLoop<RpcChannel>. A coroutine of another loop takes a task to it
-// by run_on(loop, task), in which OnLoop::here() is the channel; the task's answer comes back.
+// Threads: the channel belongs to its loop. Use it on the loop's thread, or while no thread runs the loop. A callback
+// on another thread uses an OnLoop<RpcChannel>. A coroutine of another loop moves a task to the channel's loop by
+// run_on(loop, task) and gets the task's result back; inside the task, OnLoop::here() returns the channel.
 //
-// Once the loop has begun to end, a call fails at once with Trouble::kLoopStopped: `on_answer` is destroyed uncalled,
-// and `done` of protobuf's stubs is called inside CallMethod().
+// After the loop has begun to end, each new call fails at once with Trouble::kLoopStopped. `on_answer` is then
+// destroyed without being called, and `done` of protobuf's stubs is called inside CallMethod().
 //
-// The channel may be destroyed inside a callback of its calls. Then no further one begins, except that `done` of
-// protobuf's stubs is called for each call. The coroutines that wait for it must have ended before, or its loop must
-// have begun to end.
+// The channel may be destroyed inside a callback of one of its calls. No further callback is called after that. Only
+// `done` of protobuf's stubs is called for each unfinished call. Coroutines that wait for a call must have ended before
+// the channel is destroyed, unless its loop has begun to end.
 #pragma once
 
 #include <cstddef>
@@ -49,46 +54,50 @@ struct RpcChannelOptions {
     client.retry.reconnect = true;
   }
 
-  // `retry` is set to connect again without end.
+  // The options of the connection. `retry` is set to reconnect without end.
   ClientOptions client = {};
-  // The longest content of a frame, both ways; at most 64 MiB. A longer request throws std::invalid_argument. A
-  // response is also limited by ConnectionOptions::input_limit_bytes (16 MiB) of `client`.
+  // The longest frame that is sent or received, without its length field; at most 64 MiB. A longer request throws
+  // std::invalid_argument. A longer response ends the connection. A response is also limited by
+  // ConnectionOptions::input_limit_bytes of `client` (16 MiB).
   size_t limit_bytes = kMostMessageBytes;
-  // Calls that have no answer yet, those that wait for a connection included. One more fails with kTooManyCalls. > 0.
+  // The most calls without an answer, including calls that wait for a connection. One more fails with kTooManyCalls.
+  // Must be above 0.
   size_t most_calls = 10'000;
-  // While more bytes of requests than this are not sent yet, a call fails with kTooManyCalls, too.
+  // The most bytes of requests that wait to be sent. While more bytes wait, a new call fails with kTooManyCalls.
   size_t most_unsent_bytes = 16 * 1024 * 1024;
-  // The deadline of calls that name none themselves. 0: none.
+  // The deadline of calls that do not give their own. 0: such calls have no deadline.
   Duration deadline = std::chrono::seconds(30);
-  // While there is no connection, a call waits for one, or (false) fails with kNotConnected.
+  // If true, a call that is made while there is no connection waits for one. If false, it fails with kNotConnected.
   bool waits_for_connection = true;
 };
 
-// Plain counters since the channel was made.
+// Counters since the channel was created.
 struct RpcChannelStats {
-  uint64_t calls = 0;
-  uint64_t answered = 0;   // with a response
-  uint64_t failed = 0;     // any other end but the next two; refused calls and unreadable responses, too
-  uint64_t timed_out = 0;  // at the deadline, here
-  uint64_t cancelled = 0;
-  uint64_t late = 0;        // answers of calls that had ended
-  uint64_t unexpected = 0;  // messages that are no answer
-  size_t under_way = 0;
+  uint64_t calls = 0;       // all calls that were made, refused ones too
+  uint64_t answered = 0;    // calls that ended with a response
+  uint64_t failed = 0;      // calls that ended otherwise, including refused calls and unreadable responses
+  uint64_t timed_out = 0;   // calls that this side ended at their deadline; not counted in `failed`
+  uint64_t cancelled = 0;   // calls that the application cancelled; not counted in `failed`
+  uint64_t late = 0;        // answers that arrived after their call had ended
+  uint64_t unexpected = 0;  // messages from the server that are no answers
+  size_t under_way = 0;     // calls in progress now
 };
 
 class RpcChannel final : public RpcCaller {
  public:
-  // std::invalid_argument: most_calls is 0.
+  // Throws std::invalid_argument if options.most_calls is 0.
   explicit RpcChannel(Loop& loop, const RpcChannelOptions& options = {});
   ~RpcChannel() override;
 
-  // As Client's. Calls may be made before. A channel that does not reconnect may connect anew where a call is told that
-  // the connection was lost.
+  // Starts connecting to the server. Reads the address and fails as Client::connect() does. Calls may be made before
+  // that; they wait for the connection if RpcChannelOptions::waits_for_connection is true. If the channel does not
+  // reconnect by itself (`retry.reconnect` is false), a callback that gets kConnectionLost may call connect() again.
   Result<void> connect(std::string_view address);
   Result<void> connect(const SocketAddress& address);
-  // Ends the connection gracefully and connects no more. Calls under way fail, and are called back inside stop(): those
-  // that were sent with kConnectionLost, the others with kNotConnected.
+  // Closes the connection gracefully and does not reconnect. All calls in progress fail, and their callbacks are called
+  // inside stop(). Calls that were sent get kConnectionLost, the others kNotConnected.
   void stop();
+  // Returns true if there is an open connection, so that calls are sent at once.
   bool is_connected() const;
 
   RpcChannelStats stats() const;

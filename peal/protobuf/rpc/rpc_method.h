@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rpc_method(): which method of a service `&EchoService::Echo` is. RpcMethodOf: the types of its messages.
+// rpc_method() returns the descriptor of the method that a pointer like `&EchoService::Echo` points to. RpcMethodOf has
+// the types of that method's messages.
 //
-// protobuf generates a virtual function for each method of a service (`option cc_generic_services = true;`), and an
-// EchoService::Stub, whose functions pass their method's descriptor to a channel.
+// protobuf generates a virtual function for each method of a service, if the file has `option cc_generic_services =
+// true;`. It also generates the class EchoService::Stub, whose functions pass the descriptor of their method to a
+// channel. rpc_method() uses such a stub to find the descriptor.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -10,7 +12,7 @@
 
 namespace peal {
 
-// The service and the messages of a method, which a pointer to the service's function tells.
+// RpcMethodOf<Pointer> has the service and the message types of the method that a pointer of this type points to.
 template <class Pointer>
 struct RpcMethodOf {
   static constexpr bool kIsMethod = false;
@@ -24,13 +26,13 @@ struct RpcMethodOf<void (ItsService::*)(google::protobuf::RpcController*, const 
   using Response = ItsResponse;
 };
 
-// A pointer like `&EchoService::Echo`, to a function that protobuf has generated.
+// The type of a pointer like `&EchoService::Echo`, which points to a function that protobuf has generated.
 template <class T>
 concept RpcMethodPointer = RpcMethodOf<T>::kIsMethod;
 
 namespace detail {
 
-// Keeps the method that a stub calls. The messages are null.
+// A channel that makes no call. It only remembers the method that a stub calls. The messages are null.
 class RpcMethodProbe final : public google::protobuf::RpcChannel {
  public:
   void CallMethod(const google::protobuf::MethodDescriptor* called, google::protobuf::RpcController*,
@@ -43,7 +45,7 @@ class RpcMethodProbe final : public google::protobuf::RpcChannel {
 
 }  // namespace detail
 
-// Lives as long as the program. Any thread.
+// Returns the descriptor of the method. The descriptor lives as long as the program. May be called on any thread.
 template <RpcMethodPointer Pointer>
 const google::protobuf::MethodDescriptor& rpc_method(Pointer pointer) {
   detail::RpcMethodProbe probe;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RpcPending: a call of an RpcCaller that has no answer yet, and where its answer goes: to a coroutine (RpcCallWait), a
-// callback (RpcCalledBack) or a closure of protobuf's.
+// RpcPending receives the end of one call of an RpcCaller. The classes that derive from it pass the answer on: to a
+// coroutine (RpcCallWait), to a callback (RpcCalledBack), or to a closure of protobuf's stubs (StubCall in
+// rpc_caller.cc).
 #pragma once
 
 #include <coroutine>
@@ -30,17 +31,21 @@ class RpcPending {
   RpcPending(const RpcPending&) = delete;
   RpcPending& operator=(const RpcPending&) = delete;
 
-  // Each is the end of it, once, on the loop.
-  // False: the response cannot be read. The call has failed with kBadResponse then.
+  // Exactly one of these three functions is called, once, on the loop, when the call ends.
+  //
+  // The server sent a response. Returns false if the response cannot be parsed; the call has then failed with
+  // kBadResponse.
   virtual bool answered(const MessageBytes& response) = 0;
+  // The call failed with `error`.
   virtual void failed(std::error_code error) = 0;
-  // The RpcCaller is destroyed, or its loop has begun to end before the call was made.
+  // The RpcCaller is destroyed, or its loop had begun to end before the call was made.
   virtual void dropped() = 0;
 
  protected:
   ~RpcPending() = default;
 };
 
+// A call that a coroutine awaits. It lives in the coroutine's frame. It makes the call when the coroutine is suspended.
 class RpcCallWait : public Wait, private RpcPending {
  public:
   template <class Promise>
@@ -56,14 +61,17 @@ class RpcCallWait : public Wait, private RpcPending {
       : calls_(std::move(calls)), method_(method), request_(request), response_(response) {}
   ~RpcCallWait() = default;
 
+  // Sets the deadline of the call, which is also the timeout of the wait.
   void set_timeout(Duration timeout) {
     timeout_ = timeout;
     Wait::set_timeout(timeout);
   }
+  // Returns the error of the ended call; no error if there is a response.
   std::error_code error() const { return failure_ || why_ == 0 ? failure_ : why_.code(); }
 
  private:
   Duration usual_timeout() const;
+  // Makes the call. Returns false if the coroutine must not be suspended, because the call was refused.
   bool start();
   bool answered(const MessageBytes& response) override;
   void failed(std::error_code error) override;
@@ -78,12 +86,13 @@ class RpcCallWait : public Wait, private RpcPending {
   uint64_t id_ = 0;
 };
 
-// One that the RpcCaller owns until its end.
+// An RpcPending that the RpcCaller owns until the call has ended.
 class RpcOwnedPending : public RpcPending {
  public:
   virtual ~RpcOwnedPending() = default;
 };
 
+// A call whose answer goes to a callback.
 template <class Response>
 class RpcCalledBack final : public RpcOwnedPending {
  public:

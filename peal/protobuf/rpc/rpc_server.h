@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RpcServer: serves methods of protobuf's services to peal's RpcChannel and to the clients of muduo's RPC.
+// RpcServer serves methods of protobuf services. Its clients are peal's RpcChannel and the clients of muduo's RPC.
 //
 //   peal::RpcServer server(loop);
 //   server.handle(&EchoService::Echo, [](peal::RpcCall&, const EchoRequest& request, EchoResponse& response) {
@@ -9,15 +9,18 @@
 //                 [&](peal::RpcCall& call, const SudokuRequest& request, SudokuResponse& response) -> peal::Task<> {
 //                   response.set_solution(co_await solve_elsewhere(request.puzzle()));
 //                 });
-//   server.add(an_old_service);   // whatever derives from google::protobuf::Service
+//   server.add(an_old_service);   // an object of a class that derives from google::protobuf::Service
 //   auto listening = server.listen("127.0.0.1:9981");
 //
-// The calls of a connection run side by side, and each is answered when its handler has ended, in any order. The
-// answers of one turn leave together. An exception of a handler is logged and answered with RpcTrouble::kBadResponse.
+// The calls of a connection run concurrently. Each is answered when its handler has ended, so the answers may come in
+// any order. Answers that are made in one turn of the loop are sent together. If a handler throws, the exception is
+// logged and the call is answered with RpcTrouble::kBadResponse.
 //
-// A connection of which RpcServerOptions::most_calls_per_connection are under way is not read from. A peer whose frames
-// cannot be read ends its connection with CloseReason::kBadMessage. When the client goes (its FIN counts), its calls
-// are cancelled. Used, and destroyed, as Server is.
+// While a connection has RpcServerOptions::most_calls_per_connection calls in progress, it is not read from. If a
+// client sends a frame that cannot be read, its connection ends with CloseReason::kBadMessage. When a client
+// disconnects or sends a FIN, its calls are cancelled.
+//
+// The rules of Server for threads and lifetime hold here too.
 #pragma once
 
 #include <concepts>
@@ -49,78 +52,97 @@ class RpcCore;
 }  // namespace detail
 
 struct RpcServerOptions {
+  // The options of the listener and of its connections.
   ServerOptions server = {};
-  // The longest content of a frame, both ways; at most 64 MiB. A longer response is RpcTrouble::kBadResponse.
-  // ConnectionOptions::input_limit_bytes limits a request too.
+  // The longest frame that is sent or received, without its length field; at most 64 MiB. A longer request ends the
+  // connection. A call with a longer response is answered with RpcTrouble::kBadResponse. A request is also limited by
+  // ConnectionOptions::input_limit_bytes.
   size_t limit_bytes = kMostMessageBytes;
-  // Under way on all loops together; each loop has its even share. A call beyond is answered kOverloaded. > 0.
+  // The most calls in progress on all loops together. Each loop may have an equal share of them. A call beyond that is
+  // answered with kOverloaded. Must be above 0.
   size_t most_calls = 100'000;
-  // Under way on one connection, and the bytes of their requests. Beyond, the connection is not read from until calls
-  // have ended. Meanwhile no call is given up, and a FIN of the client is not noticed. A call that is given up is
-  // searched for among them, the oldest first. > 0.
+  // The most calls in progress on one connection, and the most bytes of their requests. When either is reached, the
+  // connection is not read from until calls have ended. Meanwhile the server sees neither cancellations by the client
+  // nor its FIN. Keep most_calls_per_connection small: cancelling a call searches all calls of the connection, the
+  // oldest first. Both must be above 0.
   size_t most_calls_per_connection = 1'000;
   size_t most_request_bytes_per_connection = 64 * 1024 * 1024;
-  // Then a call is cancelled and answered with kTimeout, earlier if its client says so. 0: only if its client says so.
+  // The longest time that a call may take. After it, or at the client's deadline if that is earlier, the call is
+  // cancelled and answered with kTimeout. 0: only the client's deadline counts.
   Duration longest_call = std::chrono::seconds(30);
 };
 
-// Since the server was made.
+// Counters since the server was created.
 struct RpcServerStats {
   std::vector<MethodStats> methods;
-  uint64_t unknown = 0;     // calls of services and methods that are not there
-  uint64_t overloaded = 0;  // answered kOverloaded
-  uint64_t unexpected = 0;  // messages that are no call, and calls given up that are not under way
+  uint64_t unknown = 0;     // calls of services and methods that this server does not have
+  uint64_t overloaded = 0;  // calls that were answered with kOverloaded
+  uint64_t unexpected = 0;  // messages that are no calls, and cancellations of calls that are not in progress
 
+  // Adds the counters of `other` to these.
   void add(const RpcServerStats& other);
 };
 
 class RpcServer {
  public:
-  // std::invalid_argument: a limit of 0 that may not be.
+  // Serves on one loop, or on all loops of a group. Throws std::invalid_argument if a limit is 0 that must be above 0.
   explicit RpcServer(Loop& loop, const RpcServerOptions& options = {});
   explicit RpcServer(LoopGroup& group, const RpcServerOptions& options = {});
-  // As ~Server. Coroutines that still run are cancelled and end before it returns, but for those that cannot (see
-  // ~HttpServer). A service that has not called its `done` yet may still do so.
+  // Stops listening and ends all connections at once, as ~Server does. Coroutines that still run are cancelled. They
+  // end before the destructor returns, except those that cannot be cancelled (see ~HttpServer). A service that has not
+  // called its `done` yet may still call it later.
   ~RpcServer();
   RpcServer(const RpcServer&) = delete;
   RpcServer& operator=(const RpcServer&) = delete;
 
-  // Before listen() and method_views(). A method that is served already throws std::invalid_argument.
+  // Adds the handler of a method. Must be called before listen() and method_views() (asserted). Throws
+  // std::invalid_argument if the method has a handler already.
   //
-  // `handler` takes (RpcCall&, const Request&, Response&) and returns nothing or a Task<>. The messages live as long as
-  // the call. With several loops it is called on several threads at once, so no `mutable` lambda is taken. It lives
-  // until the server and all of its calls have ended.
+  // `handler` takes (RpcCall&, const Request&, Response&) and returns void, or Task<> if it is a coroutine. The
+  // messages live as long as the call. If the server has several loops, the handler is called on several threads at
+  // once. A `mutable` lambda therefore does not compile. The handler is destroyed after the server and all its calls.
   template <RpcMethodPointer Method, class Handler>
   void handle(Method method, Handler handler);
-  // All methods of a service, which outlives the server and its calls. The controller that it is given answers
-  // IsCanceled() on any thread. It takes one NotifyOnCancel(), on the loop; what that throws is logged. SetFailed(),
-  // before `done`, answers kBadResponse and logs the text. `done` is called once, on any thread; the messages live
-  // until then. A service that has thrown must not call it later.
+  // Adds all methods of a service, which must outlive the server and its calls. Must be called before listen() and
+  // method_views() (asserted). Throws std::invalid_argument, and adds none, if a method has a handler already.
+  //
+  // The service calls `done` exactly once, on any thread, to answer; the messages live until then. If the service
+  // throws, it must not call `done` any more. Its controller has these functions:
+  //   IsCanceled()      returns true if the answer is not wanted any more; any thread
+  //   NotifyOnCancel()  may be called once, on the loop. Its callback is called when the call is cancelled, or
+  //   otherwise
+  //                     when the call ends; an exception of the callback is logged
+  //   SetFailed()       called before `done`, makes the call fail with kBadResponse; its text is logged
   void add(google::protobuf::Service& service);
-  // Before listen(). Serves muduo.net.RpcService besides (rpcservice.proto), which answers any client with the names of
-  // the services, their methods, and their definitions as text: for `peal-rpc`, and for muduo's clients. Called twice,
-  // or with that service added, throws std::invalid_argument.
+  // Adds the service muduo.net.RpcService (rpcservice.proto). It tells any client the names of the services and methods
+  // of this server, and their definitions as text. `peal-rpc` and muduo's clients use it. Must be called before
+  // listen() (asserted). Throws std::invalid_argument if that service was added before.
   void add_reflection();
 
-  // As Server's.
+  // Starts listening, as the functions of Server of the same name do. No method can be added after that.
   Result<SocketAddress> listen(std::string_view address);
   Result<SocketAddress> listen(const SocketAddress& address);
   Result<SocketAddress> listen(Fd listening, bool shared = false);
   void stop_listening() { server_->stop_listening(); }
-  // Ends in order: a connection is closed at the first moment when none of its calls is under way. Calls that
-  // its client sends later are lost: its channel reports kConnectionLost. See Server::drain.
+
+  // Stops the server gracefully, see Server::drain(). Each connection is closed as soon as none of its calls is in
+  // progress. If a client sends calls after that, its channel fails them with kConnectionLost.
   void drain(Duration deadline, Callback<void(const DrainReport&)> on_done) {
     server_->drain(deadline, std::move(on_done));
   }
   DrainReport drain_and_wait(Duration deadline) { return server_->drain_and_wait(deadline); }
 
+  // Returns the number of open connections.
   size_t connections() const { return server_->connections(); }
-  // The sum over all loops; waits for each, as Server::stats().
+  // Returns the sum of the counters of all loops. Waits for each loop, as Server::stats() does.
   RpcServerStats stats() const;
-  // One for each loop, in the order of Server::views(), to be called on its thread. They may outlive the server, and
-  // then answer nothing. For the inspector: inspector.add(rpc.server(), "rpc", rpc.method_views()).
+  // Returns one function for each loop, in the order of Server::views(). Each function returns the counters of its
+  // loop's calls, and must be called on the thread of that loop. The functions may outlive the server; after it they
+  // return an empty vector. No method can be added after this call. The inspector uses them:
+  // inspector.add(rpc.server(), "rpc", rpc.method_views()).
   std::vector<std::function<std::vector<MethodStats>()>> method_views() const;
-  // For its counters of connections. Methods are added before it adopts a connection.
+  // Returns the underlying Server, for example for its counters of connections. If the application lets it adopt a
+  // connection, all methods must have been added before.
   Server& server() { return *server_; }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The errors of a remote call, besides ETIMEDOUT (its own deadline), ECANCELED and Trouble::kLoopStopped.
-// docs/troubles.md has the usual cause and the cure of each.
+// RpcTrouble has the errors of a remote call. A call may also fail with ETIMEDOUT (at its own deadline), ECANCELED or
+// Trouble::kLoopStopped. docs/troubles.md has the usual cause and the cure of each error.
 #pragma once
 
 #include <expected>
@@ -12,19 +12,21 @@
 namespace peal {
 
 enum class RpcTrouble : int {
-  // The server's answer, with the numbers that muduo's RPC has for them (ErrorCode in its rpc.proto).
+  // Errors that the server answers. The numbers are those of muduo's RPC (ErrorCode in its rpc.proto).
   kWrongProtocol = 1,
   kNoService = 2,
   kNoMethod = 3,
   kBadRequest = 4,   // the server cannot parse the request
-  kBadResponse = 5,  // the server has failed to make a response; also: its response cannot be parsed here
+  kBadResponse = 5,  // the server failed to make a response, or the client cannot parse the response or the error
   kTimeout = 6,      // the deadline passed at the server. Equals std::errc::timed_out
-  // The server's answer, with a number that only peal has. muduo's client takes it for an empty response.
-  kOverloaded = 100,  // RpcServerOptions::most_calls are under way
-  // Not an answer.
+
+  // An error that the server answers, with a number of peal's own. muduo's client takes it for an empty response.
+  kOverloaded = 100,  // RpcServerOptions::most_calls calls are in progress
+
+  // Errors that the client itself finds; the server never answers them.
   kNotConnected = 200,  // the call was never sent. Equals std::errc::not_connected
-  kConnectionLost,      // the call was sent, and the connection ended before its answer: it may have been carried out
-  kTooManyCalls,        // RpcChannelOptions::most_calls or most_unsent_bytes are reached; the call was not sent
+  kConnectionLost,      // the connection ended after the call was sent; the server may have carried the call out
+  kTooManyCalls,        // RpcChannelOptions::most_calls or most_unsent_bytes is reached; the call was not sent
 };
 
 const std::error_category& rpc_trouble_category() noexcept;
