@@ -39,7 +39,8 @@ RpcServer::RpcServer(LoopGroup& group, const RpcServerOptions& options)
   server_ = std::make_unique<Server>(group, core_->callbacks(), options.server);
 }
 
-// The end of the last call may be the end of this.
+// `core` keeps the shards alive until the loop is over. Without it, the last call that retire() ends could destroy the
+// shards.
 RpcServer::~RpcServer() {
   const std::shared_ptr<detail::RpcCore> core = std::move(core_);
   server_.reset();
@@ -96,7 +97,7 @@ RpcServerStats RpcServer::stats() const {
   return all;
 }
 
-// From here on loops read the methods, so there will be no others.
+// The core is sealed because the loops read the list of methods from now on, without a lock.
 std::vector<std::function<std::vector<MethodStats>()>> RpcServer::method_views() const {
   core_->seal();
   std::vector<std::function<std::vector<MethodStats>()>> views;

@@ -22,7 +22,8 @@ using google::protobuf::FileDescriptor;
 using google::protobuf::Message;
 using google::protobuf::MethodDescriptor;
 
-// The content of rpcservice.proto as a FileDescriptorProto: the parser of .proto files is not in every libprotobuf-dev.
+// The content of rpcservice.proto as the text of a FileDescriptorProto. The .proto file cannot be parsed at run time,
+// because not every libprotobuf-dev contains that parser.
 constexpr const char* kDefinition = R"(
 name: "rpcservice.proto" package: "muduo.net"
 message_type { name: "ListRpcRequest"
@@ -49,6 +50,8 @@ service { name: "RpcService"
     input_type: ".muduo.net.GetServiceRequest" output_type: ".muduo.net.GetServiceResponse" } }
 options { cc_generic_services: true }
 )";
+
+// Two values of muduo.net.ErrorCode.
 constexpr int kNoError = 0;
 constexpr int kNoService = 2;
 
@@ -68,7 +71,7 @@ void set_error(Message& response, int error) {
   response.GetReflection()->SetEnumValue(&response, field(response, "error"), error);
 }
 
-// Each service that has a method, by name, with its methods in the order of its definition.
+// Returns the services that have methods on this server, by full name. The methods have the order of their .proto file.
 std::map<std::string, std::vector<const MethodDescriptor*>> services_of(const RpcCore& core) {
   std::map<std::string, std::vector<const MethodDescriptor*>> services;
   for (const RpcMethod& method : core.methods())
@@ -77,11 +80,12 @@ std::map<std::string, std::vector<const MethodDescriptor*>> services_of(const Rp
   return services;
 }
 
+// Returns the line that listRpc answers for a method, in the format of muduo's server.
 std::string line_of(const MethodDescriptor& method) {
   return method.full_name() + " (" + method.input_type()->full_name() + ") : " + method.output_type()->full_name();
 }
 
-// The file, its imports, what those import, and so on; each once.
+// Returns the file and all files that it imports, directly or indirectly, each once.
 std::vector<const FileDescriptor*> with_imports(const FileDescriptor& file) {
   std::vector<const FileDescriptor*> files{&file};
   for (size_t i = 0; i < files.size(); ++i) {

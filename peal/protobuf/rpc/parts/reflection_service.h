@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ReflectionService: the service muduo.net.RpcService (rpcservice.proto), which tells clients what a server serves. Its
-// descriptors are in a pool of its own and its messages are dynamic, so a program may have muduo's generated classes,
-// too. The handlers of its methods own it.
+// ReflectionService is the service muduo.net.RpcService (rpcservice.proto). It tells clients which services and methods
+// a server has. Its descriptors are in a separate pool and its messages are dynamic, so a program may also contain
+// muduo's generated classes. The handlers of its methods share its ownership.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -14,9 +14,11 @@ class RpcCore;
 
 class ReflectionService {
  public:
-  // Before the core is sealed. std::invalid_argument: there is one already.
+  // Adds the service to `core`, which must not be sealed yet. Throws std::invalid_argument if the core has the service
+  // already.
   static void add_to(RpcCore& core);
 
+  // Use add_to(), which calls this. Builds the descriptors. `core` is borrowed.
   explicit ReflectionService(const RpcCore& core);
   ReflectionService(const ReflectionService&) = delete;
   ReflectionService& operator=(const ReflectionService&) = delete;
@@ -24,7 +26,8 @@ class ReflectionService {
  private:
   const google::protobuf::MethodDescriptor& method(const char* name) const;
   const google::protobuf::Message& prototype(const google::protobuf::Descriptor& type);
-  // Any thread: the methods of a core that is sealed do not change.
+  // The handlers of listRpc and getService. They are called on any thread, which is safe because the methods of a
+  // sealed core do not change.
   void list(const google::protobuf::Message& request, google::protobuf::Message& response) const;
   void get(const google::protobuf::Message& request, google::protobuf::Message& response) const;
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RpcBalancerCalls: what an RpcBalancer does on its loop. It keeps a link for each server, and the calls that have no
-// answer yet. The balancer holds it, and so does each call's end while it runs.
+// RpcBalancerCalls is the implementation of an RpcBalancer. It has an RpcLink for each server, and all calls without an
+// answer. The balancer shares its ownership with the functions that end a call, because a callback may destroy the
+// balancer.
 //
-// A call waits for a server, or is under way on a link. To the link it is an RpcPending, which passes the end on to
-// whoever made the call.
+// A call either waits for a server or is in progress on a link. For the link the call is an RpcPending. The link calls
+// it when the call ends there, and it passes the result on to the RpcPending of the caller.
 #pragma once
 
 #include <cstddef>
@@ -34,10 +35,12 @@ class RpcBalancerCalls final : public RpcCalls {
  public:
   RpcBalancerCalls(Loop& loop, const RpcBalancerOptions& options);
 
+  // The functions of RpcBalancer.
   Result<void> add(std::string_view address);
   bool remove(std::string_view address);
-  // The balancer is gone: the calls are dropped, and nobody is called any more.
+  // Called when the balancer is destroyed. Drops all calls; no callback is called after that.
   void retire();
+
   bool is_connected() const;
   RpcBalancerStats stats() const;
 
@@ -50,11 +53,11 @@ class RpcBalancerCalls final : public RpcCalls {
     std::string address;
     std::shared_ptr<RpcLink> link;
   };
-  // A request that waits for a server.
+  // The request of a call that waits for a server.
   struct WaitingRequest {
     const google::protobuf::MethodDescriptor* method = nullptr;
     std::unique_ptr<google::protobuf::Message> request;
-    size_t bytes = 0;
+    size_t bytes = 0;  // the size of the frame that the request will take
     TimePoint deadline;
   };
   class Call;
@@ -64,32 +67,41 @@ class RpcBalancerCalls final : public RpcCalls {
   Owned& owned_of(uint64_t id) override;
   void fail_call(uint64_t id, std::error_code error) override;
 
-  // The link for a call to be sent now; null: none takes it.
+  // Draws two servers that can take a call now, and returns the link of the one with fewer calls in progress. Returns
+  // null if no server can take a call.
   RpcLink* draw_link();
-  // The link for a new call; null: the call waits. kNotConnected, kTooManyCalls; Trouble::kLoopStopped, or ECANCELED
-  // once retired.
+  // Returns the link for a new call, or null if the call has to wait for a server. Fails as start() does.
   Result<RpcLink*> link_for_new_call();
+  // Starts the call on `link`, which must be able to take it (asserted).
   void send(Call& call, RpcLink& link, const google::protobuf::MethodDescriptor& method,
             const google::protobuf::Message& request, Duration timeout);
-  // std::invalid_argument: the request cannot be sent.
+  // Copies the request and appends the call to the calls that wait for a server. Throws std::invalid_argument if the
+  // request cannot be sent.
   void add_waiting(Call& call, const google::protobuf::MethodDescriptor& method,
                    const google::protobuf::Message& request, Duration timeout);
+  // Removes the call from the calls that wait, and returns its request.
   WaitingRequest take_waiting(Call& call);
+  // Sends the calls that wait, oldest first, while a server can take one.
   void serve_waiting();
-  // The call has ended: takes it out of the table, and answers the object that is to be told.
+  // Removes an ended call from the table and cancels its timer. Returns the caller's RpcPending, of which the caller of
+  // this function calls one function. If the RpcPending was owned here, moves the ownership to `owned`.
   RpcPending& end_call(Call& call, std::unique_ptr<RpcOwnedPending>& owned);
+  // Removes an ended call as above, increments `counter`, calls notify(pending), and uses the capacity that became
+  // free.
   template <class Notify>
   void end_call_and_notify(Call& call, uint64_t& counter, const Notify& notify);
-  // After the end of a call, which may have left a server with nothing to do, or with room for another one.
+  // Called after the end of a call. Closes the links of removed servers that have no calls left, and sends calls that
+  // wait.
   void use_freed_capacity();
+  // Closes and destroys the links of removed servers that have no calls left.
   void retire_idle_removed();
 
   const RpcBalancerOptions options_;
   const TaggedCodec codec_;
   std::mt19937_64 random_;
   std::vector<Server> servers_;
-  std::vector<Server> removed_;  // removed, with calls under way
-  std::vector<RpcLink*> drawn_from_;
+  std::vector<Server> removed_;       // servers that were removed and still have calls in progress
+  std::vector<RpcLink*> drawn_from_;  // used only inside draw_link(); kept for its memory
   SlotTable<Call> calls_;
   WaitList<Call> waiting_;
   size_t waiting_calls_ = 0;
@@ -97,13 +109,13 @@ class RpcBalancerCalls final : public RpcCalls {
   RpcBalancerStats stats_;
 };
 
-// It never moves.
+// A call without an answer. The object never moves, because the link and the list of waiting calls point to it.
 class RpcBalancerCalls::Call final : public SlotLinks, public Owned, public RpcPending {
  public:
   RpcBalancerCalls* calls = nullptr;
   RpcPending* pending = nullptr;
-  RpcLink* link = nullptr;  // null: it waits
-  uint64_t id_there = 0;    // on the link
+  RpcLink* link = nullptr;  // null while the call waits for a server
+  uint64_t id_there = 0;    // the id that the link gave to the call
   WaitingRequest waiting_request;
 
   bool answered(const MessageBytes& response) override;

@@ -9,7 +9,9 @@
 
 namespace peal::detail {
 
-// The closure of a call's timer. It dies uncalled if the call ends first, or the loop does.
+// The closure of a call's timer. When the timer fires, it ends the call with ETIMEDOUT. The loop destroys the closure
+// without calling it if the loop ends; the destructor then ends the call with kLoopStopped. If the call ended first,
+// both do nothing.
 struct RpcCalls::Deadline {
   Deadline(std::weak_ptr<RpcCalls> its_calls, uint64_t its_id) : calls(std::move(its_calls)), id(its_id) {}
   Deadline(Deadline&&) noexcept = default;
@@ -25,7 +27,8 @@ struct RpcCalls::Deadline {
   uint64_t id;
 };
 
-// Tells of a call that was not made. It is dropped if the caller is gone by then, or the loop takes no task any more.
+// The task that reports a refused call: it calls failed(). If the RpcCaller was destroyed meanwhile, or the loop
+// accepts no task any more, the destructor calls dropped() instead.
 struct RpcCalls::Refusal {
   Refusal(std::shared_ptr<RpcCalls> its_calls, std::unique_ptr<RpcOwnedPending> its_call, std::error_code its_error)
       : calls(std::move(its_calls)), call(std::move(its_call)), error(its_error) {}

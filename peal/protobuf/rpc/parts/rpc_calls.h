@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RpcCalls: what makes calls and ends them, as its RpcCaller has it: the link of a channel, or a balancer. Here is what
-// both have in common: calls that are owned have their deadline watched, and are told by the loop that they were
-// refused.
+// RpcCalls is the implementation of an RpcCaller: it makes calls and ends them. RpcLink (for an RpcChannel) and
+// RpcBalancerCalls (for an RpcBalancer) derive from it. This base class handles the calls that are not awaited: it owns
+// them, ends them at their deadline, and reports a refusal later by the loop.
 #pragma once
 
 #include <chrono>
@@ -24,48 +24,59 @@ namespace peal::detail {
 
 class RpcCalls : public std::enable_shared_from_this<RpcCalls> {
  public:
-  // Calls without a deadline get this one, since the closure of its timer dies with the loop and thereby ends the call.
+  // The deadline of calls that have none. Each call needs a timer: if the loop ends, it destroys the timer's closure,
+  // whose destructor ends the call.
   static constexpr Duration kNoDeadline = std::chrono::hours(24 * 365);
 
   RpcCalls(const RpcCalls&) = delete;
   RpcCalls& operator=(const RpcCalls&) = delete;
   virtual ~RpcCalls() = default;
 
-  // How long a call may take; kUsualDeadline: as the options say.
+  // Returns how long a call with this deadline may take. kUsualDeadline stands for the deadline of the options.
   Duration timeout_of(Duration deadline) const;
-  // Sends a call, or keeps it until there is a connection. Answers its id. `pending` is borrowed until the call ends.
-  // kNotConnected, kTooManyCalls, Trouble::kLoopStopped, or ECANCELED once retired: there is no such call.
-  // std::invalid_argument: the request cannot be sent.
+
+  // Sends a call, or keeps it until there is a connection, and returns its id. `pending` is borrowed until the call
+  // ends. Fails, and makes no call, with kNotConnected, kTooManyCalls, Trouble::kLoopStopped, or ECANCELED after
+  // retire(). Throws std::invalid_argument if the request lacks a required field or is too long.
   virtual Result<uint64_t> start(RpcPending& pending, const google::protobuf::MethodDescriptor& method,
                                  const google::protobuf::Message& request, Duration timeout) = 0;
-  // Starts a call that is owned here, and whose deadline is watched. An error is told by the loop, not in this call.
-  // Once the loop has begun to end, the call is dropped in this call instead.
+
+  // Starts a call, takes the ownership of `pending`, and ends the call at its deadline. If start() fails, returns 0,
+  // and the loop calls pending->failed() later. If the loop has begun to end, calls pending->dropped() before it
+  // returns.
   uint64_t start_owned(std::unique_ptr<RpcOwnedPending> pending, const google::protobuf::MethodDescriptor& method,
                        const google::protobuf::Message& request, Duration timeout);
-  // Whether the calling thread is the loop's, or may touch it since nobody runs it.
+
+  // Returns true if the calling thread may use the loop: it is the loop's thread, or no thread runs the loop.
   bool may_be_touched_here() const { return mailbox_->reachable() != nullptr || !mailbox_->open(); }
-  // The caller ends it: only the server is told. False: it had ended.
+
+  // Ends a call without calling a function of its RpcPending. If the call was sent, tells the server that it is
+  // cancelled. Returns false if the call had ended already.
   virtual bool withdraw(uint64_t id, Why why) = 0;
 
  protected:
+  // The part of a call that only start_owned() fills.
   struct Owned {
     std::unique_ptr<RpcOwnedPending> owned;
     TimerId deadline;
   };
 
-  // `usual_deadline` is that of calls that name none. 0: none.
+  // `usual_deadline` is the deadline of calls that do not give their own. 0: such calls have no deadline.
   RpcCalls(Loop& loop, Duration usual_deadline);
 
-  // For the id of a call that is under way.
+  // Returns the owned part of a call. `id` must be that of a call in progress.
   virtual Owned& owned_of(uint64_t id) = 0;
+  // Ends a call and calls failed(error) of its RpcPending. Does nothing if the call has ended already. If the error is
+  // ETIMEDOUT, the call must have been started by start_owned().
   virtual void fail_call(uint64_t id, std::error_code error) = 0;
-  // Calls what a user has given; an exception is logged, so that the other calls are told too.
+  // Calls `callback`, which runs the application's code. Logs an exception instead of passing it on, so that the caller
+  // can go on with the callbacks of other calls.
   template <class Function>
   void call_and_log_exceptions(const Function& callback);
 
   Loop* const loop_;
   const std::shared_ptr<Mailbox> mailbox_;
-  bool retired_ = false;  // the caller is destroyed: nobody is called any more
+  bool retired_ = false;  // true after the RpcCaller was destroyed: no callback is called any more
 
  private:
   struct Deadline;

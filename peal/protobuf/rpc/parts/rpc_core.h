@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RpcCore: what the loops of one RpcServer share: the methods and the options. RpcMethod: one of the methods. Counted:
-// the server, the callbacks of its connections and the calls that wait for something hold it.
+// RpcCore is the part of an RpcServer that all its loops share: the methods and the options. RpcMethod is one of the
+// methods. The core is owned jointly by the server, by the callbacks of its connections, and by the calls whose
+// coroutine or service has not ended.
 #pragma once
 
 #include <cstddef>
@@ -29,17 +30,18 @@ namespace peal::detail {
 
 class RpcShard;
 
+// A method that the server serves, with its handler.
 struct RpcMethod {
   using Function = SharedCallback<void(RpcCall&, const google::protobuf::Message&, google::protobuf::Message&)>;
   using Coroutine = SharedCallback<Task<>(RpcCall&, const google::protobuf::Message&, google::protobuf::Message&)>;
 
   const google::protobuf::MethodDescriptor& descriptor;
-  const google::protobuf::Message& request;  // prototypes
-  const google::protobuf::Message& response;
+  const google::protobuf::Message& request;   // the prototype of its requests
+  const google::protobuf::Message& response;  // the prototype of its responses
   const std::variant<Function, Coroutine, google::protobuf::Service*> handler;
-  const size_t index;
+  const size_t index;  // its index in RpcCore::methods()
 
-  // Whether a client means this method by the two names.
+  // Returns true if this is the method `name` of the service with the full name `service`.
   bool is(std::string_view service, std::string_view name) const {
     return descriptor.name() == name && descriptor.service()->full_name() == service;
   }
@@ -50,27 +52,32 @@ class RpcCore : public std::enable_shared_from_this<RpcCore> {
   explicit RpcCore(const RpcServerOptions& options);
   ~RpcCore();
 
+  // Adds a loop of the server and creates its shard. Called only by the constructor of RpcServer.
   void add(Loop& loop);
   const std::vector<std::unique_ptr<RpcShard>>& shards() const { return shards_; }
   RpcShard& shard_of(const Loop& loop) const;
-  // For each connection; its context is an RpcSession.
+
+  // Returns the callbacks for all connections of the server. They make an RpcSession the context of each connection.
   SharedConnectionCallbacks callbacks();
 
-  // std::invalid_argument if it is there already.
+  // Adds a method with its handler: a function, a coroutine or a service. Throws std::invalid_argument if the method
+  // was added before. Must not be called after seal() (asserted).
   void add(const google::protobuf::MethodDescriptor& method, const google::protobuf::Message& request,
            const google::protobuf::Message& response,
            std::variant<RpcMethod::Function, RpcMethod::Coroutine, google::protobuf::Service*> handler);
-  // From now on no method is added.
+  // Forbids further methods. The loops read the methods without a lock after that.
   void seal() { sealed_ = true; }
+  // Returns the method `name` of the service with the full name `service`, or null.
   const RpcMethod* find(std::string_view service, std::string_view name) const;
   bool has_service(std::string_view service) const { return services_.contains(service); }
   const std::deque<RpcMethod>& methods() const { return methods_; }
 
   const RpcServerOptions& options() const { return options_; }
   const TaggedCodec& codec() const { return codec_; }
-  // The most calls under way on one loop.
+  // Returns the most calls that may be in progress on one loop: an equal share of RpcServerOptions::most_calls.
   size_t most_calls_per_loop() const { return most_calls_per_loop_; }
-  // Called for a frame that cannot be read.
+
+  // Called for a frame that cannot be read. Logs and refuses the connection.
   BadMessageCallback on_bad = refuse_bad_messages();
 
  private:
@@ -81,7 +88,7 @@ class RpcCore : public std::enable_shared_from_this<RpcCore> {
   const TaggedCodec codec_;
   std::deque<RpcMethod> methods_;
   ByName<ByName<const RpcMethod*>> services_;
-  bool sealed_ = false;
+  bool sealed_ = false;  // true after seal()
   size_t most_calls_per_loop_ = 0;
   std::vector<std::unique_ptr<RpcShard>> shards_;
 };

@@ -15,13 +15,16 @@
 namespace peal::detail {
 namespace {
 
+// Returns the deadline that is sent to the server, rounded up and at least 1 ms; nullopt if the call has no deadline.
 std::optional<uint32_t> deadline_ms(Duration timeout) {
   if (timeout >= RpcCalls::kNoDeadline) return std::nullopt;
   const int64_t left = std::chrono::ceil<std::chrono::milliseconds>(timeout).count();
   return static_cast<uint32_t>(std::clamp<int64_t>(left, 1, UINT32_MAX));
 }
 
-// A server cannot know what only this side can say. A caller may call again elsewhere after kNotConnected.
+// Returns the error for a number that the server answered. The numbers of errors that only the client finds become
+// kBadResponse. A server that answered kNotConnected could otherwise make the caller repeat a call that was carried
+// out.
 std::error_code error_of_answer(int32_t number) {
   const auto trouble = static_cast<RpcTrouble>(number);
   const bool is_own = trouble >= RpcTrouble::kNotConnected && trouble <= RpcTrouble::kTooManyCalls;
@@ -47,7 +50,7 @@ void RpcLink::begin() {
   callbacks.on_open = [this](Connection& connection) { opened(connection); };
   callbacks.on_message = [this](Connection& connection, Buffer& input) { received(connection, input); };
   callbacks.on_close = [this](Connection& connection, CloseReason reason) { closed(connection, reason); };
-  // The client is this link's own, so no callback of it comes later than this link.
+  // The callbacks may refer to this link, because the link owns the client.
   client_ = std::make_unique<Client>(*loop_, std::move(callbacks), options_.client,
                                      [this](std::error_code, Duration next) { connect_failed(next); });
 }
@@ -171,7 +174,8 @@ void RpcLink::fail_call(uint64_t id, std::error_code error) {
   call_and_log_exceptions([&] { pending.failed(error); });
 }
 
-// A callback may make calls, connect anew, or destroy the channel: so all that fails is listed before the first one.
+// The calls to fail are listed before the first callback is called. A callback may make new calls, connect again, or
+// destroy the channel, and the new calls must not fail.
 void RpcLink::fail_calls(std::error_code sent_error, std::error_code unsent_error) {
   std::vector<std::pair<uint64_t, std::error_code>> failing;
   for (uint32_t slot = 0; slot < calls_.capacity(); ++slot) {
@@ -216,7 +220,8 @@ void RpcLink::received(Connection& connection, Buffer& input) {
     if (!retired_) show(connection, bytes);
   };
   show_bodies(codec_, connection, input, body, on_bad_);
-  // No answer is read any more, and the connection may linger until the server ends it, too.
+  // No further answer is read from this connection. The calls fail now, because the connection may stay open until the
+  // server closes it.
   if (std::exchange(unreadable_, false)) fail_calls_of(connection);
 }
 
@@ -249,7 +254,8 @@ void RpcLink::closed(const Connection& connection, CloseReason reason) {
 }
 
 void RpcLink::fail_calls_of(const Connection& connection) {
-  // A connection that was stopped or is lost already may end later than the next one opens. Its calls have failed.
+  // An old connection may close after the next one has opened, for example after stop() and connect(). The calls of the
+  // old connection have failed already, and those of the new one must not fail.
   if (&connection != connection_) return;
   const auto alive = shared_from_this();
   connection_ = nullptr;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RpcLink: what an RpcChannel does on its loop: the connection, the calls that have no answer yet, and those of them
-// that wait for a connection. The channel and the callbacks of its connection hold it.
+// RpcLink is the implementation of an RpcChannel: the connection to one server, and all calls without an answer. An
+// RpcBalancer has one RpcLink for each server. The channel or balancer shares its ownership with functions that call a
+// callback, because a callback may destroy the channel.
 //
-// A call is unsent, and waits for a connection, or it is sent. Either ends by end_call(), which is the only place where
-// a call leaves the table.
+// A call either was sent, or it waits for a connection. Each call ends by end_call(), which is the only place where a
+// call is removed from the table.
 #pragma once
 
 #include <cstddef>
@@ -34,23 +35,26 @@ class RpcLink final : public RpcCalls {
  public:
   RpcLink(Loop& loop, const RpcChannelOptions& options);
 
-  // Makes the client; once.
+  // Creates the client. Must be called once, before all other functions.
   void begin();
+  // Starts connecting, see RpcChannel::connect().
   template <class Place>
   Result<void> connect(const Place& place) {
-    // A callback of a lost call may connect anew. The client has not heard of the loss by then, and would refuse.
+    // The callback of a call that failed may call this function. The client has not processed the loss of the
+    // connection at that time, and would refuse to connect again unless it is stopped.
     if (given_up_) client_->stop();
     const Result<void> begun = client_->connect(place);
     if (begun) given_up_ = false;
     return begun;
   }
+  // Closes the connection and fails all calls, see RpcChannel::stop().
   void stop();
-  // The channel is gone: the calls are dropped, and nobody is called any more.
+  // Called when the channel is destroyed. Drops all calls; no callback is called after that.
   void retire();
   bool is_connected() const;
-  // Called whenever a connection opens. For the balancer, which keeps calls until then.
+  // Sets a callback that is called whenever a connection opens. The balancer sends the calls that wait then.
   void on_open(Callback<void()> on_open) { on_open_ = std::move(on_open); }
-  // Why start() would refuse a call now. No error: it would not.
+  // Returns the error with which start() would refuse a call now; no error if it would take the call.
   std::error_code refusal() const;
   RpcChannelStats stats() const;
   const RpcChannelOptions& options() const { return options_; }
@@ -60,46 +64,57 @@ class RpcLink final : public RpcCalls {
   bool withdraw(uint64_t id, Why why) override;
 
  private:
+  // The frame of a call that waits for a connection.
   struct Unsent {
     uint64_t id;
     Buffer frame;
   };
+  // A call without an answer.
   struct Call : SlotLinks, Owned {
     RpcPending* pending = nullptr;
     bool sent = false;
-    std::list<Unsent>::iterator unsent;  // its frame, until it is sent
+    std::list<Unsent>::iterator unsent;  // the frame of the call; valid only while `sent` is false
   };
 
   static uint64_t id_of(const Call& call) { return uint64_t{call.generation} << 32 | call.slot; }
   Call* find(uint64_t id) { return calls_.find(static_cast<uint32_t>(id), static_cast<uint32_t>(id >> 32)); }
+  // Returns true if a call may wait for a connection.
   bool may_wait() const { return options_.waits_for_connection && !given_up_; }
-  // The call has ended: takes it out of the table, and answers the object that is to be told.
+  // Removes an ended call from the table and cancels its timer. Returns the caller's RpcPending, of which the caller of
+  // this function calls one function. If the RpcPending was owned here, moves the ownership to `owned`.
   RpcPending& end_call(Call& call, std::unique_ptr<RpcOwnedPending>& owned);
   Owned& owned_of(uint64_t id) override { return *find(id); }
   void fail_call(uint64_t id, std::error_code error) override;
-  // Calls that were sent fail with the first error, calls that were not with the second. Without an error they stay.
+  // Fails the calls that were sent with `sent_error`, and the calls that were not sent with `unsent_error`. If an error
+  // is empty, the calls of that kind stay.
   void fail_calls(std::error_code sent_error, std::error_code unsent_error);
+  // The callbacks of the connection.
   void opened(Connection& connection);
   void received(Connection& connection, Buffer& input);
+  // Reads the body of one frame and handles its message.
   template <class Body>
   void show(Connection& connection, Body& body);
+  // Ends the call that the message answers.
   void answered(const RpcEnvelope& envelope);
   void closed(const Connection& connection, CloseReason reason);
-  // No answer comes over this connection any more.
+  // Fails the calls of a connection over which no further answer comes. Does nothing if the link uses another
+  // connection.
   void fail_calls_of(const Connection& connection);
+  // Called when an attempt to connect has failed. After the last attempt, fails the calls that wait.
   void connect_failed(Duration next_attempt_in);
 
   const RpcChannelOptions options_;
   const TaggedCodec codec_;
   std::unique_ptr<Client> client_;
   Callback<void()> on_open_;
-  Connection* connection_ = nullptr;  // while it is open
+  Connection* connection_ = nullptr;  // null while no connection is open
   SlotTable<Call> calls_;
   std::list<Unsent> unsent_;  // in the order of the calls
   size_t unsent_bytes_ = 0;
-  bool given_up_ = false;  // no further connection comes
+  bool given_up_ = false;  // true if no further connection will be opened, unless connect() is called
   RpcChannelStats stats_;
-  // Refuses the connection, and remembers it in unreadable_.
+
+  // Called for a frame that cannot be read: refuses the connection and sets unreadable_.
   BadMessageCallback on_bad_;
   bool unreadable_ = false;
 };

@@ -58,7 +58,7 @@ void RpcServerCall::begin(RpcSession& session, uint64_t id, TimePoint due) {
   if (ended) return;
   ended_ = nullptr;
   if (due_ != kNever) {
-    // The call is under way until then: its end cancels the timer.
+    // The closure may refer to this call, because end() cancels the timer.
     deadline_timer_ = loop_.at(due_, [this] { expire(); });
   }
 }
@@ -91,7 +91,8 @@ void RpcServerCall::call_handler() {
   ReadyQueue::run(*strand_);
 }
 
-// If the service has called `done` and throws then, the call is over and may be used again.
+// If the service has called `done` before it throws, the call has ended and the object may already serve another call.
+// In that case no member is used after CallMethod().
 void RpcServerCall::call_service(google::protobuf::Service& service) {
   RpcShard& shard = shard_;
   const RpcMethod& method = its_method_;
@@ -107,7 +108,7 @@ void RpcServerCall::call_service(google::protobuf::Service& service) {
 
 void RpcServerCall::task_ended() {
   const std::exception_ptr thrown = strand_->thrown();
-  strand_.reset();  // before the messages, to which its frame refers
+  strand_.reset();  // destroys the coroutine's frame, which refers to the messages, before the messages are reused
   if (thrown) {
     try {
       std::rethrow_exception(thrown);
@@ -118,7 +119,7 @@ void RpcServerCall::task_ended() {
   end();
 }
 
-// Inside a handler of exceptions.
+// Must be called inside a catch block.
 void RpcServerCall::note_exception() {
   failure_ = static_cast<int32_t>(RpcTrouble::kBadResponse);
   shard_.note_handler_exception(its_method_);
@@ -134,8 +135,9 @@ void RpcServerCall::NotifyOnCancel(google::protobuf::Closure* callback) {
   on_cancel_ = callback;
 }
 
-// If the loop has ended, nobody can be answered, and other threads may be here too: the call only lets go of the core,
-// which deletes it.
+// If the loop has ended, the task is destroyed without being run. The call is not answered then. The task's reference
+// to the core may be the last one; in that case ~RpcShard deletes this call. Nothing else may be done here, because
+// other threads may be ending calls of the same shard at the same time.
 void RpcServerCall::Run() {
   PEAL_ASSERT(core_ != nullptr, "done of {} is called after its call has ended", method().full_name());
   if (shard_.mailbox()->here() != nullptr) return end();
@@ -169,7 +171,7 @@ void RpcServerCall::detach_from_session() {
 google::protobuf::Closure* RpcServerCall::cancel(Why why) {
   cancelled_ = true;
   google::protobuf::Closure* const callback = std::exchange(on_cancel_, nullptr);
-  if (strand_) strand_->cancel(why);  // the handler may end in it, and the call with it
+  if (strand_) strand_->cancel(why);  // the handler, and with it the call, may end inside cancel()
   return callback;
 }
 
@@ -179,7 +181,8 @@ void RpcServerCall::cancel_and_run_callback(Why why) {
   if (google::protobuf::Closure* callback = cancel(why)) shard.run_cancel_callback(method, *callback);
 }
 
-// The loop may be gone, with the connection.
+// The loop may have been destroyed already, and the connection with it. `core` keeps the shard alive until this
+// function returns.
 void RpcServerCall::end() {
   const std::shared_ptr<RpcCore> core = std::move(core_);
   if (ended_ != nullptr) {
@@ -209,7 +212,7 @@ void RpcServerCall::log_failure() {
     PEAL_LOG_ERROR("{} has failed: {} ({} more like it)", its_method_.descriptor.full_name(), error_text_, *held_back);
 }
 
-// A response that was sent knows its size.
+// After a response was sent, the message has its serialised size cached, which saves computing it again.
 bool RpcServerCall::is_large() {
   const size_t response_bytes = has_sent_ ? static_cast<size_t>(response_->GetCachedSize()) : response_->ByteSizeLong();
   return growth_.is_too_large(request_bytes_ + response_bytes, *request_, *response_);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RpcServerCall: a call that a server carries out, from its request to the end of its handler. It has its two messages,
-// and is used again with them.
+// RpcServerCall is a call that a server carries out, from its request to the end of its handler. It contains the
+// request and the response. The shard reuses the object, together with both messages, for later calls of the same
+// method.
 //
-//   begin() ─► the handler runs ─► end(): answered, unless that was done before
+//   begin() ─► the handler runs ─► end(): sends the answer, unless the call was answered before
 //                    │
-//                    ├─ expire(): the deadline has passed: answered kTimeout, and cancelled
-//                    ├─ cancel_for_client(): the client wants no answer any more: cancelled
-//                    └─ detach_from_session(): the connection is gone: cancelled
+//                    ├─ expire(): the deadline has passed; answers kTimeout and cancels the handler
+//                    ├─ cancel_for_client(): the client has cancelled the call; cancels the handler
+//                    └─ detach_from_session(): the connection has ended; cancels the handler
 #pragma once
 
 #include <cstddef>
@@ -44,37 +45,43 @@ class RpcServerCall final : public RpcCall, private google::protobuf::RpcControl
   ~RpcServerCall() override;
 
   const RpcMethod& its_method() const { return its_method_; }
-  // False: the bytes are no request of the method. Then the call is released without begin().
+  // Parses the request. Returns false if the bytes are no request of the method. The call is then released, not begun.
   bool read_request(const MessageBytes& bytes);
   google::protobuf::Message& response() { return *response_; }
   uint64_t id() const { return id_; }
   size_t request_bytes() const { return request_bytes_; }
-  // The error that it is answered with; 0: it has a response.
+  // Returns the number of the error with which the call is answered, or 0 if it is answered with the response.
   int32_t failure() const { return failure_; }
-  // Whether the client still waits for its answer.
+  // Returns true if the client still waits for an answer.
   bool needs_answer() const { return session_ != nullptr && !answered_; }
   Result<SocketAddress> client_address() const;
 
-  // Calls the handler. The call may have ended, and be used again, when this returns.
+  // Calls the handler. `due` is the deadline, or kNever. When this function returns, the call may have ended, and the
+  // object may already be in use for another call.
   void begin(RpcSession& session, uint64_t id, TimePoint due);
+  // Called when the client cancels the call: the call is not answered any more, and its handler is cancelled.
   void cancel_for_client();
+  // Called when the connection has ended: forgets the session and cancels the handler.
   void detach_from_session();
-  // The request cannot be parsed, so there is nothing to begin.
+  // Counts a call whose request cannot be parsed. Such a call is not begun.
   void count_unreadable_request();
-  // Cancels the coroutine, or answers what NotifyOnCancel() has been given: the caller runs it, which may end the call.
+  // Marks the call as cancelled and cancels its coroutine, if it has one. Returns the closure that a service gave to
+  // NotifyOnCancel(), or null. The caller must run the closure, which may end the call.
   [[nodiscard]] google::protobuf::Closure* cancel(Why why);
-  // The next one in the shard's list of calls that wait.
+  // Returns the next call in the shard's list of waiting calls, or null.
   RpcServerCall* next_waiting() const { return next_; }
-  // To be used again; false: it has grown too large for that.
+  // Prepares the object for the next call. Returns false if its messages have grown too large to be reused.
   bool reset();
 
  private:
   friend class WaitList<RpcServerCall>;
   friend class RpcSession;
+  // The strand on which the coroutine of the handler runs.
   class Strand final : public Runnable, public detail::Strand {
    public:
     Strand(RpcServerCall& call, Task<> task);
-    // Called when it is to begin, and again when it has ended, its frame being at rest.
+    // Called twice: first to start the coroutine, then after it has ended. The second call comes from the ready queue,
+    // so the coroutine's frame is not in use any more and can be destroyed.
     void run() noexcept override;
     std::coroutine_handle<> on_done() noexcept override {
       ReadyQueue::run(*this);
@@ -87,7 +94,7 @@ class RpcServerCall final : public RpcCall, private google::protobuf::RpcControl
     Task<> task_;
   };
 
-  // google::protobuf::RpcController, for services.
+  // The functions of google::protobuf::RpcController, for services.
   void Reset() override {}
   bool Failed() const override { return failure_ != 0; }
   std::string ErrorText() const override { return error_text_; }
@@ -95,39 +102,47 @@ class RpcServerCall final : public RpcCall, private google::protobuf::RpcControl
   void SetFailed(const std::string& reason) override;
   bool IsCanceled() const override { return is_cancelled(); }
   void NotifyOnCancel(google::protobuf::Closure* callback) override;
-  // google::protobuf::Closure: `done` of a service. Any thread.
+
+  // The function of google::protobuf::Closure: the service calls it as its `done`, on any thread.
   void Run() override;
 
   void call_handler();
   void call_service(google::protobuf::Service& service);
+  // Cancels the handler and runs the closure that the service gave to NotifyOnCancel(). The call may end in it.
   void cancel_and_run_callback(Why why);
+  // Called at the deadline.
   void expire();
+  // Called after the coroutine has ended: ends the call.
   void task_ended();
+  // Makes the call fail with kBadResponse and logs the exception that is being handled.
   void note_exception();
+  // Logs the text that the service gave to SetFailed().
   void log_failure();
   bool is_large();
+  // Called when the handler has ended: sends the answer if it is still wanted, and releases the call to the shard.
   void end();
 
   RpcShard& shard_;
   const RpcMethod& its_method_;
-  MethodStats& stats_;  // the method's, on this loop
+  MethodStats& stats_;  // the counters of the method on this loop
   const std::unique_ptr<google::protobuf::Message> request_;
   const std::unique_ptr<google::protobuf::Message> response_;
-  RpcSession* session_ = nullptr;  // null once the connection is gone
+  RpcSession* session_ = nullptr;  // null after the connection has ended
   uint64_t id_ = 0;
   size_t request_bytes_ = 0;
   TimePoint began_;
   TimerId deadline_timer_;
-  bool answered_ = false;         // by expire(), or not to be answered
-  bool has_sent_ = false;         // its response
-  bool in_waiting_list_ = false;  // it is in the shard's list, and core_ is held
-  bool* ended_ = nullptr;         // while begin() runs: a variable of it, which end() sets
+  bool answered_ = false;         // true if end() must not answer: expire() has answered, or the client has cancelled
+  bool has_sent_ = false;         // true if the response was sent
+  bool in_waiting_list_ = false;  // true if the call is in RpcShard::waiting()
+  bool* ended_ = nullptr;         // while begin() runs, points to its local variable, which end() sets to true
   MessageGrowth growth_;
   std::string error_text_;
-  google::protobuf::Closure* on_cancel_ = nullptr;
-  std::optional<Strand> strand_;   // of a coroutine
-  std::shared_ptr<RpcCore> core_;  // so that the shard lives, while something is waited for
-  // In the session's list, and in the shard's of those that wait.
+  google::protobuf::Closure* on_cancel_ = nullptr;  // the closure that was given to NotifyOnCancel()
+  std::optional<Strand> strand_;                    // set while the handler is a coroutine that runs
+  std::shared_ptr<RpcCore> core_;  // keeps the shard alive while a coroutine or a service works on the call
+
+  // The neighbours in the session's list of calls, then those in RpcShard::waiting().
   RpcServerCall* session_next_ = nullptr;
   RpcServerCall* session_prev_ = nullptr;
   RpcServerCall* next_ = nullptr;

@@ -14,7 +14,8 @@
 namespace peal::detail {
 namespace {
 
-// Answers that are held together. More are sent at once, so that the connection's marks and limits see them.
+// The size up to which answers are collected in a batch. A larger batch is sent at once, so that the connection's
+// high-water mark and output limit take effect.
 constexpr size_t kMostBatchBytes = 64 * 1024;
 
 }  // namespace
@@ -29,8 +30,8 @@ RpcSession::~RpcSession() {
   }
 }
 
-// The callbacks of the connection hold the core, and this is its context: both live until the connection is released,
-// which is not inside its callbacks.
+// Neither the core nor this session is destroyed while this function runs. The connection owns both, by its callbacks
+// and its context, and a connection is never released inside its own callbacks.
 void RpcSession::received(Buffer& input) {
   const RpcCore& core = shard_.core();
   Buffer batch;
@@ -98,8 +99,8 @@ TimePoint RpcSession::deadline_of(const RpcEnvelope& envelope) const {
   return later(shard_.loop().now(), allowed);
 }
 
-// The calls of a connection are few (RpcServerOptions::most_calls_per_connection), and the one that is given up is
-// among the oldest as a rule.
+// The linear search is fast enough: a connection has few calls (RpcServerOptions::most_calls_per_connection), and the
+// cancelled one is usually among the oldest, which come first.
 void RpcSession::cancel_call(uint64_t id) {
   RpcServerCall* call = first_;
   while (call != nullptr && (call->id() != id || !call->needs_answer())) call = call->session_next_;
@@ -107,7 +108,8 @@ void RpcSession::cancel_call(uint64_t id) {
     ++shard_.stats().unexpected;
     return;
   }
-  // It may stay in the list until its service calls done. At the end it does not slow down the next search.
+  // A cancelled call may stay in the list for a long time, until its service calls `done`. At the end of the list it
+  // does not slow down the next search.
   unlink(*call);
   link_last(*call);
   call->cancel_for_client();
@@ -117,7 +119,7 @@ void RpcSession::answer(RpcServerCall& call) {
   if (call.failure() != 0) return answer_error(call.id(), call.failure());
   try {
     append_response(shard_.core().codec(), output(), call.id(), call.response());
-  } catch (const std::invalid_argument& error) {  // it lacks a required field, or is too long
+  } catch (const std::invalid_argument& error) {  // the response lacks a required field, or is too long
     const auto held_back = shard_.admit_log_line();
     if (held_back)
       PEAL_LOG_ERROR("the handler of {} made a response that cannot be sent: {} ({} more like it)",
@@ -205,7 +207,7 @@ void RpcSession::drain() {
   close_if_drained();
 }
 
-// A call of which a part has arrived is still answered.
+// The connection stays open while it has input that was not read: a call that has arrived in part is still answered.
 void RpcSession::close_if_drained() {
   if (draining_ && calls_ == 0 && !paused_ && connection_.kept_input().empty()) connection_.close();
 }

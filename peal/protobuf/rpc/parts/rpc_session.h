@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RpcSession: a connection of an RpcServer, and the calls that are under way on it. It is the connection's context, and
-// belongs to its loop.
+// RpcSession is one connection of an RpcServer, with its calls in progress. It is the connection's context, which owns
+// it, and it belongs to the connection's loop.
 #pragma once
 
 #include <cstddef>
@@ -25,22 +25,24 @@ class RpcShard;
 class RpcSession {
  public:
   RpcSession(RpcShard& shard, Connection& connection) : shard_(shard), connection_(connection) {}
-  // The connection is gone: its calls are cancelled.
+  // Called when the connection is released. Cancels all calls of the connection.
   ~RpcSession();
   RpcSession(const RpcSession&) = delete;
   RpcSession& operator=(const RpcSession&) = delete;
 
-  // Called by the connection's callbacks.
+  // Called by on_message and by on_drain of the connection.
   void received(Buffer& input);
   void drain();
 
-  // Sends the call's response, or what it failed with.
+  // Sends the response of a call, or the error with which the call failed.
   void answer(RpcServerCall& call);
   void answer_error(uint64_t id, int32_t error);
+  // Adds a call to the calls in progress.
   void add(RpcServerCall& call);
-  // The call has ended.
+  // Removes a call that has ended. Resumes reading if the connection was paused because it had too many calls.
   void remove(RpcServerCall& call);
-  // A call of the method has begun and ended in received(): its latency is known when the answers leave.
+  // Notes that a call of the method has begun and ended inside received(). record_ended() records its latency later,
+  // when the answers are sent.
   void count_ended(MethodStats& method) {
     if (ended_of_ != &method) record_ended(&method);
     ++ended_;
@@ -48,36 +50,45 @@ class RpcSession {
   Result<SocketAddress> peer_address() const { return connection_.peer_address(); }
 
  private:
+  // Reads the body of one frame and handles its message.
   template <class Body>
   void show(Body& body);
+  // Begins the call that a message asks for, or answers with an error.
   void begin(const RpcEnvelope& envelope);
   TimePoint deadline_of(const RpcEnvelope& envelope) const;
+  // Cancels a call because its client asks for it.
   void cancel_call(uint64_t id);
   void link_last(RpcServerCall& call);
   void unlink(RpcServerCall& call);
+  // Returns true if the connection has as many calls, or as many bytes of requests, as it may have.
   bool is_full() const;
+  // Closes the connection if the server is draining and no call is in progress or partly received.
   void close_if_drained();
-  // Counts the latency of the calls that were noted; the next ones are of that method.
+  // Records the latency of the calls that count_ended() has counted. The calls counted next are those of `next`.
   void record_ended(MethodStats* next);
-  // Where answers are written. send_or_batch() sends them at once or, in received(), together.
+
+  // Returns the buffer to which answers are written. After writing one, call send_or_batch(). It sends the answer at
+  // once or, inside received(), leaves it in the batch.
   Buffer& output() { return batch_ != nullptr ? *batch_ : unbatched_; }
   void send_or_batch();
   void send_batch();
-  // The peer sent what cannot be read. Calls that came before it are answered first.
+  // Refuses the connection because the peer sent a frame that cannot be read. The answers of earlier calls are sent
+  // before.
   void refuse(const BadMessage& bad);
 
   RpcShard& shard_;
   Connection& connection_;
-  RpcServerCall* first_ = nullptr;  // the calls under way: the oldest first, then those that were given up
+  // The list of calls in progress, oldest first, except that calls which the client cancelled are at the end.
+  RpcServerCall* first_ = nullptr;
   RpcServerCall* last_ = nullptr;
   size_t calls_ = 0;
-  size_t request_bytes_ = 0;
-  Buffer* batch_ = nullptr;  // in received()
+  size_t request_bytes_ = 0;  // the serialised size of the requests of all calls in the list
+  Buffer* batch_ = nullptr;   // points to the batch of answers while received() runs; otherwise null
   Buffer unbatched_;
-  // Calls that have ended in received() and whose latency is not counted yet: their method and their number.
+  // The method and the number of the calls that have ended in received() and whose latency is not recorded yet.
   MethodStats* ended_of_ = nullptr;
   size_t ended_ = 0;
-  bool paused_ = false;
+  bool paused_ = false;  // true while the connection is paused because is_full()
   bool draining_ = false;
 };
 

@@ -10,12 +10,12 @@
 namespace peal::detail {
 namespace {
 
-// Free calls kept of each method: as many may be under way at once without an allocation.
+// The most unused call objects that are kept of each method.
 constexpr size_t kMostFree = 1024;
 
 }  // namespace
 
-// The loop had ended before these were done: RpcServerCall::Run().
+// Deletes the calls whose handler ended after the loop had ended, see RpcServerCall::Run().
 RpcShard::~RpcShard() {
   while (RpcServerCall* const call = waiting_.pop_front()) delete call;
 }
@@ -73,7 +73,7 @@ void RpcShard::note_handler_exception(const RpcMethod& method) {
 }
 
 void RpcShard::run_cancel_callback(const RpcMethod& method, google::protobuf::Closure& callback) {
-  const std::shared_ptr<RpcCore> core = core_.shared_from_this();  // it may destroy the server
+  const std::shared_ptr<RpcCore> core = core_.shared_from_this();  // the closure may destroy the server
   try {
     callback.Run();
   } catch (...) {
@@ -87,7 +87,7 @@ RpcServerStats RpcShard::snapshot() {
   return all;
 }
 
-// It holds no part of the server: the handlers are not kept by whoever looks.
+// The function owns no part of the server, so a function that is kept does not keep the handlers alive.
 std::function<std::vector<MethodStats>()> RpcShard::method_view() {
   return [target = view_target_] {
     return *target == nullptr ? std::vector<MethodStats>() : (*target)->snapshot().methods;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RpcShard: what an RpcServer has on one loop: the calls to be used again, those that wait for something, the counters.
-// It belongs to that loop.
+// RpcShard is the part of an RpcServer that belongs to one loop: the counters, the call objects for reuse, and the list
+// of calls whose handler has not ended. Its functions are called on that loop's thread, except after the loop has
+// ended.
 #pragma once
 
 #include <cstddef>
@@ -32,34 +33,43 @@ class RpcShard {
   const std::shared_ptr<Mailbox>& mailbox() const { return mailbox_; }
   const RpcServerOptions& options() const { return core_.options(); }
 
-  // Null: there is none of that name.
+  // Returns the method `name` of the service with the full name `service`, or null. Remembers the last method found.
   const RpcMethod* find(std::string_view service, std::string_view name) {
     if (last_found_ == nullptr || !last_found_->is(service, name)) last_found_ = core_.find(service, name);
     return last_found_;
   }
+  // Returns true if no further call may begin on this loop.
   bool is_full() const { return under_way_ >= core_.most_calls_per_loop(); }
-  // A call of the method that is under way from now on; it comes back by release().
+  // Returns a call object for the method and counts it as in progress. Each object must be given back by release().
   RpcServerCall& acquire(const RpcMethod& method);
   void release(RpcServerCall& call);
-  // Calls that may outlive the session, to be cancelled when the server goes.
+
+  // Returns the list of calls whose coroutine or service has not ended. They may outlive their session. retire()
+  // cancels them.
   WaitList<RpcServerCall>& waiting() { return waiting_; }
-  // The server is gone: what can end without waiting has ended when it returns.
+  // Called when the server is destroyed. Cancels all calls and runs the cancelled coroutines. Calls that can end
+  // without waiting for something have ended when this function returns.
   void retire();
 
+  // Returns the counters of a method on this loop.
   MethodStats& stats_of(const RpcMethod& method) { return state_of(method).stats; }
-  // The counters that belong to no method.
+  // Returns the counters that belong to no method. Its `methods` are empty.
   RpcServerStats& stats() { return stats_; }
+  // Returns a copy of all counters of this loop.
   RpcServerStats snapshot();
-  // Counts and logs the exception under way.
+  // Counts and logs the exception that is being handled. Must be called inside a catch block.
   void note_handler_exception(const RpcMethod& method);
-  // Calls the closure that a service has given to NotifyOnCancel(). Its exceptions are counted and logged.
+  // Runs the closure that a service gave to NotifyOnCancel(). An exception of the closure is counted and logged.
   void run_cancel_callback(const RpcMethod& method, google::protobuf::Closure& callback);
-  // Answers the counters of the methods when it is called on this loop; nothing once the server is gone.
+  // Returns a function that returns the counters of the methods, see RpcServer::method_views(). It must be called on
+  // this loop. After the server was destroyed, it returns an empty vector.
   std::function<std::vector<MethodStats>()> method_view();
-  // For lines about handlers that fail: as LogLimiter::admit(). The loop may be gone.
+  // Limits the log lines about failed handlers; returns what LogLimiter::admit() returns. May be called after the loop
+  // was destroyed.
   std::optional<uint64_t> admit_log_line();
 
  private:
+  // The counters of a method, and its call objects that are not in use.
   struct MethodState {
     MethodStats stats;
     std::vector<std::unique_ptr<RpcServerCall>> free;
@@ -74,12 +84,12 @@ class RpcShard {
   RpcCore& core_;
   Loop* const loop_;
   const std::shared_ptr<Mailbox> mailbox_;
-  std::vector<std::unique_ptr<MethodState>> methods_;  // by index; null until it is called
+  std::vector<std::unique_ptr<MethodState>> methods_;  // by RpcMethod::index; null until the method is first used
   const RpcMethod* last_found_ = nullptr;
-  size_t under_way_ = 0;
+  size_t under_way_ = 0;  // calls in progress on this loop
   WaitList<RpcServerCall> waiting_;
   RpcServerStats stats_;
-  const std::shared_ptr<RpcShard*> view_target_;  // by the views; null once the server is gone
+  const std::shared_ptr<RpcShard*> view_target_;  // shared with the views; holds null after the server was destroyed
   LogLimiter failures_log_{std::chrono::seconds(1)};
 };
 
