@@ -35,9 +35,11 @@ struct RpcGolden {
   // What a reader finds.
   std::string fields_text() const {
     RpcMessage all = fields;
-    if (payload != nullptr)
-      (fields.type() == RpcMessage::RESPONSE ? *all.mutable_response() : *all.mutable_request()) =
-          payload->SerializeAsString();
+    if (payload != nullptr && fields.type() == RpcMessage::RESPONSE) {
+      all.set_response(payload->SerializeAsString());
+    } else if (payload != nullptr) {
+      all.set_request(payload->SerializeAsString());
+    }
     return test::text_of(test::read_by_protobuf(all.SerializeAsString()));
   }
 };
