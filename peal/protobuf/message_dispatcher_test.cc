@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MessageDispatcher: which handler is called, and what becomes of a connection whose peer sends what nobody can read.
+// MessageDispatcher: these tests check which handler is called, and what happens to a connection whose peer sends
+// messages that cannot be read.
 #include <peal/protobuf/message_dispatcher.h>
 
 #include <atomic>
@@ -38,7 +39,7 @@ const std::string kRefused = "the peer sent a message that breaks the protocol";
 
 Query query(int id) { return message<Query>("id: " + std::to_string(id) + " questioner: 'q'"); }
 
-// A frame with the right length and checksum.
+// Returns a frame with this type name and message, and with the right length and checksum.
 std::string frame_named(const std::string& name, std::string_view bytes) {
   std::string counted;
   append_integer<4>(counted, name.size() + 1);
@@ -51,7 +52,7 @@ struct BadFrame {
   std::string type_name;
 };
 
-// One of each kind that leaves the next frame readable.
+// Returns one bad frame of each kind after which the next frame can still be read.
 std::vector<BadFrame> bad_frames() {
   std::string damaged = frame_of(query(1));
   damaged[20] = static_cast<char>(damaged[20] + 1);
@@ -63,7 +64,7 @@ std::vector<BadFrame> bad_frames() {
 
 class MessageDispatcherTest : public test::NetTest {
  protected:
-  // Notes queries, and answers each.
+  // Returns a dispatcher that writes each message to the journal and answers each Query.
   MessageDispatcher noting() {
     MessageDispatcher dispatcher;
     dispatcher.on<Query>([this](Connection& connection, const Query& asked) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// messages_of(): messages of one type, in each format.
+// messages_of() is tested with messages of one type, in each of the three formats.
 #include <peal/protobuf/messages_of.h>
 
 #include <string>
@@ -32,7 +32,7 @@ Payload payload_of(const std::string& bytes) {
 
 class MessagesOfTest : public test::NetTest {
  protected:
-  // Serves with an echo in that format.
+  // Starts a server that sends each message back, in the format of `codec`.
   template <class Codec>
   std::unique_ptr<Server> serve_echo(const Codec& codec) {
     const auto echo = [codec](Connection& connection, const Payload& message) {

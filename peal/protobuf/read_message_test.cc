@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// read_message(): what a coroutine is answered, message by message, to the end.
+// read_message(): these tests check what each await returns, message by message, until the stream ends.
 #include <peal/protobuf/read_message.h>
 
 #include <memory>
@@ -43,7 +43,7 @@ std::string text_of(const Result<std::unique_ptr<Message>>& read) {
 
 class ReadMessageTest : public test::CoServerTest {
  protected:
-  // Notes each note until there is none.
+  // Reads notes until the stream ends or fails, and writes each to the journal.
   template <class Codec>
   Task<> note_all(Stream stream, Codec codec) {
     for (;;) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// StreamDispatcher: coroutines as handlers, one message after the other, and every way in which serving ends.
+// StreamDispatcher: handlers are coroutines and run one after the other. The tests cover every way in which serve()
+// ends.
 #include <peal/protobuf/stream_dispatcher.h>
 
 #include <memory>
@@ -93,7 +94,8 @@ TEST_P(StreamDispatcherTest, holds_no_bytes_of_a_message_while_its_handler_works
   before = test::allocated_bytes();
   ASSERT_TRUE(send_all(peer, frame));
   ASSERT_TRUE(noted(std::to_string(kBytes)));
-  // The parsed message, and not the bytes that it was made of. Their blocks are free; the pool keeps 5 MiB of them.
+  // The memory holds the parsed message, but not the bytes that it was parsed from. Their blocks are free again; the
+  // pool of blocks keeps at most 5 MiB of them.
   EXPECT_LT(held_bytes, kBytes + kBytes / 4 * 3);
 }
 
@@ -106,7 +108,7 @@ TEST_P(StreamDispatcherTest, refuses_and_logs_what_it_cannot_read) {
                                                             {std::string(10, '\xff'), Trouble::kMessageTooLong}};
   for (const auto& [bytes, why] : bad) {
     server_.reset();
-    make_dispatcher();  // or its log would hold back the next line
+    make_dispatcher();  // a new one, because one dispatcher logs at most one line a second
     journal.clear();
     log_texts.clear();
     RawPeer peer = serve_one();

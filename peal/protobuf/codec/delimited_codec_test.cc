@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DelimitedCodec: against protobuf's own delimited streams, and hostile lengths.
+// DelimitedCodec is compared with protobuf's own delimited streams, and tested with hostile lengths.
 #include <peal/protobuf/codec/delimited_codec.h>
 
 #include <sstream>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MessageBytes: in one piece and in several it says the same, and what a peer sends costs no more than it is long.
+// MessageBytes gives the same results for bytes in one piece and in several. Reading a peer's bytes takes no more
+// memory than their number justifies.
 #include <peal/protobuf/codec/message_bytes.h>
 
 #include <array>
@@ -157,7 +158,7 @@ TEST(MessageBytes, that_end_too_early_are_unreadable_wherever_their_blocks_end) 
 }
 
 TEST(MessageBytes, without_a_required_field_or_of_garbage_are_unreadable_and_nothing_is_logged) {
-  const std::string no_text("\x0a\x02\xc3\x28", 4);  // a string that is no UTF-8
+  const std::string no_text("\x0a\x02\xc3\x28", 4);  // a string that is not valid UTF-8
   const std::string deep = [] {
     std::string inner;
     for (int level = 0; level < 200; ++level) {
@@ -183,7 +184,8 @@ TEST(MessageBytes, without_a_required_field_or_of_garbage_are_unreadable_and_not
   EXPECT_NE(testing::internal::GetCapturedStderr(), "") << "what others parse is logged as ever";
 }
 
-// protobuf goes back by more than it was given last; its own streams throw FatalException then.
+// For such bytes, protobuf gives back more bytes to the input stream than the last piece had. protobuf's own streams
+// throw FatalException then.
 TEST(MessageBytes, that_end_a_group_which_never_began_are_unreadable_wherever_their_blocks_end) {
   const std::string bytes = bytes_of_note();
   for (size_t at = 0; at < bytes.size(); ++at) {
@@ -199,7 +201,8 @@ TEST(MessageBytes, that_end_a_group_which_never_began_are_unreadable_wherever_th
   EXPECT_FALSE(note.ParseFromString("\x1c" + bytes)) << "so it is an end";
 }
 
-// A weak field of a type that was made at run time, from a server's definitions for example.
+// The type has a weak field and was made at run time, as a client may do from the definitions that a server sends.
+// protobuf throws when it parses such a field.
 TEST(MessageBytes, of_a_type_about_which_protobuf_throws_are_unreadable) {
   const auto file = test::message<google::protobuf::FileDescriptorProto>(R"(
     name: "weak.proto" message_type { name: "Weak"
@@ -217,7 +220,7 @@ TEST(MessageBytes, of_a_type_about_which_protobuf_throws_are_unreadable) {
 }
 
 TEST(MessageBytes, a_length_that_only_claims_allocates_nothing) {
-  std::string bytes = "\x12";  // a payload
+  std::string bytes = "\x12";  // the key of Note::payload
   append_varint(bytes, 48'000'000);
   bytes.append(30'000, 'x');
   const Buffer chain = test::in_parts(bytes, 10'000);
@@ -225,7 +228,7 @@ TEST(MessageBytes, a_length_that_only_claims_allocates_nothing) {
   EXPECT_FALSE(MessageBytes(chain).parse_into(note));
   EXPECT_FALSE(MessageBytes(bytes).parse_into(note));
   EXPECT_LE(note.payload().capacity(), 64'000U);
-  std::string packed = "\x1a";  // numbers
+  std::string packed = "\x1a";  // the key of Note::numbers
   append_varint(packed, 48'000'000);
   packed.append(30'000, '\1');
   const Buffer packed_chain = test::in_parts(packed, 10'000);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The frames that Python's protobuf and zlib make (tests/goldens/protobuf, tools/protobuf_goldens.py): peal writes the
-// same bytes, and reads the same messages from them, however they are cut.
+// tests/goldens/protobuf has frames that Python's protobuf and zlib made (tools/protobuf_goldens.py). peal writes the
+// same bytes, and reads the same messages from them, wherever the input is cut into blocks.
 #include <functional>
 #include <string>
 #include <vector>
@@ -29,7 +29,8 @@ struct Golden {
 };
 
 std::vector<Golden> goldens() {
-  const test::Note linked_in;  // or the linker would leave out who registers these types
+  // The two objects make the linker keep the generated code, which registers the message types.
+  const test::Note linked_in;
   const test::Query linked_in_too;
   std::vector<Golden> all;
   for (const auto& fields : test::golden_lines("frames.txt", false)) {
@@ -40,7 +41,7 @@ std::vector<Golden> goldens() {
   return all;
 }
 
-// Reads one message from the front of `input`, and expects it to be `expected`.
+// Reads one message from the front of `input`, and expects it to equal `expected`.
 template <class Codec>
 void expect_message(const Codec& codec, Buffer& input, const Message& expected) {
   Buffer body;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NamedCodec and hostile frames: lengths, checksums, names, types. What it writes and reads otherwise is compared with
-// other implementations in message_golden_test.cc.
+// NamedCodec is tested with hostile frames: wrong lengths, checksums, names and types. message_golden_test.cc compares
+// valid frames with those of other implementations.
 #include <peal/protobuf/codec/named_codec.h>
 
 #include <stdexcept>
@@ -26,14 +26,14 @@ using test::Query;
 using test::sentence;
 using test::with_length;
 
-// A body with the right checksum.
+// Returns a body with these parts and the right checksum.
 std::string body_of(uint32_t name_length, std::string_view name, std::string_view message = {}) {
   return test::summed(with_length(name_length, std::string(name) + std::string(message)));
 }
 
 const std::string kQueryName("peal.test.Query\0", 16);
 
-// What reading the body as a Query says.
+// Reads the body as a Query and returns the result as text.
 std::string named_told(const std::string& body) { return test::told_by_read<Query>(kNamed, body); }
 
 TEST(NamedCodec, lengths_are_judged_as_soon_as_they_are_there) {

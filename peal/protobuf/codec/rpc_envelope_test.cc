@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RpcEnvelope reads what protobuf's generated code reads (tests/protobuf/rpc_reference.h), from one piece and from
-// blocks that end anywhere. Each test makes messages that a peer could send.
+// RpcEnvelope reads the same fields as protobuf's generated code (tests/protobuf/rpc_reference.h), from one piece and
+// from blocks that end at any byte. Each test makes messages that a peer could send.
 #include <peal/protobuf/codec/rpc_envelope.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ std::string varint_text(uint64_t value) {
   return bytes;
 }
 
-// A varint of more bytes than it needs.
+// Returns a varint of `bytes` bytes, even if the value needs fewer.
 std::string wide_varint(uint64_t value, size_t bytes) {
   std::string text = varint_text(value);
   while (text.size() < bytes) {
@@ -51,7 +51,7 @@ std::string wide_varint(uint64_t value, size_t bytes) {
 std::string key_text(uint32_t field, Wire wire) { return varint_text(uint64_t{field} << 3 | wire); }
 std::string bytes_text(std::string_view bytes) { return varint_text(bytes.size()).append(bytes); }
 
-// A value of that wire type. A group is one with two fields.
+// Returns a field with this wire type. A group contains two fields.
 std::string field_text(uint32_t field, Wire wire, uint64_t value = 2) {
   std::string key = key_text(field, wire);
   switch (wire) {
@@ -68,7 +68,7 @@ std::string field_text(uint32_t field, Wire wire, uint64_t value = 2) {
 
 const std::string kTypeAndId("\x08\x01\x11\x05\0\0\0\0\0\0\0", 11);
 
-// One field each, in the order of kKnownFields.
+// Returns one field of each kind, in the order of kKnownFields.
 std::array<std::string, 8> known_fields() {
   return {field_text(1, kWireVarint),
           kTypeAndId.substr(2),
@@ -94,7 +94,8 @@ std::string joined(std::initializer_list<std::string_view> pieces) {
 
 std::string told_by_peal(const Buffer& buffer) { return test::bytes_of(test::read_by_peal(MessageBytes(buffer))); }
 
-// Expects it in one piece, in blocks of each size, and in two blocks cut at each byte. Answers what is read, as text.
+// Reads a message in one piece, in blocks of each size, and in two blocks cut at each byte. Expects each time the
+// fields that protobuf reads. Returns them as text.
 std::string read_as_protobuf_does(std::initializer_list<std::string_view> pieces) {
   const std::string message = joined(pieces);
   const std::string_view bytes = message;
@@ -123,7 +124,7 @@ TEST(RpcEnvelope, reads_fields_in_every_order) {
     std::string bytes;
     for (const size_t at : order) bytes += fields[at];
     ASSERT_EQ(test::text_of(test::read_by_peal(MessageBytes(bytes))), expected);
-    if (order[0] != 4) continue;  // the others take too long
+    if (order[0] != 4) continue;  // reading all orders from blocks would take too long
     ASSERT_EQ(told_by_peal(test::in_parts(bytes, 3)), told_by_peal(Buffer(bytes)));
   } while (std::ranges::next_permutation(order).found);
   for (size_t first = 0; first < fields.size(); ++first) {
@@ -284,7 +285,8 @@ TEST(RpcEnvelope, varints_may_be_wider_than_they_need_where_protobuf_lets_them) 
   }
 }
 
-// protobuf drops the bits that have no place. Nobody writes such a varint, and peal's varint.h refuses it.
+// This is the only difference to protobuf, which drops the bits above 64. No implementation writes such a varint, and
+// peal's varint.h refuses it.
 TEST(RpcEnvelope, a_varint_of_more_than_64_bits_is_unreadable) {
   for (const char last : {'\x02', '\x03', '\x7f'}) {
     const std::string bytes = kTypeAndId + "\x40" + std::string(9, '\xff') + last;
@@ -346,14 +348,14 @@ TEST(RpcEnvelope, names_in_one_block_are_not_copied_and_others_are_joined) {
     EXPECT_EQ(envelope.service(), service);
     EXPECT_EQ(envelope.method(), method);
   }
-  // A name of several blocks, and then one of a single block, and the other way.
+  // A field comes twice: once in several blocks and once in a single block, in both orders.
   for (const std::string& again : {std::string(1000, 'a'), std::string("b")}) {
     read_as_protobuf_does({"\x1a", bytes_text(again), kTypeAndId, "\x1a", bytes_text("last")});
     read_as_protobuf_does({"\x1a", bytes_text("first"), kTypeAndId, "\x1a", bytes_text(again)});
   }
 }
 
-// The CPU time of this thread.
+// Returns the CPU time of this thread that reading takes.
 Duration time_to_read(const MessageBytes& bytes) {
   const auto now = [] {
     timespec time{};
@@ -366,7 +368,7 @@ Duration time_to_read(const MessageBytes& bytes) {
   return now() - before;
 }
 
-// Once each number copied the list of blocks, which took 150 times as long.
+// An earlier version copied the list of blocks for each number, which took 150 times as long.
 TEST(RpcEnvelope, many_fields_in_many_blocks_cost_no_more_than_a_few_times_as_much_as_in_one) {
   std::string bytes = kTypeAndId;
   while (bytes.size() < 1'000'000) bytes += field_text(8, kWireVarint);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The frames that append_request(), append_response(), append_error() and append_cancel() write are those that
-// protobuf's generated code makes of the same fields, and what cannot be sent is refused.
+// append_request(), append_response(), append_error() and append_cancel() write the same frames as protobuf's generated
+// code makes of the same fields. Messages that cannot be sent are refused.
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -38,7 +38,7 @@ RpcMessageOfAnyError envelope_of(test::RpcMessage::Type type, uint64_t id) {
   return envelope;
 }
 
-// As an RPC frame of muduo.
+// Returns the frame of muduo's RPC with this envelope.
 std::string rpc_frame_of(const RpcMessageOfAnyError& envelope) {
   return test::framed_body(test::summed("RPC0" + envelope.SerializeAsString()));
 }
@@ -51,7 +51,7 @@ std::string request_frame(const RpcRequestHead& head, const google::protobuf::Me
 
 TEST(RpcFrames, of_requests_are_those_of_generated_code) {
   for (const uint64_t id : kIds) {
-    // An envelope of more than 256 bytes is written elsewhere than a shorter one.
+    // The sizes include some around 256 bytes, because a longer envelope is written to the heap instead of the stack.
     for (const size_t name_bytes : {0U, 1U, 95U, 96U, 97U, 98U, 99U, 100U, 101U, 127U, 128U, 20'480U}) {
       for (const std::optional<uint32_t> deadline_ms :
            {std::optional<uint32_t>(), std::optional<uint32_t>(0), std::optional<uint32_t>(128),
@@ -103,7 +103,7 @@ TEST(RpcFrames, of_answers_and_cancels_are_those_of_generated_code) {
   }
 }
 
-// muduo's balancer finds the type and the id of a message by its first bytes alone.
+// muduo's balancer expects the type and the id at fixed places at the beginning of a message.
 TEST(RpcFrames, begin_with_the_type_and_the_id) {
   const std::string request =
       request_frame({.id = 1, .service = "s", .method = "m", .deadline_ms = 5}, payload_of_size(3));
@@ -122,7 +122,7 @@ TEST(RpcFrames, of_a_message_that_lacks_a_required_field_are_refused) {
   EXPECT_EQ(output.to_string(), "before");
 }
 
-// Appends payloads of 0 to 1010 bytes, and answers the size of the last body that is not refused.
+// Appends payloads of 0 to 1010 bytes, and returns the size of the longest body that is not refused.
 template <class Append>
 size_t longest_body(const Append& append) {
   size_t longest = 0;
@@ -149,7 +149,7 @@ TEST(RpcFrames, above_the_limit_are_refused_and_nothing_is_written) {
   });
   const size_t response =
       longest_body([&](Buffer& output, const Payload& payload) { append_response(kSmall, output, 1, payload); });
-  // The sizes in an envelope count as if they were long.
+  // The check assumes the longest form of each varint in the envelope, so it may refuse a frame up to 40 bytes early.
   for (const size_t longest : {request, response}) {
     EXPECT_LE(longest, 1000U);
     EXPECT_GE(longest, 1000U - 40);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames of muduo's RPC that Python's protobuf and zlib make (tests/goldens/protobuf, tools/protobuf_goldens.py): peal
-// writes the same bytes, and reads the same fields from them, however they are cut.
+// tests/goldens/protobuf has frames of muduo's RPC that Python's protobuf and zlib made (tools/protobuf_goldens.py).
+// peal writes the same bytes, and reads the same fields from them, wherever the input is cut into blocks.
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,10 +29,10 @@ using test::RpcMessage;
 
 struct RpcGolden {
   RpcMessage fields;
-  std::unique_ptr<Message> payload;  // none in an error and in a cancel
+  std::unique_ptr<Message> payload;  // null for an error and for a cancellation
   std::string frame;
 
-  // What a reader finds.
+  // Returns the fields that a reader of the frame must find, as text.
   std::string fields_text() const {
     RpcMessage all = fields;
     if (payload != nullptr && fields.type() == RpcMessage::RESPONSE) {
@@ -45,7 +45,8 @@ struct RpcGolden {
 };
 
 std::vector<RpcGolden> rpc_goldens() {
-  const test::Note linked_in;  // or the linker would leave out who registers these types
+  // The two objects make the linker keep the generated code, which registers the message types.
+  const test::Note linked_in;
   const test::Query linked_in_too;
   std::vector<RpcGolden> all;
   for (const auto& columns : test::golden_lines("rpc_frames.txt", false)) {
@@ -76,7 +77,7 @@ void append_golden(Buffer& output, const RpcMessage& fields, const Message* payl
   }
 }
 
-// The fields of the first frame, which is removed.
+// Removes the first frame from `input` and returns its fields as text.
 std::string text_of_next(Buffer& input) {
   Buffer body;
   if (kTagged.next(input, body) != FrameState::kWhole) return "no frame";

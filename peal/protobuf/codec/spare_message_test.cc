@@ -57,7 +57,7 @@ TEST(SpareMessage, that_has_grown_is_given_up_after_a_while) {
   EXPECT_LE(uses, 64);
 }
 
-// A server keeps a thousand messages of a method, so none may hold what one hostile message has made of it.
+// A server keeps up to a thousand messages of a method, so a hostile message must not make each of them large for good.
 TEST(SpareMessage, that_one_message_has_made_large_is_given_up_at_once) {
   Note sent;
   for (int number = 0; number < 7500; ++number) sent.add_notes();
@@ -79,7 +79,7 @@ TEST(SpareMessage, does_not_add_up_what_messages_of_many_shapes_have_taken) {
     ASSERT_LT(bytes.size(), MessageGrowth::kMostWireBytes);
     ASSERT_TRUE((*spare.use(bytes.size())).ParseFromString(bytes));
   }
-  // Two of them, at about a hundred bytes for each submessage.
+  // The kept message holds at most the submessages of two shapes, at about a hundred bytes each.
   EXPECT_LT((*spare.use(0)).SpaceUsedLong(), 2 * 7500 * 150U);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TaggedCodec and hostile frames: lengths, checksums, tags. What it writes and reads otherwise is compared with other
-// implementations in message_golden_test.cc.
+// TaggedCodec is tested with hostile frames: wrong lengths, checksums and tags. message_golden_test.cc compares valid
+// frames with those of other implementations.
 #include <peal/protobuf/codec/tagged_codec.h>
 
 #include <stdexcept>
@@ -24,7 +24,7 @@ using test::Query;
 using test::sentence;
 using test::with_length;
 
-// What reading the body as a Query says.
+// Reads the body as a Query and returns the result as text.
 std::string tagged_told(const std::string& body, const TaggedCodec& codec = kTagged) {
   return test::told_by_read<Query>(codec, body);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the calls of a balancer end without an answer.
+// RpcBalancer: these tests check how calls end that get no answer.
 
 #include <chrono>
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// 10,000 calls over servers that come and go, in a network that resets, swallows and forgets connections: each call
-// ends exactly once, and none is carried out twice.
+// A balancer makes 10,000 calls in the simulator. Its servers stop and start, and the network resets connections, drops
+// their bytes, and loses them silently. Each call must end exactly once, and no server may carry out a call twice.
 #include <array>
 #include <chrono>
 #include <memory>
@@ -29,7 +29,7 @@ using std::chrono::seconds;
 
 constexpr int kBalancedCalls = 10'000;
 
-// One run: three servers and a balancer.
+// One run with three servers and a balancer.
 class Unrest {
  public:
   explicit Unrest(test::SimPair& pair) : pair_(pair), random_(pair.seed), scope_(*pair.there) {
@@ -46,7 +46,7 @@ class Unrest {
     }
   }
   ~Unrest() {
-    // Its coroutines have ended.
+    // All coroutines must have ended.
     EXPECT_EQ(scope_.size(), 0u);
   }
 
@@ -88,7 +88,8 @@ class Unrest {
     address = pair_.listen(*servers_[which], address.empty() ? "127.0.0.1:0" : address).to_string();
   }
 
-  // Servers go and come on the servers' side, and the balancer forgets one and learns of it again.
+  // Stops or starts a random server, or removes it from the balancer, or adds it again. Repeats this after a random
+  // time.
   void change_something() {
     if (over_) return;
     const size_t which = random(servers_.size());
@@ -149,8 +150,8 @@ class Unrest {
   std::array<std::string, 3> addresses_;
   Scope scope_;
   std::unique_ptr<RpcBalancer> balancer_;
-  std::array<int, kBalancedCalls> done_{};   // by a server
-  std::array<int, kBalancedCalls> ended_{};  // told, or cancelled
+  std::array<int, kBalancedCalls> done_{};   // how often servers carried out each call
+  std::array<int, kBalancedCalls> ended_{};  // how often each call ended
   int begun_ = 0;
   bool over_ = false;
 };

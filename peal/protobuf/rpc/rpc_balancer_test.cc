@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the calls of a balancer go, and what they wait for.
+// RpcBalancer: these tests check to which server a call goes, and when it waits.
 #include <peal/protobuf/rpc/rpc_balancer.h>
 
 #include <cerrno>
@@ -199,7 +199,8 @@ TEST_P(RpcBalancerTest, waiting_calls_beyond_a_servers_limit_follow_as_others_en
   EXPECT_THAT(notes, testing::UnorderedElementsAre("0", "1", "2", "3", "4", "5", "6"));
 }
 
-// A caller that goes on in its callbacks would otherwise keep the server's only place for itself.
+// Otherwise a caller that makes each new call in the callback of the last one would keep the server busy, and the
+// waiting call would never be sent.
 TEST_P(RpcBalancerTest, waiting_call_is_not_overtaken_by_one_made_in_a_callback) {
   RpcBalancerOptions options = test::quick_to_connect();
   options.channel.most_calls = 1;

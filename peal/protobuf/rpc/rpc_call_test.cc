@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls between an RpcServer and an RpcChannel of one loop: how they are answered, and how each of them ends.
+// An RpcServer and an RpcChannel on one loop: these tests check how calls are answered and how each of them ends.
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -47,7 +47,7 @@ void echo_back(RpcCall&, const EchoRequest& request, EchoResponse& response) {
 
 class RpcCallTest : public test::TaskTest {
  protected:
-  // Serves what `prepare` adds, connects a channel, and runs `body` with both.
+  // Starts a server with the methods that `prepare` adds, connects a channel to it, and runs `body` with both.
   void serve(const std::function<void(RpcServer&)>& prepare, const std::function<Task<>(RpcServer&, RpcChannel&)>& body,
              const RpcServerOptions& server_options = {}, const RpcChannelOptions& channel_options = {}) {
     run([&]() -> Task<> {
@@ -96,7 +96,7 @@ TEST_P(RpcCallTest, deadline_ends_the_call_on_both_sides) {
         });
       },
       [&](RpcServer& server, RpcChannel& channel) -> Task<> {
-        // A call whose deadline passes before there is a connection is never sent.
+        // The test waits for the connection, because a call is never sent if its deadline passes before that.
         co_await until([&] { return channel.is_connected(); });
         notes.push_back(text_of(co_await channel.call(&EchoService::Echo, request_of("slow")).within(milliseconds(5))));
         co_await until([&] { return !handler_saw.empty(); });
@@ -159,7 +159,7 @@ TEST_P(RpcCallTest, channel_that_was_stopped_connects_while_its_old_connection_s
     ConnectionCallbacks silent;
     bool accepted = false;
     silent.on_open = [&](Connection& connection) {
-      connection.pause();  // and so never sees the channel's end
+      connection.pause();  // so the server never notices that the channel closes the connection
       accepted = true;
     };
     Server deaf(loop(), std::move(silent));
@@ -178,7 +178,8 @@ TEST_P(RpcCallTest, channel_that_was_stopped_connects_while_its_old_connection_s
   EXPECT_EQ(notes, std::vector<std::string>(20, "one"));
 }
 
-// Each side has more to write than the other keeps, and the server pauses at its limits again and again.
+// Each side has more bytes to write than the buffers between them hold. The server pauses reading at its limits again
+// and again.
 TEST_P(RpcCallTest, large_calls_fill_the_connection_both_ways) {
   serve(
       [](RpcServer& server) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RpcChannel: callbacks that throw, call or destroy the channel, and the end of the channel or its loop with calls
-// under way. Each call ends exactly once.
+// RpcChannel: callbacks throw, make calls or destroy the channel, and the channel or its loop ends while calls are in
+// progress. Each call must end exactly once.
 #include <chrono>
 #include <functional>
 #include <optional>
@@ -40,7 +40,7 @@ using testing::SizeIs;
 
 class RpcChannelEndTest : public test::QuietRpcChannelRig {
  protected:
-  // A call that would wait for long, and is noted by none but `on_answer`.
+  // Makes a call with a deadline of an hour, whose end only `on_answer` notes.
   static RpcCallId call_long(RpcChannel& channel, RpcChannel::Answered<EchoResponse> on_answer) {
     return channel.call(&EchoService::Echo, echo_of("x"), std::move(on_answer), hours(1));
   }
@@ -96,7 +96,7 @@ TEST_P(RpcChannelEndTest, calls_made_by_the_callbacks_of_a_lost_connection_wait_
   });
 }
 
-// Each way to be called back destroys the channel, which has further calls of all kinds.
+// The callback destroys the channel, once for each reason to call it. The channel has further calls of all kinds then.
 TEST_P(RpcChannelEndTest, callback_destroys_the_channel) {
   const auto server_says = [](const HeardCall& call) {
     if (call.payload == "answered") answer_truly(call);
@@ -183,7 +183,7 @@ TEST_P(RpcChannelEndTest, end_of_the_loop_ends_calls_that_were_sent_unsent_and_r
     int done = 0;
     const auto note_end = [&](const EchoAnswer& answer) {
       ends.push_back(said_by(answer));
-      // A call made while the loop ends is refused, and not called back.
+      // A call that is made while the loop ends is refused, and its callback must not be called.
       if (answer.error() == Trouble::kLoopStopped)
         call_long(channel, [&](const EchoAnswer&) { ends.push_back("called back"); });
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RpcChannel: servers that lie. Each call ends exactly once.
+// RpcChannel: the servers of these tests send false answers. Each call must end exactly once.
 #include <chrono>
 #include <functional>
 #include <string>
@@ -41,7 +41,8 @@ using testing::SizeIs;
 class RpcChannelLiesTest : public test::QuietRpcChannelRig {
  protected:
   using FrameOf = std::function<std::string(const HeardCall&)>;
-  // Answers each call with what one of these makes of it, and notes how the call ends.
+  // Makes one call for each of `frames`. The server answers it with the frame that this function returns. Notes how the
+  // call ends.
   void answered_with(const std::vector<FrameOf>& frames) {
     size_t next = 0;
     const auto lie = [&](const HeardCall& call) { call.connection->send(frames.at(next++)(call)); };
@@ -118,7 +119,7 @@ TEST_P(RpcChannelLiesTest, response_that_cannot_be_read_is_a_failure) {
   const auto unreadable = [](const HeardCall& call) {
     std::string body = echo_answer_frame(call.id, "x");
     body = body.substr(4, body.size() - 8);
-    // The required field becomes one that is not known.
+    // This changes the key of the required field, so that the response has an unknown field instead.
     body[body.size() - 3] = '\x1a';
     append_integer<4>(body, adler32_of(body));
     Buffer changed;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RpcChannel: calls from coroutines and callbacks of other threads, and calls over a faulty network of the simulator.
+// RpcChannel: coroutines and callbacks of other threads make calls, and calls are made over a faulty network of the
+// simulator.
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -37,7 +38,7 @@ using testing::ElementsAre;
 
 class RpcChannelLoopsTest : public test::RpcChannelRig {};
 
-// A call of a channel that lives on another loop: run_on() takes it there.
+// Calls a method over a channel that lives on another loop. run_on() runs this task on the channel's loop.
 Task<EchoAnswer> echo_over(OnLoop<RpcChannel> channel, EchoRequest request) {
   co_return co_await channel.here()->call(&EchoService::Echo, request).within(hours(1));
 }
@@ -97,7 +98,7 @@ TEST(RpcChannelDeathTest, awaited_by_a_coroutine_of_another_loop) {
 
 class RpcChannelSimTest : public test::SimTest {};
 
-// Also while the server goes and comes back.
+// The server is also stopped and started again meanwhile.
 TEST_F(RpcChannelSimTest, each_call_ends_once_with_its_own_answer) {
   on_seeds(30, rough(), [](test::SimPair& pair) {
     std::optional<RpcServer> server;

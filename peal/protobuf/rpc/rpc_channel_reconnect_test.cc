@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RpcChannel: what happens to calls while the connection comes and goes, and where they meet its limits.
+// RpcChannel: these tests check what happens to calls when the connection opens and closes, and when the limits of the
+// channel are reached.
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -184,7 +185,8 @@ TEST_P(RpcChannelReconnectTest, callback_of_a_stopped_call_connects_anew) {
   });
 }
 
-// A channel that does not reconnect. `begin` makes a call that is lost, and has its answer given to the function.
+// Tests a channel that does not reconnect by itself. `begin` makes a call whose connection is lost. It passes the
+// call's error to the function that it is given, which connects the channel again.
 void RpcChannelReconnectTest::connect_anew(
     const std::function<void(Scope&, RpcChannel&, std::function<void(const EchoAnswer&)>)>& begin) {
   RpcChannelOptions options;
@@ -224,7 +226,8 @@ TEST_P(RpcChannelReconnectTest, coroutine_of_a_lost_call_connects_anew) {
       [&](Scope& scope, RpcChannel& channel, const auto& go_on) { scope.spawn(await_answer(channel, go_on)); });
 }
 
-// The first connection ends after the second one has opened, since its server does not see the end at once.
+// The first connection ends after the second one has opened, because the first server is paused and does not notice the
+// end at once.
 TEST_P(RpcChannelReconnectTest, end_of_the_connection_before_leaves_the_calls_of_this_one_alone) {
   RpcChannelOptions options = reconnecting_soon();
   options.client.connection.linger_timeout = hours(1);
@@ -312,7 +315,7 @@ TEST_P(RpcChannelReconnectTest, server_that_never_reads_is_sent_no_more_than_all
     const auto count = [&](const EchoAnswer& answer) {
       if (answer.error() == RpcTrouble::kTooManyCalls) ++refused;
     };
-    // The kernel takes some megabytes first.
+    // The kernel's buffers take some megabytes before the channel has to queue.
     while (refused < 10) {
       channel.call(&EchoService::Echo, echo_of(std::string(200'000, 'x')), count, hours(1));
       co_await sleep(milliseconds(1));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RpcChannel: how calls are made, ended by their caller or their deadline, and what the server is told of them.
+// RpcChannel: these tests check how calls are made, how their caller or their deadline ends them, and which messages
+// the server gets.
 #include <peal/protobuf/rpc/rpc_channel.h>
 
 #include <chrono>
@@ -47,7 +48,7 @@ using testing::Optional;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
-// A method takes its own request, and nothing but a method can be called.
+// call() compiles only with a method and the request type of that method.
 template <class Method, class Request>
 concept CanBeCalled =
     requires(RpcChannel& channel, Method method, const Request& request) { channel.call(method, request); };
@@ -116,7 +117,7 @@ TEST_P(RpcChannelTest, deadline_of_zero_in_the_options_is_none) {
 
 TEST_P(RpcChannelTest, call_that_ends_at_its_deadline_is_cancelled_at_the_server) {
   talk({}, [this](ScriptedRpcServer& server, RpcChannel& channel) -> Task<> {
-    // A call whose deadline passes before there is a connection is never sent.
+    // The test waits for the connection, because a call is never sent if its deadline passes before that.
     co_await until([&] { return channel.is_connected(); });
     channel.call(&EchoService::Echo, echo_of("callback"), noting(), milliseconds(5));
     notes.push_back(said_by(co_await channel.call(&EchoService::Echo, echo_of("own")).within(milliseconds(20))));

@@ -41,8 +41,8 @@ void answer_at_once(RpcCall& call, const EchoRequest& request, EchoResponse& res
   response.set_payload(request.payload());
 }
 
-// Its server has two threads of its own, and its clients the loop of the test: while the test looks at the page, only
-// the clients stand still.
+// The server runs on two threads of its own, and the clients on the loop of the test. The test blocks its loop while it
+// fetches the inspector's page, so only the clients are stopped meanwhile.
 class RpcInspectorTest : public test::TaskTest {
  protected:
   void SetUp() override {
@@ -61,7 +61,7 @@ class RpcInspectorTest : public test::TaskTest {
   std::string get(std::string_view path, const std::string& fields = {}) {
     return test::http_answer(inspector->address(), fmt::format("GET {}", path), fields);
   }
-  // `failing` calls of `calls` fail.
+  // Makes `calls` calls, of which the first `failing` fail.
   static Task<> call_echo(RpcChannel& channel, int calls, int failing) {
     for (int i = 0; i < calls; ++i) {
       const EchoRequest request = request_to_be_shown(i < failing ? "fail" : "well");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mistakes of the program that uses remote calls: each ends the process with a sentence, where the mistake is made.
+// Mistakes of the program that uses remote calls: each ends the process at the place of the mistake, with a message
+// that names it.
 #include <google/protobuf/stubs/callback.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a server says of itself over muduo.net.RpcService, and that the text it sends can be compiled again.
+// RpcServer::add_reflection(): these tests check the answers of the service muduo.net.RpcService, and that the
+// definitions which it sends can be compiled again.
 #include <functional>
 #include <map>
 #include <stdexcept>
@@ -36,7 +37,7 @@ using test::shelf::PutReply;
 using test::shelf::ShelfService;
 using testing::ElementsAre;
 using testing::IsEmpty;
-// muduo's own, as a program generates it.
+// The generated class of the service, as muduo's programs have it.
 using MetaService = muduo::net::RpcService;
 
 constexpr const char* kListLine = "muduo.net.RpcService.listRpc (muduo.net.ListRpcRequest) : muduo.net.ListRpcResponse";
@@ -84,7 +85,8 @@ class TextController final : public google::protobuf::RpcController {
   std::string text;
 };
 
-// Compiles the files that a server has sent; imports come after the files that need them.
+// Compiles the .proto files that a server has sent. The server sends the imported files after the files that import
+// them.
 class CompiledAgain {
  public:
   explicit CompiledAgain(const GetServiceResponse& sent) {
@@ -117,7 +119,7 @@ class CompiledAgain {
 
 class RpcReflectionTest : public test::TaskTest {
  protected:
-  // Serves what `prepare` adds, and runs `body` with a channel to it.
+  // Starts a server with the methods that `prepare` adds, and runs `body` with a channel to it.
   void reflect(const std::function<void(RpcServer&)>& prepare, const std::function<Task<>(RpcChannel&)>& body) {
     run([&]() -> Task<> {
       RpcServer server(loop());
@@ -144,7 +146,7 @@ TEST_P(RpcReflectionTest, lists_what_is_handled_and_what_is_added) {
   reflect(
       [&](RpcServer& server) {
         server.handle(&ShelfService::Find, find_nothing);
-        server.add_reflection();  // what is added later is listed, too
+        server.add_reflection();  // methods that are added after it are listed, too
         server.handle(&ShelfService::Put, [](RpcCall&, const Book&, PutReply&) {});
         server.add(service);
       },
@@ -186,7 +188,7 @@ TEST_P(RpcReflectionTest, a_service_that_is_not_served_is_an_error_in_the_answer
   std::vector<ListRpcResponse> lists;
   std::vector<GetServiceResponse> definitions;
   reflect(serve_find, [&](RpcChannel& channel) -> Task<> {
-    // The second stands in the same file as the one that is served.
+    // The second service is defined in the same file as the served one, but is not served itself.
     for (const char* service : {"", "peal.test.shelf.EmptyShelfService", "peal.test.shelf.ShelfService.Find"}) {
       ListRpcRequest request = list_request(true);
       request.set_service_name(service);
@@ -231,7 +233,8 @@ TEST_P(RpcReflectionTest, definitions_come_with_the_imports_of_imports) {
   EXPECT_EQ(book->FindFieldByName("cents")->containing_oneof()->name(), "price");
 }
 
-// The library has its text, muduo's clients and `peal-rpc` have what protoc makes of rpcservice.proto.
+// The library has the definition as a text of its own. It must equal rpcservice.proto, from which protoc generates the
+// code of `peal-rpc` and of muduo's clients.
 TEST_P(RpcReflectionTest, its_own_definition_is_that_of_rpcservice_proto) {
   GetServiceResponse sent;
   reflect([](RpcServer& server) { server.add_reflection(); },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the calls of an RpcServer end before their answer: cancelled, too late, without their client, or without their
-// server; and how a server drains.
+// RpcServer: these tests check how calls end that are not answered by their handler. They are cancelled, exceed their
+// deadline, or lose their client or server. Further tests check how a server drains.
 #include <chrono>
 #include <memory>
 #include <string>
@@ -62,7 +62,8 @@ TEST_P(RpcServerEndTest, cancel_of_what_is_not_under_way_is_counted_alone) {
   EXPECT_EQ(echo_stats(*server).cancelled, 1U);
 }
 
-// The call is not kept to be used again, so nothing of it may be touched once its handler has ended.
+// A large call is not kept for reuse. It is destroyed when its handler has ended, so the server must not use it after
+// that.
 TEST_P(RpcServerEndTest, large_call_is_cancelled) {
   auto server = serve_sleeping();
   RawPeer client = peer();
@@ -114,7 +115,7 @@ TEST_P(RpcServerEndTest, deadline_of_the_client_counts_where_the_server_has_none
   client.send(RpcFrame::request(3, "", UINT32_MAX, "Reverse"));
   EXPECT_TRUE(hears_all(client, heard += RpcFrame::response(3, "x")));
   EXPECT_GT(ask([&] { return left; }), hours(1000));
-  // A function is called even if there is no time left.
+  // A handler that is a function is called even if the deadline has passed.
   client.send(RpcFrame::request(4, "", 0, "Reverse"));
   EXPECT_TRUE(hears_all(client, heard += RpcFrame::response(4, "x")));
   EXPECT_EQ(ask([&] { return left; }), Duration::zero());
@@ -277,7 +278,7 @@ TEST_P(RpcServerEndTest, server_is_destroyed_while_a_cancelled_handler_ends) {
     }
     ASSERT_TRUE(noted("ends"));
   }
-  // The deadline.
+  // Now the call ends at its deadline.
   server = serve_calls([&](RpcServer& its) { its.handle(&EchoService::Echo, ends_server); });
   RawPeer client = peer();
   client.send(RpcFrame::request(1, "one", 1));
@@ -292,7 +293,7 @@ TEST_P(RpcServerEndTest, server_is_destroyed_while_calls_wait) {
   other.send(RpcFrame::request(1, "other"));
   ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 2; }));
   server.reset();
-  // They have ended when it is gone.
+  // The handlers must have ended when the server is destroyed.
   EXPECT_THAT(journal.lines(),
               UnorderedElementsAre("one begins", "other begins", cancelled("one"), cancelled("other")));
   EXPECT_TRUE(ends(client));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an RpcServer answers: calls in any order, frames that nobody can read, and calls beyond its limits.
+// RpcServer: these tests check its answers to calls in any order, to frames that cannot be read, and beyond its limits.
 #include <peal/protobuf/rpc/rpc_server.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ class RpcServerTest : public test::RpcServerRig {
   }
 };
 
-// An RpcMessage with a request of these bytes.
+// Returns a frame that calls Echo with a request of these bytes.
 std::string call_of_bytes(uint64_t id, std::string_view request) {
   std::string message("\x08\x01\x11", 3);
   for (int shift = 0; shift < 64; shift += 8) message += static_cast<char>(id >> shift);
@@ -177,7 +177,7 @@ TEST_P(RpcServerTest, calls_beyond_most_calls_are_refused_until_one_ends) {
   ASSERT_TRUE(keeps(1));
   other.send(RpcFrame::request(1, "x") + RpcFrame::request(2, "x"));
   ASSERT_TRUE(hears_all(other, RpcFrame::error(2, RpcTrouble::kOverloaded)));
-  // A call that was given up is under way as long as its handler is.
+  // A cancelled call counts as in progress until its handler has ended.
   client.send(RpcFrame::cancel(1) + RpcFrame::request(3, "x"));
   ASSERT_TRUE(hears_all(client, RpcFrame::error(3, RpcTrouble::kOverloaded)));
   ask([this] { service.calls[0].answer("y"); });
@@ -197,7 +197,7 @@ TEST_P(RpcServerTest, connection_is_not_read_from_while_its_calls_are_many) {
     asked += RpcFrame::request(id, "x");
     answers += RpcFrame::response(id, "y");
   }
-  // Others are read meanwhile.
+  // Other connections are read meanwhile.
   RawPeer other = peer();
   client.send(asked);
   ASSERT_TRUE(keeps(2));
@@ -240,7 +240,7 @@ TEST_P(RpcServerTest, peer_that_reads_nothing_stops_its_own_calls) {
   std::string asked;
   for (size_t id = 0; id < kCalls; ++id) asked += RpcFrame::request(id, "x");
   std::string_view left = asked;
-  // Until nothing has fitted for some turns: the server has stopped, or is about to.
+  // The client sends until the kernel has taken nothing 20 times in a row. Then the server has stopped reading.
   int in_vain = 0;
   ASSERT_TRUE(wait_until([&] {
     const size_t sent = client.try_send(left);
@@ -258,7 +258,7 @@ TEST_P(RpcServerTest, peer_that_reads_nothing_stops_its_own_calls) {
   EXPECT_EQ(echo_stats(*server).calls, kCalls);
 }
 
-// A few bytes may ask for many.
+// A peer may ask for large answers by requests of a few bytes.
 TEST_P(RpcServerTest, answers_of_one_piece_count_towards_the_output_limit_as_they_are_made) {
   auto server = serve_calls(
       [](RpcServer& its) {
@@ -291,14 +291,14 @@ TEST_P(RpcServerTest, large_messages_are_not_kept) {
   ASSERT_TRUE(hears_all(client, answer(1)));
   client.send(RpcFrame::request(2, "x"));
   ASSERT_TRUE(hears_all(client, answer(2)));
-  // The last bytes of a large request cannot be read.
+  // The end of this large request is malformed.
   EchoRequest request;
   request.set_payload(std::string(kMiB, 'z'));
   ASSERT_TRUE(send_all(client, call_of_bytes(3, request.SerializeAsString() + "\x0a")));
   ASSERT_TRUE(hears_all(client, heard += RpcFrame::error(3, RpcTrouble::kBadRequest)));
   client.send(RpcFrame::request(4, "x"));
   ASSERT_TRUE(hears_all(client, answer(4)));
-  // A response that is not wanted any more.
+  // The client cancels this call before its large response is made.
   client.send(RpcFrame::request(5, "wait"));
   ASSERT_TRUE(keeps(4));
   client.send(RpcFrame::cancel(5));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Services of protobuf's on an RpcServer: their controller, and a `done` that is called at any time, on any thread.
+// Services of protobuf on an RpcServer: these tests check the controller, and that a service may call `done` at any
+// time, on any thread.
 #include <chrono>
 #include <map>
 #include <memory>
@@ -28,7 +29,7 @@ using testing::ElementsAre;
 
 class RpcServiceTest : public test::RpcServerRig {
  protected:
-  // Counts, and deletes itself, as protobuf's closures do.
+  // Returns a closure that adds a line to the journal and then deletes itself, as closures of protobuf do.
   Closure* noting(const std::string& line) { return google::protobuf::NewCallback(&RpcServiceTest::note, this, line); }
   static void note(RpcServiceTest* self, std::string line) { self->journal.add(std::move(line)); }
 };
@@ -85,7 +86,7 @@ TEST_P(RpcServiceTest, failed_call_is_answered_with_an_error_and_logged) {
   ASSERT_TRUE(hears_all(client, RpcFrame::error(1, RpcTrouble::kBadResponse)));
   EXPECT_EQ(echo_stats(*server).failed, 1U);
   EXPECT_EQ(log_texts.count("echo.EchoService.Echo has failed: the disk is full (0 more like it)"), 1U);
-  // The next one uses the same objects.
+  // The next call reuses the same objects.
   service.on_call = [](const KeepingService::Kept& call) {
     EXPECT_FALSE(call.controller->Failed());
     EXPECT_EQ(call.controller->ErrorText(), "");
@@ -187,7 +188,8 @@ TEST_P(RpcServiceTest, notify_on_cancel_throws) {
   ask([this] { service.calls[4].answer("y"); });
 }
 
-// A service that ends all of its work when a part of it is cancelled: its connection has gone, and was paused.
+// The service answers all its calls when the first of them is cancelled. The calls are cancelled because their
+// connection, which was paused, has ended.
 TEST_P(RpcServiceTest, all_calls_are_ended_when_one_is_cancelled) {
   struct EndsAll final : Closure {
     explicit EndsAll(KeepingService& its_service) : service(its_service) {}
@@ -244,7 +246,7 @@ TEST_P(RpcServiceTest, done_after_the_server_was_destroyed) {
   }
 }
 
-// The call goes with the last of the server and those that have called `done`.
+// The calls are destroyed when the server was destroyed and all services have called `done`, whichever comes last.
 TEST_P(RpcServiceTest, done_after_the_loop_has_ended) {
   auto server = serve_kept();
   service.on_call = [this](const KeepingService::Kept& call) { call.controller->NotifyOnCancel(noting("told")); };
@@ -298,7 +300,7 @@ TEST_P(RpcServiceTest, methods_are_added_once) {
   mixed.handle(&EchoService::Reverse, function);
   EXPECT_THROW(mixed.handle(&EchoService::Reverse, function), std::invalid_argument);
   EXPECT_THROW(mixed.add(service), std::invalid_argument);
-  // Nothing of the service was added.
+  // The failed add() has added no method of the service.
   EXPECT_THAT(mixed.stats().methods, testing::SizeIs(1));
   mixed.handle(&EchoService::Echo, function);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// append_plain() and append_summed() write the parts of a frame in their order, in one block and in several.
+// append_plain() and append_summed() write the parts of a frame in the right order, into one block and into several.
 #include <peal/protobuf/codec/parts/message_writer.h>
 
 #include <string>
@@ -14,7 +14,7 @@
 namespace peal::detail {
 namespace {
 
-// Expects both functions to write the parts around a payload of that size, after what the buffer has.
+// Calls both functions with a payload of the given size. Expects that they append the right bytes to `before`.
 void expect_written(const FrameAround& around, size_t payload_bytes, const std::string& before) {
   test::Payload message;
   message.set_payload(std::string(payload_bytes, 'p'));
@@ -42,7 +42,8 @@ TEST(MessageWriter, writes_what_stands_behind_a_message_of_one_block_and_of_seve
   }
 }
 
-// 12 bytes around the payload, which has a header of 4, and the checksum: the frame grows out of one block.
+// Around the payload are 12 bytes, a header of 4 bytes, and the checksum. At these sizes the frame becomes longer than
+// one block.
 TEST(MessageWriter, writes_what_stands_behind_at_every_size_around_that_of_a_block) {
   const FrameAround around{.uncounted = "len", .first = "f", .second = "se", .after = "behind"};
   for (size_t payload_bytes = kLargeBlockBytes - 60; payload_bytes <= kLargeBlockBytes + 20; ++payload_bytes) {
@@ -52,7 +53,7 @@ TEST(MessageWriter, writes_what_stands_behind_at_every_size_around_that_of_a_blo
   }
 }
 
-// Blocks of a stream end within the message, at its end, and within what stands after it.
+// At these sizes, the last block of the stream ends within the message, at its end, and within the part after it.
 TEST(MessageWriter, writes_what_stands_behind_wherever_the_last_block_ends) {
   const FrameAround around{.uncounted = {}, .first = {}, .second = {}, .after = "behind"};
   for (size_t payload_bytes = 2 * kLargeBlockBytes - 40; payload_bytes <= 2 * kLargeBlockBytes + 20; ++payload_bytes) {
