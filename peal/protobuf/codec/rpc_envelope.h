@@ -40,7 +40,7 @@ enum class RpcType : uint8_t { kRequest = 1, kResponse = 2, kCancel = 3 };
 class RpcEnvelope {
  public:
   RpcEnvelope() = default;
-  // Not copyable: service() and method() may refer to memory that this object owns.
+  // Copying is forbidden because service() and method() may refer to memory that this object owns.
   RpcEnvelope(const RpcEnvelope&) = delete;
   RpcEnvelope& operator=(const RpcEnvelope&) = delete;
 

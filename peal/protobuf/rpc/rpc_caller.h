@@ -51,7 +51,7 @@ class RpcCaller : public google::protobuf::RpcChannel {
  public:
   template <class Response>
   using Answered = Callback<void(Result<Response> answer)>;
-  // Stands for RpcChannelOptions::deadline.
+  // A `deadline` of this value means that RpcChannelOptions::deadline is used.
   static constexpr Duration kUsualDeadline = Duration::min();
 
   ~RpcCaller() override;
@@ -65,7 +65,8 @@ class RpcCaller : public google::protobuf::RpcChannel {
   }
 
   // Makes a call and returns its id. `on_answer` must not be null (asserted). It is called once, on the loop, after
-  // this function has returned. It gets the response or the error.
+  // this function has returned, and gets the response or the error. If the RpcCaller is destroyed before, `on_answer`
+  // is destroyed without being called.
   //
   // `deadline` counts from now. Zero ends the call at the next tick of the loop; Duration::max() means no deadline. If
   // the call is refused, for example with kTooManyCalls, the id is {} and `on_answer` gets the error. Throws

@@ -103,17 +103,18 @@ class RpcServer {
   // once. A `mutable` lambda therefore does not compile. The handler is destroyed after the server and all its calls.
   template <RpcMethodPointer Method, class Handler>
   void handle(Method method, Handler handler);
+
   // Adds all methods of a service, which must outlive the server and its calls. Must be called before listen() and
   // method_views() (asserted). Throws std::invalid_argument, and adds none, if a method has a handler already.
   //
   // The service calls `done` exactly once, on any thread, to answer; the messages live until then. If the service
   // throws, it must not call `done` any more. Its controller has these functions:
   //   IsCanceled()      returns true if the answer is not wanted any more; any thread
-  //   NotifyOnCancel()  may be called once, on the loop. Its callback is called when the call is cancelled, or
-  //   otherwise
-  //                     when the call ends; an exception of the callback is logged
+  //   NotifyOnCancel()  may be called once, on the loop. Its callback is called when the call is cancelled or, if that
+  //                     does not happen, when the call ends. An exception of the callback is logged
   //   SetFailed()       called before `done`, makes the call fail with kBadResponse; its text is logged
   void add(google::protobuf::Service& service);
+
   // Adds the service muduo.net.RpcService (rpcservice.proto). It tells any client the names of the services and methods
   // of this server, and their definitions as text. `peal-rpc` and muduo's clients use it. Must be called before
   // listen() (asserted). Throws std::invalid_argument if that service was added before.
@@ -123,6 +124,7 @@ class RpcServer {
   Result<SocketAddress> listen(std::string_view address);
   Result<SocketAddress> listen(const SocketAddress& address);
   Result<SocketAddress> listen(Fd listening, bool shared = false);
+  // Stops listening. Open connections and their calls are not affected.
   void stop_listening() { server_->stop_listening(); }
 
   // Stops the server gracefully, see Server::drain(). Each connection is closed as soon as none of its calls is in

@@ -26,6 +26,7 @@ struct BodyBounds {
   size_t least_bytes;
   size_t limit_bytes;  // values above kMostMessageBytes have the effect of kMostMessageBytes
 
+  // Returns the largest size that is allowed.
   size_t most_bytes() const;
   // Throws std::invalid_argument if a body of this size is too short or too long.
   void check(size_t body_bytes) const;

@@ -35,7 +35,7 @@ class RpcBalancerCalls final : public RpcCalls {
  public:
   RpcBalancerCalls(Loop& loop, const RpcBalancerOptions& options);
 
-  // The functions of RpcBalancer.
+  // These do the work of the functions of RpcBalancer of the same names.
   Result<void> add(std::string_view address);
   bool remove(std::string_view address);
   // Called when the balancer is destroyed. Drops all calls; no callback is called after that.
