@@ -26,7 +26,7 @@ struct MessageDispatcher::Table {
 
   // Parses one body and calls its handler, or on_bad if the body cannot be read. Body is std::string_view or Buffer.
   template <class Body>
-  void show(Connection& connection, Body& body) {
+  void handle_body(Connection& connection, Body& body) {
     BadMessage bad{.why = {}, .type_name = {}, .body_bytes = body.size()};
     const std::expected<NamedMessage, Trouble> opened = NamedCodec::open(body);
     if (!opened) {
@@ -78,8 +78,8 @@ void MessageDispatcher::on_bad(BadMessageCallback callback) {
 SharedCallback<void(Connection&, Buffer&)> MessageDispatcher::on_message() {
   table_->complete = true;
   return [table = table_](Connection& connection, Buffer& input) {
-    const auto show = [&](auto&& body) { table->show(connection, body); };
-    detail::show_bodies(table->codec, connection, input, show, table->on_bad);
+    const auto on_body = [&](auto&& body) { table->handle_body(connection, body); };
+    detail::for_each_body(table->codec, connection, input, on_body, table->on_bad);
   };
 }
 

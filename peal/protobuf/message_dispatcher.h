@@ -41,7 +41,7 @@ class MessageDispatcher {
   template <std::derived_from<google::protobuf::Message> T, class Handler>
     requires std::invocable<const Handler&, Connection&, T&>
   void on(Handler handler) {
-    detail::check_answers_nothing<Handler, Connection&, T&>();
+    detail::check_returns_void<Handler, Connection&, T&>();
     add(T::default_instance(),
         [handler = std::move(handler)](Connection& connection, google::protobuf::Message& message) {
           handler(connection, static_cast<T&>(message));

@@ -39,35 +39,36 @@ namespace peal {
 
 namespace detail {
 
-// Removes complete frames from `input` and calls `show` with the body of each one, as a string_view or a Buffer&. Stops
-// at an incomplete frame, and when the connection was paused or ended. If a frame breaks the framing, calls `broken`
-// and refuses the connection.
-template <Framing Its, class Show, class Broken>
-void show_bodies(const Its& framing, Connection& connection, Buffer& input, const Show& show, const Broken& broken) {
+// Removes complete frames from `input` and calls `on_body` with the body of each one, as a string_view or a Buffer&.
+// Stops at an incomplete frame, and when the connection was paused or ended. If a frame breaks the framing, calls
+// `on_broken` and refuses the connection.
+template <Framing Its, class OnBody, class OnBroken>
+void for_each_body(const Its& framing, Connection& connection, Buffer& input, const OnBody& on_body,
+                   const OnBroken& on_broken) {
   do {
     const FramePeek found = framing.peek(input);
     if (found.state != FrameState::kWhole) [[unlikely]] {
       if (found.state == FrameState::kMore) return;
       const Trouble why = trouble_of(found.state);
       connection.mark_refused(why);  // so that the CloseReason is right even if the callback ends the connection itself
-      broken(connection, {.why = why, .type_name = {}, .body_bytes = found.body_bytes});
+      on_broken(connection, {.why = why, .type_name = {}, .body_bytes = found.body_bytes});
       return connection.refuse(why);
     }
     const size_t frame_bytes = found.frame_bytes();
     if (frame_bytes <= input.front().size()) [[likely]] {
-      show(input.front().substr(found.header_bytes, found.body_bytes));
+      on_body(input.front().substr(found.header_bytes, found.body_bytes));
       input.consume(frame_bytes);
     } else {
       Buffer body;
       take_body(input, found, body);
-      show(body);
+      on_body(body);
     }
   } while (input.holds_blocks() && shows_messages(connection));
 }
 
 // Fails to compile, with an explanation, if the handler returns something other than void.
 template <class Handler, class... Args>
-constexpr void check_answers_nothing() {
+constexpr void check_returns_void() {
   static_assert(std::is_void_v<std::invoke_result_t<const Handler&, Args...>>,
                 "a handler of messages must return void: a coroutine would never be resumed here; for coroutines use a "
                 "StreamDispatcher");
@@ -78,7 +79,7 @@ template <class T, class Codec, class Handler>
 struct MessagesOf {
   // Parses one body and calls the handler, or on_bad if the body cannot be read. Body is std::string_view or Buffer.
   template <class Body>
-  void show(Connection& connection, Body& body) {
+  void handle_body(Connection& connection, Body& body) {
     const size_t bytes = body.size();
     const SpareMessage::Use message = spare.use(bytes);
     const std::expected<void, Trouble> read = codec.read(body, *message);
@@ -100,14 +101,14 @@ struct MessagesOf {
 template <std::derived_from<google::protobuf::Message> T, MessageCodec Codec, class Handler>
   requires std::invocable<const Handler&, Connection&, T&>
 auto messages_of(Codec codec, Handler handler, BadMessageCallback on_bad = refuse_bad_messages()) {
-  detail::check_answers_nothing<Handler, Connection&, T&>();
+  detail::check_returns_void<Handler, Connection&, T&>();
   PEAL_ASSERT(on_bad != nullptr, "no callback for bad messages: on_bad of messages_of<{}>() is null",
               T::default_instance().GetTypeName());
   auto state =
       std::make_shared<detail::MessagesOf<T, Codec, Handler>>(std::move(codec), std::move(handler), std::move(on_bad));
   return [state](Connection& connection, Buffer& input) {
-    const auto show = [&](auto&& body) { state->show(connection, body); };
-    detail::show_bodies(state->codec, connection, input, show, state->on_bad);
+    const auto on_body = [&](auto&& body) { state->handle_body(connection, body); };
+    detail::for_each_body(state->codec, connection, input, on_body, state->on_bad);
   };
 }
 

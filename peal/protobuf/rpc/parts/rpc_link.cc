@@ -201,7 +201,7 @@ void RpcLink::opened(Connection& connection) {
 }
 
 template <class Body>
-void RpcLink::show(Connection& connection, Body& body) {
+void RpcLink::handle_body(Connection& connection, Body& body) {
   const size_t body_bytes = body.size();
   RpcEnvelope envelope;
   if (const auto read = envelope.read_body(codec_, body); !read)
@@ -216,10 +216,10 @@ void RpcLink::show(Connection& connection, Body& body) {
 void RpcLink::received(Connection& connection, Buffer& input) {
   const auto alive = shared_from_this();
   const ReadyQueue::Hold hold;
-  const auto body = [&](auto&& bytes) {
-    if (!retired_) show(connection, bytes);
+  const auto on_body = [&](auto&& bytes) {
+    if (!retired_) handle_body(connection, bytes);
   };
-  show_bodies(codec_, connection, input, body, on_bad_);
+  for_each_body(codec_, connection, input, on_body, on_bad_);
   // No further answer is read from this connection. The calls fail now, because the connection may stay open until the
   // server closes it.
   if (std::exchange(unreadable_, false)) fail_calls_of(connection);

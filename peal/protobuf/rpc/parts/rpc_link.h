@@ -93,7 +93,7 @@ class RpcLink final : public RpcCalls {
   void received(Connection& connection, Buffer& input);
   // Reads the body of one frame and handles its message.
   template <class Body>
-  void show(Connection& connection, Body& body);
+  void handle_body(Connection& connection, Body& body);
   // Ends the call that the message answers.
   void answered(const RpcEnvelope& envelope);
   void closed(const Connection& connection, CloseReason reason);

@@ -36,9 +36,9 @@ void RpcSession::received(Buffer& input) {
   const RpcCore& core = shard_.core();
   Buffer batch;
   batch_ = &batch;
-  const auto body = [this](auto&& bytes) { show(bytes); };
-  const auto broken = [this](Connection&, const BadMessage& bad) { refuse(bad); };
-  show_bodies(core.codec(), connection_, input, body, broken);
+  const auto on_body = [this](auto&& bytes) { handle_body(bytes); };
+  const auto on_broken = [this](Connection&, const BadMessage& bad) { refuse(bad); };
+  for_each_body(core.codec(), connection_, input, on_body, on_broken);
   record_ended(nullptr);
   send_batch();
   batch_ = nullptr;
@@ -55,7 +55,7 @@ void RpcSession::record_ended(MethodStats* next) {
 }
 
 template <class Body>
-void RpcSession::show(Body& body) {
+void RpcSession::handle_body(Body& body) {
   const size_t body_bytes = body.size();
   RpcEnvelope envelope;
   if (const auto read = envelope.read_body(shard_.core().codec(), body); !read)

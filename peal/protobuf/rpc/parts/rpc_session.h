@@ -52,7 +52,7 @@ class RpcSession {
  private:
   // Reads the body of one frame and handles its message.
   template <class Body>
-  void show(Body& body);
+  void handle_body(Body& body);
   // Begins the call that a message asks for, or answers with an error.
   void begin(const RpcEnvelope& envelope);
   TimePoint deadline_of(const RpcEnvelope& envelope) const;
