@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks the rules of the house that no compiler checks, and prints what each floor spends of its line budget.
+"""Checks the rules of the house that no compiler checks, and prints what each floor spends of its token budget.
 
-tidy.py [ROOT] prints one line a finding, `path:line: rule: sentence`, and exits 1 when there is one. There is no
-list of waivers: what a rule forbids is changed, or the rule is.
+tidy.py [--hints] [ROOT] prints one line a finding, `path:line: rule: sentence`, and exits 1 when there is one. There
+is no list of waivers: what a rule forbids is changed, or the rule is.
 """
 import argparse
 import sys
@@ -12,9 +12,10 @@ from pathlib import Path
 import tidy_rules_house
 import tidy_rules_tests
 import tidy_rules_text
+import tidy_rules_words
 from tidy_tree import Tree
 
-RULES = tidy_rules_house.RULES + tidy_rules_text.RULES + tidy_rules_tests.RULES
+RULES = tidy_rules_house.RULES + tidy_rules_text.RULES + tidy_rules_words.RULES + tidy_rules_tests.RULES
 
 
 def findings(tree):
@@ -23,19 +24,23 @@ def findings(tree):
 
 
 def budget_table(tree):
-    """One line per folder of the library: code lines without tests, and the budget where there is one."""
-    spent = tidy_rules_house.spent_lines(tree)
-    rows = [f"{'folder':<14}{'code lines':>11}{'budget':>8}"]
-    for folder, lines in spent.items():
-        rows.append(f"{folder:<14}{lines:>11}{tidy_rules_house.LINE_BUDGET.get(folder, '-'):>8}")
-    rows.append(f"{'together':<14}{sum(spent.values()):>11}{sum(tidy_rules_house.LINE_BUDGET.values()):>8}")
-    return "\n".join(rows)
+    """One line per floor of the library: lines and tokens of code without tests, and the budget of tokens."""
+    budget, spent = tidy_rules_house.TOKEN_BUDGET, tidy_rules_house.spent(tree)
+    rows = [(floor, lines, tokens, budget.get(floor, "-")) for floor, (lines, tokens) in spent.items()]
+    rows.append(("together", *map(sum, zip(*spent.values(), strict=True)), sum(budget.values())))
+    return "\n".join(f"{folder:<14}{lines:>11}{tokens:>8}{most:>8}"
+                     for folder, lines, tokens, most in [("folder", "code lines", "tokens", "budget"), *rows])
 
 
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("root", nargs="?", default=Path(__file__).resolve().parent.parent, help="the repository")
-    tree = Tree(parser.parse_args(arguments).root)
+    parser.add_argument("--hints", action="store_true",
+                        help="also list comments that open with What, As or Not: often the subject is missing")
+    parsed = parser.parse_args(arguments)
+    tree = Tree(parsed.root)
+    for hint in tidy_rules_words.hints(tree) if parsed.hints else []:
+        print(hint)
     found = findings(tree)
     for path, line, rule, sentence in found:
         print(f"{path}:{line}: {rule}: {sentence}")

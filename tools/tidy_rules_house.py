@@ -80,10 +80,12 @@ THIRD_PARTIES = [
     (r"benchmark/.*", [r"_bench\.cc$"], "only *_bench.cc knows Google Benchmark"),
 ]
 
-# Code lines, without comments, blank lines and tests.
-LINE_BUDGET = {"peal/base": 2290, "peal/engine": 3310, "peal/loop": 1355, "peal/net": 4320, "peal/coro": 1770,
-               "peal/sync": 1200, "peal/share": 600, "peal/sim": 2680, "peal/observe": 900, "peal/tls": 2045,
-               "peal/protobuf": 4600}
+# Tokens of C++, without comments and tests: what was there on 28 November 2026 and a tenth. Tokens, not lines: a line
+# that is split to be read is not dearer.
+TOKEN_BUDGET = {"peal/base": 20300, "peal/wire": 61200, "peal/engine": 32000, "peal/observe": 6600,
+                "peal/loop": 12300, "peal/sim": 26800, "peal/net": 41600, "peal/coro": 16000, "peal/sync": 9300,
+                "peal/share": 4500, "peal/tls": 21100, "peal/http": 90100, "peal/protobuf": 38200,
+                "peal/inspect": 22200, "peal/process": 18600}
 # Files and folders in one folder that somebody looks through.
 MOST_ENTRIES = 45
 
@@ -183,20 +185,24 @@ def third_parties(tree):
                     yield file.path, include.line, "third-party", f"<{include.name}>: {sentence}"
 
 
-def spent_lines(tree):
-    """Floor -> code lines, for every floor of the library, tests and benchmarks left out."""
-    spent = dict.fromkeys(LINE_BUDGET, 0)
+_TOKEN = re.compile(r"\w[\w'.]*|\"(?:[^\"\\\n]|\\.)*\"|::|->|<=>|[-+*/%&|^<>=!]=|&&|\|\||<<|>>|\+\+|--|\.\.\.|[^\w\s]")
+
+
+def spent(tree):
+    """Floor -> (lines, tokens) of code, for every floor of the library, tests and benchmarks left out."""
+    found = dict.fromkeys(TOKEN_BUDGET, (0, 0))
     for file in tree.files:
         if file.is_c and file.path.startswith("peal/") and not file.is_test:
-            lines = sum(1 for line in file.uncommented.splitlines() if line.strip())
-            spent[floor_of(file.path)] = spent.get(floor_of(file.path), 0) + lines
-    return spent
+            lines, tokens = found.get(floor_of(file.path), (0, 0))
+            lines += sum(1 for line in file.uncommented.splitlines() if line.strip())
+            found[floor_of(file.path)] = lines, tokens + len(_TOKEN.findall(file.uncommented))
+    return found
 
 
 def budgets(tree):
-    for floor, lines in spent_lines(tree).items():
-        if lines > LINE_BUDGET.get(floor, lines):
-            yield floor, 1, "budget", f"{lines} code lines, of {LINE_BUDGET[floor]}: write less or move it"
+    for floor, (_, tokens) in spent(tree).items():
+        if tokens > (most := TOKEN_BUDGET.get(floor, 0)):
+            yield floor, 1, "budget", f"{tokens} tokens of code, of {most}: write less or move it"
 
 
 def entries(tree):

@@ -21,6 +21,11 @@ GOOD = {
     "peal/net/server.cc": SPDX + "#include <peal/net/server.h>\n#include <peal/net/parts/session.h>\n",
     "peal/net/parts/session.h": HEADER + "struct Session {};\n",
     "peal/net/soon.cc": SPDX + "// now() + wait\nauto due = later(now(), wait), soon = now() + kSoon, at = now + 1s;\n",
+    "peal/base/plain.h": HEADER + "// Reads " + "a " * 28 + "word. Then:\n//     " + "drawn " * 15
+                         + "end\n//     " + "drawn " * 15 + "end\n"
+                         "//  - one item of a list\n//  - " + "a " * 29 + "word\n"
+                         "int pick = a ? b() : c();  // Offers one.\nauto f(int a, int b = 2) { return g(a, b); }\n"
+                         "enum class E { kA = f(1), kB = 2, };\nunsigned x : 1 = 0, y : 1 = 0;\n",
     "peal/net/server_test.cc": SPDX + '#include <peal/net/parts/session.h>\nauto a = listen("127.0.0.1:0");\n'
                                'auto parsed = parse("127.0.0.1:9981");\n',
     "peal/protobuf/note.proto": 'syntax = "proto3";\n',
@@ -62,7 +67,7 @@ BAD = [
                "peal/wire/content/date.h": HEADER + "#include <peal/wire/http/head.h>\nint b();\n"}),
     ("privacy", {"peal/http/server/run.cc": SPDX + "#include <peal/http/client/parts/pool.h>\n",
                  "peal/http/client/parts/pool.h": HEADER + "int a();\n"}),
-    ("budget", {f"peal/loop/full{n}.cc": SPDX + "int a;\n" * 390 for n in range(4)}),
+    ("budget", {f"peal/loop/full{n}.cc": SPDX + "int a;\n" * 390 for n in range(12)}),
     ("entries", {f"docs/page{n}.md": "# page\n" for n in range(46)}),
     ("privacy", {"cli/peek.cc": SPDX + "#include <peal/net/parts/session.h>\n"}),
     ("privacy", {"peal/net/leak.h": HEADER + "#include <peal/net/parts/session.h>\nint leak();\n"}),
@@ -106,6 +111,16 @@ BAD = [
     ("include", {"peal/base/gone.cc": SPDX + "#include <peal/base/nowhere.h>\n"}),
     ("include", {"peal/protobuf/gone.cc": SPDX + "#include <peal/protobuf/nowhere.pb.h>\n"}),
     ("include", {"cli/gone.cc": SPDX + '#include "nowhere.h"\n'}),
+    ("long-sentence", {"peal/base/long.h": HEADER + "// " + "a " * 20 + "word\n// " + "a " * 10 + "word.\nint a();\n"}),
+    ("riddle", {"peal/base/riddle.h": HEADER + "int a();  // Of the other, until it ends.\n"}),
+    ("golf", {"peal/base/golf.cc": SPDX + "void f() { return void(g()); }\n"}),
+    ("golf", {"peal/base/golf.cc": SPDX + "bool f() { return g(), true; }\n"}),
+    ("golf", {"peal/base/golf.cc": SPDX + "void f() {\n  a = b, c = d;\n}\n"}),
+    ("golf", {"peal/base/golf.cc": SPDX + "void f() {\n  a == b ? g() : h();\n}\n"}),
+    ("golf", {"peal/base/golf.cc": SPDX + "std::shared_ptr<void> next(nullptr, [](void*) { g(); });\n"}),
+    ("golf", {"peal/base/golf.cc": SPDX + "std::shared_ptr<void> f() { return {nullptr, [](void*) { g(); }}; }\n"}),
+    ("golf", {"peal/base/golf.cc": SPDX + "size_t f() { return held.use_count() - 1; }\n"}),
+    ("golf", {"peal/base/golf.h": HEADER + "void operator delete(A* a, std::destroying_delete_t);\n"}),
     ("sleep", {"peal/net/nap_test.cc": SPDX + "void f() { std::this_thread::sleep_for(one_second); }\n"}),
     ("sleep", {"peal/net/nap_test.cc": SPDX + "void f() { ::sleep(1); }\n"}),
     ("sleep", {"peal/net/nap_test.cc": SPDX + "void f() { usleep(1); }\n"}),
