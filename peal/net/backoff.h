@@ -17,14 +17,14 @@ namespace peal::detail {
 
 class Backoff {
  public:
-  // Requires 0 < first <= longest.
+  // `first` must be above 0 and at most `longest`. `seed` starts the random generator.
   Backoff(Duration first, Duration longest, uint64_t seed)
       : first_(first), longest_(longest), step_(first), random_(mixed(seed)) {
     PEAL_ASSERT(first > Duration::zero() && first <= longest, "back-off from {} ns to {} ns", first.count(),
                 longest.count());
   }
 
-  // Returns the next delay, and doubles the bound of the one after it.
+  // Returns the next delay, and doubles the upper bound of the delay after it, up to `longest`.
   Duration next() {
     std::uniform_int_distribution<Duration::rep> draw(step_.count() / 2, step_.count());
     Duration delay(draw(random_));
@@ -33,7 +33,8 @@ class Backoff {
   }
   void reset() { step_ = first_; }
   void seed(uint64_t seed) { random_.seed(mixed(seed)); }
-  // Must be called when a connection is lost that had been open for `open`.
+  // Must be called when an open connection is lost; `open` is how long it was open. If that was at least `longest`, the
+  // delays start at `first` again.
   void lost_after(Duration open) {
     if (open >= longest_) reset();
   }

@@ -11,8 +11,8 @@
 
 namespace peal {
 
-// Account: counts the bytes on their way. Sending adds to it. The release of the bytes subtracts them, whatever thread
-// releases them and for whatever reason.
+// Account counts the bytes that the sender has accepted and that are not released yet. put() adds bytes. Their release
+// subtracts them, whatever thread releases them and for whatever reason.
 class BoundedSender::Account : public std::enable_shared_from_this<Account> {
  public:
   explicit Account(size_t most_bytes) : most_bytes_(most_bytes) {}
@@ -34,10 +34,11 @@ class BoundedSender::Account : public std::enable_shared_from_this<Account> {
     waiting_.append(bytes);
     return std::exchange(task_pending_, true) ? Taken::kTaskPending : Taken::kMustPostTask;
   }
-  // Sends what waits; runs on the connection's loop. Ends the account if the connection cannot send any more.
+  // Sends the bytes in waiting_. Must be called on the connection's loop. Ends the account if the connection cannot
+  // send any more.
   void send_waiting(Connection* connection) {
     if (connection == nullptr || !connection->can_send()) return end();
-    // Even a small piece gets a block of its own: releasing the block subtracts its bytes.
+    // The bytes get a block of their own, even if there are few: releasing the block subtracts them from the account.
     const SharedBytes bytes = take();
     const auto size = static_cast<uint32_t>(bytes->size());
     connection->send(Buffer(BlockPool::here().wrap(bytes, 0, size), 0, size));
@@ -75,7 +76,7 @@ class BoundedSender::Account : public std::enable_shared_from_this<Account> {
   const size_t most_bytes_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  // This member and those below are guarded by the mutex.
+  // waiting_, on_their_way_, task_pending_ and ended_ are guarded by mutex_.
   std::string waiting_;
   size_t on_their_way_ = 0;
   bool task_pending_ = false;  // a task that will call send_waiting() is posted
@@ -95,7 +96,8 @@ bool BoundedSender::send(std::string_view bytes) {
 }
 bool BoundedSender::try_send(std::string_view bytes) { return put(bytes, false); }
 
-// Posts the task by insist(), which a full mailbox does not refuse. That is safe, since at most one task is pending.
+// Posts the task that sends the bytes by insist(), which succeeds even if the mailbox is full. That is safe, since each
+// sender has at most one such task pending.
 bool BoundedSender::put(std::string_view bytes, bool waits) {
   if (bytes.empty()) return !ended();
   const Account::Taken taken = account_->put(bytes, waits);

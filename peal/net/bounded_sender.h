@@ -22,22 +22,22 @@ namespace peal {
 
 class BoundedSender {
  public:
-  // `most_bytes` must be above 0.
+  // `most_bytes` limits the bytes that wait for the loop or for the kernel. It must be above 0.
   explicit BoundedSender(ConnectionHandle connection, size_t most_bytes = 1024 * 1024);
   BoundedSender(BoundedSender&&) noexcept = default;
-  // Replaces this sender. What the old one was given is still sent, as after its destruction.
+  // Replaces this sender by another one. Bytes that this sender has accepted before are still sent.
   BoundedSender& operator=(BoundedSender&&) noexcept = default;
 
-  // Copies `bytes` and waits until there is room for them. More than most_bytes at once wait until nothing else is on
-  // its way. Returns false, without sending anything, if the connection has ended, can send no more, or was starting
-  // its layer. Asserts that it is not called on the connection's own loop.
+  // Copies `bytes` and waits until there is room for them. If `bytes` are more than most_bytes, waits until no other
+  // bytes are on their way. Returns false, without sending anything, if the connection has ended, can send no more, or
+  // is in the handshake of start_layer(). Asserts that it is not called on the connection's own loop.
   bool send(std::string_view bytes);
-  // Sends as send() does, but never waits; may be called on the loop's thread too. Also returns false if there is no
-  // room; ended() tells the two cases apart.
+  // Sends as send() does, but returns false instead of waiting if there is no room. After false, ended() tells whether
+  // the connection can send no more. May be called on the loop's thread too.
   bool try_send(std::string_view bytes);
-  // Returns true if the connection is known to accept nothing more. What was on its way may then be lost.
+  // Returns true if the connection is known to accept no more bytes. Bytes that were on their way may then be lost.
   bool ended() const;
-  // Returns how many bytes wait for the loop or for the kernel.
+  // Returns how many accepted bytes still wait for the loop or for the kernel.
   size_t bytes_on_their_way() const;
 
  private:

@@ -27,9 +27,9 @@ namespace detail {
 class Connector;
 }
 
-// How often and how fast a Client retries. The bound of the delay doubles with each attempt; the delay is drawn at
-// random between half of the bound and all of it. The bound starts anew only after a connection that was open for
-// `longest_delay`. So a server that accepts and drops is tried ever more slowly, too.
+// How often and how fast a Client retries. Each delay is drawn at random between half of a bound and the whole bound.
+// The bound doubles with each attempt. It returns to `first_delay` only after a connection that was open for
+// `longest_delay`. So a server that accepts and drops connections is tried ever more slowly, too.
 struct RetryOptions {
   unsigned attempts = 1;                                  // stop after so many failures in a row; 0: never stop
   Duration first_delay = std::chrono::milliseconds(100);  // before the second attempt
@@ -38,8 +38,8 @@ struct RetryOptions {
   uint64_t seed = 0;       // seed of the jitter, for repeatable runs; 0: Engine::random_seed()
 };
 
-// How the addresses of one name are tried: RFC 8305, Happy Eyeballs. The first connection that opens wins; the others
-// are closed.
+// How a Client tries the addresses of one name (RFC 8305, Happy Eyeballs). The first connection that opens is used; the
+// other connections are closed.
 struct RaceOptions {
   Duration attempt_delay = std::chrono::milliseconds(250);  // after that, try the next address too (RFC 8305 8)
   unsigned most_at_once = 4;                                // 1: try the next address only after one has failed
@@ -48,17 +48,17 @@ struct RaceOptions {
 struct ClientOptions {
   // Limits one attempt: the lookup of the name and the race between its addresses. An attempt that runs out of time
   // fails with
-  // - Trouble::kNoAnswer if the lookup has brought no address,
+  // - Trouble::kNoAnswer if the lookup has not found any address,
   // - ETIMEDOUT if a connection is still being tried,
-  // - the error of the last connection that failed otherwise.
+  // - the error of the last connection that failed, in all other cases.
   Duration connect_timeout = std::chrono::seconds(10);
 
   RetryOptions retry = {};
   RaceOptions race = {};
-  // Looks up names. Must belong to the same loop and outlive the client. Null means the resolver that the loop's
-  // clients share.
+  // The resolver that looks up names. It must belong to the client's loop and outlive the client. Null means the
+  // resolver that all clients of the loop share.
   Resolver* resolver = nullptr;
-  // Options of the socket. If connect.host is empty, it becomes the name that connect() is given.
+  // Options of the socket. If connect.host is empty, it is set to the name that Client::connect() is called with.
   ConnectOptions connect = {};
   ConnectionOptions connection = {};
 };
@@ -69,24 +69,26 @@ class Client {
   using ConnectFailed = Callback<void(std::error_code error, Duration next_attempt_in)>;
   static constexpr Duration kNoRetry = Duration::max();
 
-  // `on_failed` may be unset; it is called on the loop.
+  // `on_failed` is called on the loop after each failed attempt. It may be unset.
   Client(Loop& loop, ConnectionCallbacks callbacks, const ClientOptions& options = {}, ConnectFailed on_failed = {});
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Starts connecting. May be called before the loop runs. `address` is what SocketAddress::parse() reads, or
-  // "name:port"; the name is looked up anew for every attempt. For any other text, returns parse()'s error. Returns
-  // EALREADY if the client was started and has not been stopped, Trouble::kLoopStopped if the loop has ended.
+  // Starts connecting to `address`, which is "name:port" or a text that SocketAddress::parse() can read. The name is
+  // looked up anew for every attempt. May be called before the loop runs. Errors:
+  // - the error of parse(), if `address` is neither of these,
+  // - EALREADY, if the client was started and has not been stopped,
+  // - Trouble::kLoopStopped, if the loop has ended.
   //
-  // "unix:" in front of `address` means a unix socket. So use a HostPort for text that a peer had a part in.
+  // A text that begins with "unix:" names a unix socket. So use a HostPort for a text that a peer may have chosen.
   Result<void> connect(std::string_view address);
   Result<void> connect(const SocketAddress& address);
-  // Connects to a host that came from a peer or a URL: a HostPort never means a unix socket.
+  // Connects to a host whose name came from a peer or a URL. Unlike a text, a HostPort never names a unix socket.
   Result<void> connect(const HostPort& place);
   // Gives up connecting and reconnecting. An open connection is closed gracefully.
   void stop();
-  // Returns the counters. Waits for the loop's current turn if the loop runs on another thread.
+  // Returns the client's counters. If the loop runs on another thread, waits until the loop's current turn is over.
   NetStats stats() const;
 
  private:

@@ -67,7 +67,8 @@ bool Connection::send_when_not_plain(Buffer&& bytes) {
 
 bool Connection::send_with_checks(Buffer&& bytes) {
   const size_t size = bytes.size();
-  // Only the flight recorder is on, but it must read the clock for this event (record_by_cycles() has returned false).
+  // Only the flight recorder is on, but record_by_cycles() has returned false: the recorder must read the clock for
+  // this event.
   if (has_only(kRecorded)) {
     record_event(FlightKind::kSent, size);
     return count_and_queue(size, std::move(bytes));
@@ -135,8 +136,9 @@ bool Connection::crossed_high_water(size_t queued) {
   return false;
 }
 
-// Pauses receiving, but only if output has followed new input. Otherwise a callback that always has more to send would
-// never receive again, and two such sides would wait for each other.
+// Pauses receiving because too much output is queued, but only if input has arrived since the last such pause.
+// Otherwise a callback that always has more to send would never receive again, and two such sides would wait for each
+// other.
 void Connection::pause_for_output() {
   if (stopped_by(kOutputFull) || expects_input_ || is_piped() || !set_->pauses_when_full()) return;
   detail::Tracked& own = tracked();
@@ -146,7 +148,8 @@ void Connection::pause_for_output() {
   start_or_stop_reading();
 }
 
-// Reads if there is no reason not to. An ending or lingering connection reads too, to notice the peer's FIN.
+// Reads from the port if no ReadStop is set, and stops reading otherwise. A connection that is ending or lingering
+// reads too, to notice the peer's FIN.
 void Connection::start_or_stop_reading() {
   if (is_piped()) return pipe_pair()->start_or_stop_reading();
   port_->receive(stream_, fast_path_.state != State::kClosed && read_stops_ == 0 && !expects_no_input());
@@ -158,7 +161,7 @@ void Connection::report_drained() {
   port_->report_sent(stream_);
 }
 
-// Must be called in a catch block: logs the exception and ends the connection.
+// Must be called in a catch block. Logs the exception and ends the connection.
 void Connection::end_after_exception() {
   set_->note_exception();
   record(FlightKind::kThrew);
@@ -203,8 +206,8 @@ Buffer Connection::take_kept() {
   return std::move(input_);
 }
 
-// Keeps the input that on_message has left, for its next call or for a layer that was started. It is kept before a
-// limit ends the connection, so that a coroutine can still read what came before the end.
+// Keeps the input that on_message has left unconsumed: for the next call of on_message, or for a layer that was
+// started. If a limit ends the connection, the input is kept before that, so that a coroutine can still read it.
 void Connection::keep(Buffer& bytes) {
   if (fast_path_.state == State::kHandshaking) return input_.append(std::move(bytes));
   if (!is_open() || bytes.empty()) return;
@@ -214,7 +217,8 @@ void Connection::keep(Buffer& bytes) {
   input_.compact();
   set_slow_path(kKeptInput, true);
   if (MemoryBudget::above_hard()) return end_over_budget();
-  // A coroutine that is busy has not asked for this input. Pausing slows its peer down until the coroutine reads.
+  // If a coroutine is busy and has not asked for this input, receiving is paused and the connection is not reset. The
+  // pause slows the peer down until the coroutine reads.
   if (over && !awaits_input()) return pause();
   if (over) return end(CloseReason::kInputLimit, CloseHow::kReset);
   if (has(kTracked)) watch_input();
@@ -240,7 +244,8 @@ void Connection::await_input_when_not_plain() {
     tracked_->read.since = kNever;
     watch_input();
   }
-  // The reader has seen the kept input. So receiving resumes at once, without showing that input again.
+  // The protocol has seen the kept input already. So receiving resumes at once, and on_message is not called with that
+  // input again.
   if (stopped_by(kByUser) && is_open()) resume_as(State::kOpen);
 }
 

@@ -54,10 +54,10 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Queues output: the string_view is copied, the Buffer moved, the SharedBytes shared. Everything that one callback
-  // queues is sent together when it returns. Returns true while the queue is below the high-water mark. After false,
-  // wait for on_writable before sending more; on_close means that nobody will receive it. If can_send() is false, drops
-  // the bytes and returns false.
+  // Queues output. A string_view is copied, a Buffer is moved, a SharedBytes is shared. All output that one callback
+  // queues is sent together when the callback returns. Returns true while the queue is below the high-water mark. After
+  // false, wait for on_writable before sending more. If on_close is called instead, the peer will receive nothing more.
+  // If can_send() is false, drops the bytes and returns false.
   bool send(std::string_view bytes);
   bool send(Buffer&& bytes) {
     if (!plain()) [[unlikely]]
@@ -66,75 +66,80 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   }
   bool send(const SharedBytes& bytes);
   // Queues a part of a file, in order with other output. The file's bytes count in queued_bytes(), but not towards the
-  // high-water mark or output_limit_bytes; only about 60 bytes for the range do. If the file turns out shorter than the
-  // range, the connection ends with EIO.
+  // high-water mark or output_limit_bytes: there the whole range counts as about 60 bytes. If the file turns out to be
+  // shorter than the range, the connection ends with EIO.
   void send_file(FileRange range);
-  // Ends only the sending direction: FIN follows the queued output, and later sends return false. The connection ends
-  // by itself when the peer's FIN has arrived too.
+  // Ends only the sending direction: FIN follows the queued output, and later calls of send() return false. The
+  // connection ends by itself when the peer's FIN has arrived too.
   void shutdown_send();
 
-  // Ends the connection gracefully, as the top of this file describes. Later calls do nothing.
+  // Ends the connection gracefully: sends the queued output and FIN, then waits for the peer's FIN. min_write_bytes and
+  // linger_timeout limit the wait. Later calls do nothing.
   void close();
-  // Ends the connection gracefully, but does not wait for the peer's FIN: it ends when the kernel has taken the queue.
-  // Call this only if the peer has announced that it sends nothing more. If the peer sends anyway, the kernel answers
-  // with RST, and the peer loses what it had not yet read.
+  // Ends the connection gracefully, but does not wait for the peer's FIN: the connection ends when the kernel has taken
+  // the queued output. Call this only if the peer has announced that it sends nothing more. If the peer sends anyway,
+  // the kernel answers with RST, and the peer loses what it had not yet read.
   void close_when_sent() {
     ignores_peer_end_ = ignores_peer_end_ || is_open();
     close();
   }
-  // Ends the connection gracefully because the peer sent something that this side cannot read: mark_refused(), then the
-  // end. Unlike after close(), a Client reconnects if RetryOptions::reconnect is set.
+  // Calls mark_refused(why), then ends the connection gracefully, because the peer sent something that this side cannot
+  // read. A Client reconnects afterwards if RetryOptions::reconnect is set, which it does not do after close().
   void refuse(Trouble why);
   // Fixes the reason for the end, but leaves the connection open, so that an error answer can still be sent. However
-  // the connection ends later, error() is `why` and the CloseReason is kBadMessage, or kTruncated for
-  // Trouble::kTruncated. Counts in NetStats::bad_messages. Does nothing if the connection was refused before or is
-  // already ending.
+  // the connection ends later, error() returns `why`. The CloseReason is kTruncated if `why` is Trouble::kTruncated,
+  // and kBadMessage otherwise. Counts in NetStats::bad_messages. Does nothing if mark_refused() was called before or
+  // the connection is already ending.
   void mark_refused(Trouble why);
   // Ends the connection at once with RST. Queued output is dropped.
   void abort();
-  // Requests one extra call of on_writable, made when the kernel has taken all output, unless the connection ends
-  // first.
+  // Requests one extra call of on_writable, which is made when the kernel has taken all queued output. If the
+  // connection ends first, this call is not made.
   void report_drained();
-  // Puts the layer of ConnectionOptions::layer between the connection and its peer (needs layer_later). Output queued
-  // before is still sent in the clear. The layer reads all input from now on: first `unread`, which the caller has
-  // taken from on_message's input but not interpreted, then what on_message leaves unconsumed. Stop reading at the
-  // message that starts the layer, or clear text is taken for text that came over the layer. `host` is the name that
-  // the layer is to reach; if empty, the name the client connected to.
+  // Puts the layer of ConnectionOptions::layer between the connection and its peer; layer_later must be set. Output
+  // that was queued before is still sent in the clear. The layer reads all input from now on: first `unread`, which the
+  // caller has taken from on_message's input but not interpreted, then the input that on_message leaves unconsumed.
+  // Stop reading after the message that starts the layer. Otherwise clear text is taken for text that came over the
+  // layer. `host` is the name that the layer is to reach; if empty, the name that the client connected to.
   //
-  // The handshake ends with on_secured, or with on_close if it fails or takes longer than handshake_timeout. Until then
-  // the connection is not open: output is dropped (a BoundedSender ends), pause() and shutdown_send() do nothing, an
-  // earlier pause() is undone, and close() ends the connection at once.
+  // The handshake ends with on_secured, or with on_close if it fails or takes longer than handshake_timeout. During the
+  // handshake the connection is not open:
+  // - output is dropped, and a BoundedSender ends,
+  // - pause() and shutdown_send() do nothing, and an earlier pause() is undone,
+  // - close() ends the connection at once.
   //
   // Returns false, and changes nothing, if can_send() is false or the layer was already started. Asserts that
   // layer_later is set and that the connection is not piped.
   bool start_layer(std::string_view host = {}, Buffer&& unread = {});
-  // Stop and resume receiving. After resume(), the loop's next turn shows input that on_message had left unconsumed. If
-  // sending fails or the peer resets while the connection is paused, the connection ends: at once, or linger_timeout
-  // later if unconsumed input is left.
+  // pause() stops receiving, and resume() starts it again. In the loop's next turn after resume(), on_message is called
+  // with the input that it had left unconsumed. If sending fails or the peer resets while the connection is paused, the
+  // connection ends: linger_timeout later if unconsumed input is left, otherwise at once.
   void pause();
   void resume();
-  // Enforces min_write_bytes from now until the queue is empty, even below the high-water mark and for files.
+  // Enforces min_write_bytes from now until the output queue is empty, even if the queue stays below the high-water
+  // mark or holds only files.
   void expect_output() { watch_output(); }
-  // Sets whether work is in progress that the connection cannot see. While true, it is not evicted as idle
-  // (ServerOptions::max_connections).
+  // Sets whether work is in progress that the connection cannot see. While `on` is true, the connection is not evicted
+  // as idle (ServerOptions::max_connections).
   void set_busy(bool on) { busy_ = on; }
   // Returns the input that on_message has left unconsumed, for a protocol that reads outside of on_message
-  // (ConnectionCallbacks::awaits_input). The protocol may consume from its front.
+  // (ConnectionCallbacks::awaits_input). The protocol may consume bytes from the front of this buffer.
   Buffer& kept_input() { return input_; }
-  // Must be called by a protocol that reads outside of on_message, when it begins to wait for more than kept_input()
-  // holds. Receiving resumes. If part of a message is kept, the read window (min_read_bytes) starts now; if none is, a
-  // draining connection closes.
+  // Must be called by a protocol that reads outside of on_message, when it begins to wait for more bytes than
+  // kept_input() holds. Receiving resumes. If a part of a message is kept, the read window (min_read_bytes) starts now.
+  // If nothing is kept and the server drains, the connection closes.
   void await_input() {
     if (await_input_matters()) [[unlikely]]
       await_input_when_not_plain();
   }
-  // Returns whether await_input() would do anything now.
+  // Returns false if a call of await_input() would have no effect now.
   bool await_input_matters() const { return !plain(); }
-  // Sets how many bytes of this connection's input the protocol holds elsewhere; replaces the last figure. They count
-  // as the connection's memory for the memory budget. While they are not 0, the connection is not evicted as idle.
+  // Sets how many bytes of this connection's input the protocol holds outside of kept_input(); replaces the number of
+  // the last call. These bytes count as the connection's memory for the memory budget. While the number is not 0, the
+  // connection is not evicted as idle.
   void count_gathered(size_t held_bytes);
-  // Sets whether the peer must send something now. While true, min_read_bytes is enforced even if no input is
-  // unconsumed, and full output does not pause receiving.
+  // Sets whether the peer must send something now. While `on` is true, min_read_bytes is enforced even if no input is
+  // left unconsumed, and receiving does not pause because of queued output.
   void expect_input(bool on);
 
   // Returns a handle, which may be kept for any time and used on any thread.
@@ -143,31 +148,34 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   Loop& loop() const;
   ConnectionLife life() const { return fast_path_.state; }
   bool is_open() const { return peal::is_open(fast_path_.state); }
-  // Returns false after shutdown_send() or close(), and after sending has failed. After a failure, input that had
-  // arrived is still read, then the connection ends. If a send() had returned false, on_writable is called once before.
+  // Returns whether send() accepts bytes: false after shutdown_send() or close(), and after sending has failed. After
+  // such a failure, input that had arrived is still read, then the connection ends. If an earlier send() had returned
+  // false, on_writable is called once before the end.
   bool can_send() const { return is_open() && !has(kSendEnded) && fast_path_.state != State::kReadingOut; }
 
   size_t queued_bytes() const;
-  // Returns queued_bytes() plus what the kernel holds and the peer has not acknowledged (SIOCOUTQ). One system call.
+  // Returns queued_bytes() plus the bytes that the kernel holds and the peer has not acknowledged (SIOCOUTQ). Makes one
+  // system call.
   uint64_t undelivered_bytes() const;
 
   uint64_t received_bytes() const { return received_bytes_; }
-  // Returns received_bytes() plus what a layer has received and not delivered, plus its record overhead. Not in
-  // on_close.
+  // Returns received_bytes() plus the bytes that a layer has received and not delivered, plus the overhead of the
+  // layer's records. Must not be called in on_close.
   uint64_t arrived_bytes() const;
-  // Returns how many bytes send() and send_file() have accepted, whether or not they have left.
+  // Returns how many bytes send() and send_file() have accepted, including bytes that are still queued.
   uint64_t sent_bytes() const { return sent_bytes_; }
 
   Result<SocketAddress> local_address() const;
-  // Returns the peer's address. After a reset and in on_close it fails (ENOTCONN, EBADF), unless remember_peer is set
-  // or the loop has a flight recorder.
+  // Returns the peer's address. After a reset and in on_close, fails with ENOTCONN or EBADF, unless
+  // ConnectionOptions::remember_peer is set or the loop has a flight recorder.
   Result<SocketAddress> peer_address() const;
   // Sets an option of the socket; fails with the errno of setsockopt(2).
   Result<void> set_option(SocketOption option, int value);
-  // Returns why the connection failed, for on_close: an errno, a Trouble, or an error of StreamPort::errors(). After
-  // mark_refused(), returns its Trouble.
+  // Returns why the connection failed, for use in on_close: an errno, a Trouble, or an error of StreamPort::errors().
+  // After mark_refused(why), returns `why`.
   std::error_code error() const;
-  // Returns what the layer has agreed on with the peer. ENOTSUP without a layer; EBADF in on_close.
+  // Returns what the layer has agreed on with the peer. Fails with ENOTSUP if the connection has no layer, and with
+  // EBADF in on_close.
   Result<LayerFacts> layer_facts() const { return port_->layer_facts(stream_); }
   // Returns a snapshot for inspection. Costs a few system calls.
   ConnectionFacts facts() const;
@@ -184,7 +192,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
     PEAL_ASSERT(!keeps_context_, "the context of connection {} belongs to its protocol", slot);
     context_ = {object.release(), &destroy_context<T>};
   }
-  // Forbids replacing the context from now on, for a protocol that relies on it: adopt_context() then asserts.
+  // Forbids replacing the context from now on, because the protocol relies on it: adopt_context() then asserts.
   void keep_context() { keeps_context_ = true; }
   // Returns the context. Asserts that its type is T.
   template <class T>
@@ -198,7 +206,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   friend class detail::ConnectionSet;
   friend class SlotTable<Connection>;
   using State = ConnectionLife;
-  // Reasons not to read from the port; start_or_stop_reading() applies them.
+  // Reasons not to read from the port. start_or_stop_reading() reads only if none of them is set.
   enum ReadStop : uint8_t {
     kByUser = 1,      // pause(); in kPaused, kOrphaned, perhaps in kPiped
     kOutputFull = 2,  // until output has drained to half of the high-water mark: pause_for_output()
@@ -206,7 +214,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
     kShowsFirst = 8,  // in kShowing: the peer's end must not overtake what it sent before
   };
 
-  // Reasons why input and output need more than the fast path.
+  // Reasons why input and output of an open connection cannot take the fast path.
   enum SlowPathReason : uint8_t {
     kKeptInput = 1,       // on_message left input unconsumed
     kAboveHighWater = 2,  // send() returns false
@@ -216,7 +224,8 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
     kRecorded = 128,      // the flight recorder records its events
     kWatched = kTracked | kRecorded,
   };
-  // Compared as one word on every receive and send: for a plain open connection this is a single comparison.
+  // The state and the slow-path reasons in two bytes, so that one comparison tells whether the connection is open and
+  // plain. Every receive and every send makes that comparison.
   struct alignas(2) FastPathWord {
     State state = State::kClosed;
     uint8_t reasons = 0;
@@ -241,7 +250,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
 
   StreamPort& port() const { return *port_; }
   bool plain() const { return has_only(SlowPathReason{}); }
-  // True if the connection is open and `what` is its only slow-path reason.
+  // True if the connection is open and `what` is its only reason for the slow path.
   bool has_only(SlowPathReason what) const {
     return std::bit_cast<uint16_t>(fast_path_) ==
            std::bit_cast<uint16_t>(FastPathWord{.state = State::kOpen, .reasons = what});
@@ -250,7 +259,8 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   void set_slow_path(SlowPathReason what, bool on) {
     fast_path_.reasons = static_cast<uint8_t>(on ? fast_path_.reasons | what : fast_path_.reasons & ~what);
   }
-  // Adds to sent_bytes_ before the port is called; otherwise `size` would have to be saved across that call.
+  // Adds `size` to sent_bytes_ before the port is called. If it were added afterwards, `size` would have to be saved
+  // across that call.
   bool count_and_queue(size_t size, Buffer&& bytes) {
     sent_bytes_ += size;
     return is_below_high_water(port().send(stream_, std::move(bytes)));
@@ -266,7 +276,8 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   [[gnu::noinline]] void await_input_when_not_plain();
   [[gnu::noinline]] bool crossed_high_water(size_t queued);
   void pause_for_output();
-  // Functions of connection_states.cc, which alone change the state.
+  // The functions from enter() to resume_as() are defined in connection_states.cc, the only file that changes the
+  // state.
   void enter(State next);
   Duration time_in(State state) const;
   void time_up();
@@ -282,14 +293,16 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   [[gnu::noinline]] void keep(Buffer& bytes);
   Buffer take_kept();
   bool has_kept() const { return has(kKeptInput) && input_.holds_blocks(); }
-  // True if the connection holds an incomplete message that on_message has left, or an incomplete record of its layer.
+  // True if the connection holds an incomplete message that on_message has left unconsumed, or an incomplete record of
+  // its layer.
   bool has_part() const { return has_kept() || port_->waits_for_rest(stream_); }
   [[gnu::noinline]] void end_after_exception();
-  // Functions of connection_deadlines.cc: tracking of activity and of deadlines.
+  // begin_watching(), remember_peer() and tracked() begin to track activity, deadlines and the peer's address
+  // (connection_deadlines.cc).
   void begin_watching();
   void remember_peer();
   detail::Tracked& tracked();
-  // Returns the pipe from kPiped until the connection is released; null otherwise.
+  // Returns the pipe that the connection is in, from the state kPiped until the connection is released; otherwise null.
   detail::PipePair* pipe_pair() const;
   void note_received(size_t bytes);
   void note_activity();
@@ -324,7 +337,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   void start_or_stop_reading();
   bool expects_no_input() const { return peer_ended_ || ignores_peer_end_; }
   CloseReason note_error(std::error_code error);
-  // The reason that on_close is given: reason_, unless the peer was refused.
+  // Returns the reason that on_close is called with: reason_, or after mark_refused(), kBadMessage or kTruncated.
   CloseReason shown_reason() const;
   void end_gracefully(CloseReason reason);
   void linger_if_acknowledged();
@@ -332,11 +345,11 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   void pause_for_budget();
   void resume_after_budget();
   size_t memory_bytes() const;
-  // True if the connection is not open yet, or not open again after start_layer().
+  // True if the connection is connecting or in a handshake, also in the handshake of start_layer().
   bool is_beginning() const {
     return fast_path_.state == State::kConnecting || fast_path_.state == State::kHandshaking;
   }
-  // True if the connection is open or ends gracefully.
+  // True if the connection is open or is ending gracefully.
   bool lives() const { return fast_path_.state >= State::kOpen; }
   bool can_be_piped() const { return is_open() && fast_path_.state != State::kReadingOut; }
   void enter_pipe(detail::PipePair& pair);
@@ -346,12 +359,13 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   }
   bool is_piped() const { return fast_path_.state == State::kPiped; }
   bool awaits_input() const;
-  // True if the protocol has taken input and does not wait for more yet.
+  // True if the connection has received input and its protocol does not wait for more input now.
   bool is_working() const { return received_bytes_ > 0 && !awaits_input(); }
   [[gnu::noinline]] void end(CloseReason reason, CloseHow how = CloseHow::kNormal);
 
-  // The members that every receive and send touches come first. They fill one cache line together with SlotLinks and
-  // the pointer to the virtual functions. With many connections, each further line is one more cache miss per message.
+  // The members that every receive and send touches come first. Together with SlotLinks and the pointer to the virtual
+  // functions, they fill one cache line. With many connections, each further line costs one more cache miss per
+  // message.
   StreamPort* port_ = nullptr;
   detail::ConnectionSet* set_ = nullptr;
   StreamId stream_;

@@ -27,8 +27,7 @@ enum class CloseReason : uint8_t {
   kOutputLimit,    // more than output_limit_bytes were queued
   kLingerTimeout,  // the peer acknowledged everything, but did not send FIN within linger_timeout
   kPipeEnded,      // the connection that it was piped to ended
-  kMemoryBudget,   // the process was above its hard mark (memory_budget.h), and this connection wanted more memory or
-                   // held most
+  kMemoryBudget,   // memory was above the hard mark (memory_budget.h), and this connection held most or wanted more
   kCallbackThrew,  // an exception left a callback of this connection
   kLoopStopped,    // the loop ended
   kIdle,           // nothing happened for idle_timeout
@@ -42,35 +41,37 @@ enum class CloseReason : uint8_t {
 };
 std::string_view to_string(CloseReason reason);
 
-// The callbacks that all connections of a Server or Client share. Each is called on the connection's loop. Every
-// callback may be left unset.
+// The callbacks that all connections of a Server or Client share. They are called on the connection's loop. Any of them
+// may be left unset.
 template <template <class> class Slot>
 struct BasicConnectionCallbacks {
-  // Called when the connection is open; if it has a layer, after the handshake.
+  // Called when the connection has opened. If the connection has a layer, that is after the layer's handshake.
   Slot<void(Connection&)> on_open = nullptr;
-  // Called when bytes have arrived. Consume the complete messages; the rest is kept, and shown again with the next
-  // bytes.
+  // Called when bytes have arrived. Consume the complete messages from `input`. The bytes that are left are kept, and
+  // on_message is called with them again when more bytes have arrived.
   Slot<void(Connection&, Buffer& input)> on_message = nullptr;
-  // Called when output that was above the high-water mark has drained to half of it. Also called when sending has
-  // failed: then can_send() is false.
+  // Called when output that was above the high-water mark has drained to half of that mark. Also called when sending
+  // has failed; can_send() is false then.
   Slot<void(Connection&)> on_writable = nullptr;
-  // Called when the peer has sent FIN and will send nothing more. If set, the connection stays open for sending until
-  // close(). If not set, the connection ends: with kTruncated if on_message has left input unconsumed, else with
-  // kPeerClosed.
+  // Called when the peer has sent FIN and will send nothing more. If this callback is set, the connection stays open
+  // for sending until close(). If it is unset, the connection ends with kPeerClosed, or with kTruncated if on_message
+  // has left input unconsumed.
   Slot<void(Connection&)> on_peer_end = nullptr;
-  // Called when the server drains: call close() as soon as all work is done. If not set, the connection is closed once
-  // it has no unconsumed input.
+  // Called when the server drains (Server::drain()). The callback must call close() as soon as all work is done. If it
+  // is unset, the connection is closed once it has no unconsumed input.
   Slot<void(Connection&)> on_drain = nullptr;
-  // Returns whether the protocol waits for input now. Set by a protocol that reads when it wants to, as a coroutine
-  // does. It is asked before the connection is closed as idle, as too slow, or as finished in a drain. If not set, the
-  // connection always waits for input. If set, full output does not pause receiving by default.
+  // Returns whether the protocol waits for input now. Must be set by a protocol that reads only when it wants to, as a
+  // coroutine does. Called before the connection is closed as idle, as too slow, or as finished in a drain. If unset,
+  // the connection always waits for input. If set, receiving does not pause by default while much output is queued
+  // (WhenOutputIsFull).
   Slot<bool(const Connection&)> awaits_input = nullptr;
-  // Called when the handshake of start_layer() is done: all later input and output goes over the layer.
+  // Called when the handshake of start_layer() has succeeded. All later input and output goes over the layer.
   Slot<void(Connection&)> on_secured = nullptr;
-  // Called exactly once for each on_open, as the last callback. Not called after the Server or Client was destroyed.
+  // Called exactly once for each connection that on_open was called for, as its last callback. Not called after the
+  // Server or Client was destroyed.
   Slot<void(Connection&, CloseReason)> on_close = nullptr;
 
-  // Converts callbacks that several loops may share into those of one loop.
+  // Converts callbacks that several loops may share into callbacks of one loop.
   template <class One>
     requires(std::same_as<One, BasicConnectionCallbacks<Callback>> && !std::same_as<One, BasicConnectionCallbacks>)
   operator One() && {
@@ -78,10 +79,10 @@ struct BasicConnectionCallbacks {
             std::move(on_drain), std::move(awaits_input), std::move(on_secured),  std::move(on_close)};
   }
 };
-// Callbacks of one loop, called only on its thread.
+// Callbacks for connections of one loop. They are called only on that loop's thread.
 using ConnectionCallbacks = BasicConnectionCallbacks<Callback>;
-// Callbacks of several loops, which call them on several threads at once. A `mutable` lambda does not compile here.
-// Keep state that changes in the connection's context, or guard it by a lock.
+// Callbacks for connections of several loops, which call them on several threads at once. A `mutable` lambda does not
+// compile as such a callback. Keep state that changes in the connection's context, or guard it by a lock.
 using SharedConnectionCallbacks = BasicConnectionCallbacks<SharedCallback>;
 
 }  // namespace peal

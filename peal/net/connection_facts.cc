@@ -10,7 +10,8 @@
 
 namespace peal {
 
-// Flags of error_: its value belongs to trouble_category(), or to the port's errors(). With neither it is an errno.
+// Flags in error_ that tell the category of its value: kOfTrouble means trouble_category(), kOfPort means the port's
+// errors(). If neither flag is set, the value is an errno.
 constexpr unsigned kOfTrouble = 0x4000;
 constexpr unsigned kOfPort = 0x8000;
 

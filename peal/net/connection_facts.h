@@ -13,15 +13,16 @@
 namespace peal {
 
 struct ConnectionFacts {
-  // Identify the connection among those of its server on its loop. The generation changes when the slot is used again.
+  // `slot` and `generation` identify the connection among those of its server on its loop. `generation` changes when
+  // the slot is used again.
   uint32_t slot = 0;
   uint32_t generation = 0;
-  // Addresses; unset if the socket no longer knows them.
+  // `local` and `peer` are the connection's addresses. They are unset if the socket no longer knows them.
   SocketAddress local;
   SocketAddress peer;
-  // The name of its ConnectionLife.
+  // Name of the connection's state, as to_string(ConnectionLife) returns it.
   std::string_view state;
-  // Time since it was opened, in steps of 67 ms. Wraps around to 0 in its tenth year.
+  // Time since the connection was opened, in steps of 67 ms. Wraps around to 0 after about nine years.
   Duration age{};
 
   uint64_t received_bytes = 0;

@@ -20,40 +20,41 @@ class ConnectionSet;
 enum class ForcedEnd : uint8_t;
 }  // namespace detail
 
-// Small, copyable and comparable. All functions may be called on any thread, also after the connection has ended. On
-// the connection's own loop a call acts at once. From any other thread it is posted to the loop; the calls of one
-// thread keep their order.
+// A ConnectionHandle is small, copyable and comparable. All its functions may be called on any thread, also after the
+// connection has ended. A call on the connection's own loop acts at once. A call from any other thread is posted to the
+// loop; the calls of one thread keep their order.
 //
-// Each function returns true if the call was accepted. An accepted call may still arrive after the connection has
-// ended. It returns false in these cases:
-// - the connection is known to have ended, or its loop has;
-// - the loop's mailbox is full (LoopOptions::post_limit);
-// - for a send from another thread: the process is above its hard mark (memory_budget.h).
+// Each function returns true if the call was accepted. An accepted call has no effect if the connection ends before the
+// call arrives. A function returns false in these cases:
+// - the connection or its loop is known to have ended,
+// - the loop's mailbox is full (LoopOptions::post_limit),
+// - a send comes from another thread while the process is above its hard mark (memory_budget.h).
 //
 // No bytes are ever missing in the middle of a stream. If the loop refuses a send, the connection is reset with
-// kSendRefused before anything sent later. A thread that sends much at its own speed should use a BoundedSender.
+// kSendRefused before anything that is sent later. A thread that may send faster than the peer reads should use a
+// BoundedSender.
 class ConnectionHandle {
  public:
   ConnectionHandle() = default;
-  // True if the handle names a connection, which may have ended since.
+  // True if the handle names a connection, even if that connection has ended since.
   explicit operator bool() const { return set_ != nullptr; }
   bool operator==(const ConnectionHandle&) const = default;
 
-  // Send as Connection's functions of the same names do. If such a call is refused, the connection ends with
-  // kSendRefused.
+  // send() and send_file() do the same as Connection's functions of these names. If a call is refused, the connection
+  // ends with kSendRefused.
   bool send(std::string_view bytes) const;
   bool send(Buffer&& bytes) const;
   bool send(const SharedBytes& bytes) const;
   bool send_file(const FileRange& range) const;
-  // Ends the connection as Connection::close() or abort() does. Accepted even if the loop's mailbox is full; false only
-  // if the connection or its loop has ended.
+  // close() and abort() end the connection as Connection's functions of these names do. They are accepted even if the
+  // loop's mailbox is full, and return false only if the connection or its loop has ended.
   bool close() const;
   bool abort() const;
-  // Calls `task` with the connection on its loop. If the connection has ended before that, `task` is destroyed
-  // uncalled.
+  // Calls `task` with the connection, on the connection's loop. If the connection ends before that, `task` is destroyed
+  // without being called.
   bool run(Callback<void(Connection&)> task) const;
-  // Calls `task` as run() does, for a task whose effect the peer must not miss: if it is refused, the connection ends
-  // with kSendRefused.
+  // Calls `task` as run() does. Use it for a task whose effect the peer must not miss: if the call is refused, the
+  // connection ends with kSendRefused.
   bool run_or_end(Callback<void(Connection&)> task) const;
 
  private:

@@ -18,32 +18,34 @@
 namespace peal {
 
 enum class ConnectionLife : uint8_t {
-  // The connection has not begun, or is over. When it is over, only the port's last completion is still to come, and
-  // on_close with it.
+  // The connection has not begun, or has ended. After the end, only the port's last completion is pending; then
+  // on_close is called.
   kClosed,
-  // The port is connecting, within the Client's connect_timeout. Or an accepted stream waits until a connection that is
-  // being evicted has been released (ServerOptions::max_connections).
+  // The port is connecting, for at most the Client's connect_timeout. Or the stream was accepted, and waits until a
+  // connection that is being evicted has been released (ServerOptions::max_connections).
   kConnecting,
-  // The layer does its handshake, either the first one or that of start_layer(). Timer: handshake_timeout.
+  // The layer is in its handshake: either in the first one or in that of start_layer(). The timer ends it after
+  // handshake_timeout.
   kHandshaking,
-  // A plain open connection. is_open() is true for the states from this one to kPiped.
+  // The connection is open, and neither paused nor piped. is_open() is true for all states from kOpen to kPiped.
   kOpen,
-  // Resumed with input that on_message had left. on_message is called with it in the loop's next turn, before anything
-  // else is read. Timer: zero.
+  // resume() was called, and on_message had left input unconsumed. In the loop's next turn the timer passes that input
+  // to on_message, before anything else is read.
   kShowing,
-  // Receiving is paused, by pause().
+  // Receiving is paused, because pause() was called.
   kPaused,
-  // Paused, and the peer is gone. Timer: linger_timeout, during which resume() still shows the kept input.
+  // Receiving is paused, and the connection to the peer is lost. For linger_timeout, resume() still passes the kept
+  // input to on_message. Then the timer ends the connection.
   kOrphaned,
   // Sending has failed. Input that the peer sent before is still read; then the connection ends.
   kReadingOut,
-  // Input goes to another connection (pipe.h).
+  // All input is sent to another connection (pipe.h).
   kPiped,
-  // FIN is queued after the output. Timer: every quarter of linger_timeout, check whether the peer has acknowledged
-  // all.
+  // The connection ends gracefully: FIN is queued after the output. Every quarter of linger_timeout, the timer checks
+  // whether the peer has acknowledged everything.
   kEnding,
-  // The peer has acknowledged everything. Only its FIN is missing, or room for the end mark of this side's layer.
-  // Timer: the rest of linger_timeout.
+  // The peer has acknowledged everything. Only the peer's FIN is missing, or room to send the end mark of this side's
+  // layer. The timer ends the connection after three quarters of linger_timeout.
   kLingering,
 };
 
@@ -60,7 +62,7 @@ constexpr uint16_t life_bits(auto... states) {
   return static_cast<uint16_t>(((1U << static_cast<unsigned>(states)) | ...));
 }
 
-// One row for each state, in the order of ConnectionLife.
+// The table of states, with one row for each state in the order of ConnectionLife.
 constexpr std::array kConnectionLife = [] {
   using enum ConnectionLife;
   return std::array{

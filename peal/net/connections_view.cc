@@ -13,7 +13,8 @@ NetStats ConnectionsView::stats() const { return set_->stats_now(); }
 
 std::optional<LayerStats> ConnectionsView::layer_stats() const {
   const StreamLayer* layer = set_->options().layer;
-  // After the server the user may have destroyed the layer too, so it is not asked then.
+  // A retired set means that the server was destroyed. The user may have destroyed the layer after it, so the layer is
+  // not asked.
   return layer == nullptr || set_->retired() ? std::nullopt : std::optional(layer->stats());
 }
 

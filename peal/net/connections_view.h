@@ -33,25 +33,27 @@ class ConnectionsView {
  public:
   explicit ConnectionsView(std::shared_ptr<detail::ConnectionSet> set) : set_(std::move(set)) {}
 
-  // May be called on any thread.
+  // Returns the mailbox of the loop. May be called on any thread.
   const std::shared_ptr<Mailbox>& mailbox() const;
-  // Returns how many connections are open, are being handed over to this loop, or are in their handshake. Any thread.
+  // Returns how many connections are open, in their handshake, or on their way to this loop. May be called on any
+  // thread.
   size_t count() const;
 
-  // This function and all below must be called on the loop's thread.
+  // Returns the counters of the connections on this loop. stats() and all functions below it must be called on the
+  // loop's thread.
   NetStats stats() const;
-  // Returns the counters of ConnectionOptions::layer, summed over all servers and clients that use it. Returns nullopt
-  // without a layer, and after the server was destroyed.
+  // Returns the counters of ConnectionOptions::layer, summed over all servers and clients that use that layer. Returns
+  // nullopt if no layer is set, and after the server was destroyed.
   std::optional<LayerStats> layer_stats() const;
-  // Returns at most `most` connections, those with the most queued bytes first. It visits all connections, and makes a
-  // few system calls for each one that it returns.
+  // Returns the facts of at most `most` connections, those with the most queued bytes first. Visits all connections,
+  // and makes a few system calls for each connection that is returned.
   std::vector<ConnectionFacts> list(size_t most) const;
-  // Returns nullopt if there is no such connection any more.
+  // Returns the facts of one connection, or nullopt if that connection has ended.
   std::optional<ConnectionFacts> find(uint32_t slot, uint32_t generation) const;
-  // Returns the events that the loop's flight recorder still has of a connection, oldest first, also after its end.
-  // Empty if the loop has no recorder.
+  // Returns events that the loop's flight recorder still holds of one connection, at most `most`, oldest first. Works
+  // after the connection's end too. Returns an empty vector if the loop has no recorder.
   std::vector<FlightEvent> flight(uint32_t slot, uint32_t generation, size_t most) const;
-  // Ends the connection. Returns false if there is no such connection any more.
+  // Ends one connection. Returns false if that connection has ended already.
   bool end(uint32_t slot, uint32_t generation, EndHow how) const;
 
  private:

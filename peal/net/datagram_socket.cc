@@ -14,7 +14,7 @@
 namespace peal {
 namespace detail {
 
-// DatagramPort: the object that the engine calls for a DatagramSocket. It lives until the engine has released it.
+// DatagramPort is the object that the engine calls for a DatagramSocket. It lives until the engine has released it.
 class DatagramPort final : public DatagramEvents, public std::enable_shared_from_this<DatagramPort> {
  public:
   DatagramPort(DatagramSocket& owner, Loop& loop, DatagramCallbacks callbacks)
@@ -59,7 +59,7 @@ class DatagramPort final : public DatagramEvents, public std::enable_shared_from
     ++stats_.errors;
     call(callbacks_.on_error, error);
   }
-  // Called after close(), and also without it when the engine shuts down.
+  // Called by the engine after close(), or without close() when the engine shuts down.
   void on_datagrams_closed() override {
     datagrams_ = nullptr;
     self_.reset();
@@ -81,7 +81,7 @@ class DatagramPort final : public DatagramEvents, public std::enable_shared_from
   DatagramSocket* owner_;  // null after the DatagramSocket was destroyed
   Loop& loop_;
   DatagramCallbacks callbacks_;
-  // Owned by the engine; null while the socket is not open.
+  // The socket in the engine. The engine owns it; null while the socket is not open.
   Datagrams* datagrams_ = nullptr;
   std::shared_ptr<DatagramPort> self_;  // set while the engine may call this object
   DatagramStats stats_;
@@ -94,7 +94,7 @@ class DatagramPort final : public DatagramEvents, public std::enable_shared_from
 DatagramSocket::DatagramSocket(Loop& loop, DatagramCallbacks callbacks)
     : mailbox_(loop.mailbox()), port_(std::make_shared<detail::DatagramPort>(*this, loop, std::move(callbacks))) {}
 
-// If the loop has ended, nothing is to be done: its engine has released the port already.
+// If the loop has ended, there is nothing to close: the loop's engine has released the port already.
 DatagramSocket::~DatagramSocket() {
   detail::on_loop_and_wait(*mailbox_, [this](Loop&) {
     port_->close();

@@ -34,11 +34,11 @@ class DatagramPort;
 struct DatagramStats {
   uint64_t received = 0;
   uint64_t received_bytes = 0;
-  // Datagrams that arrived, but that the kernel dropped because the receive buffer was full (or, rarely, because of a
-  // wrong checksum). The kernel reports the count with the next datagram that it delivers (SO_RXQ_OVFL), so the latest
-  // drops are counted late. Always 0 for a unix socket, whose senders get EAGAIN instead.
+  // Datagrams that arrived but were dropped by the kernel, because the receive buffer was full or, rarely, because the
+  // checksum was wrong. The kernel reports the count with the next datagram that it delivers (SO_RXQ_OVFL), so the
+  // latest drops are counted late. Always 0 for a unix socket: its senders get EAGAIN instead.
   uint64_t kernel_dropped = 0;
-  // Datagrams that the kernel has accepted for sending.
+  // Datagrams, and their bytes, that the kernel has accepted for sending.
   uint64_t sent = 0;
   uint64_t sent_bytes = 0;
   uint64_t dropped = 0;     // send_to() failed
@@ -53,33 +53,42 @@ class DatagramSocket {
   DatagramSocket(const DatagramSocket&) = delete;
   DatagramSocket& operator=(const DatagramSocket&) = delete;
 
-  // Opens the socket and binds it to `local`; may be called once. Returns the address that was bound (with port 0 the
-  // kernel chooses a port). Errors: EADDRINUSE, EACCES, EMFILE, EALREADY (opened before), Trouble::kBadAddress,
-  // Trouble::kLoopStopped. Errors because of `options`: ENODEV (no such interface), EINVAL (a TTL or a size is out of
-  // range), EOPNOTSUPP (a unix socket with options that only IP has).
+  // Opens the socket and binds it to `local`; may be called once. If the port is 0, the kernel chooses one. Returns the
+  // address that was bound. Errors:
+  // - EADDRINUSE, EACCES, EMFILE, Trouble::kBadAddress, Trouble::kLoopStopped
+  // - EALREADY: the socket was opened before
+  // - ENODEV: `options` names an interface that does not exist
+  // - EINVAL: a TTL or a size in `options` is out of range
+  // - EOPNOTSUPP: `local` is a unix socket, and `options` sets something that only IP has
   Result<SocketAddress> open(const SocketAddress& local, const DatagramOptions& options = {});
   Result<SocketAddress> open(std::string_view local, const DatagramOptions& options = {});
-  // Returns the address that was bound. This function and those below return EBADF if the socket is not open.
+  // Returns the address that was bound. local_address() and all functions down to leave() return EBADF if the socket is
+  // not open.
   Result<SocketAddress> local_address() const;
-  // Returns the buffer sizes that the kernel granted for those that open() asked for. Two system calls.
+  // Returns the sizes of the buffers that the kernel granted, which may differ from the sizes that open() asked for.
+  // Makes two system calls.
   Result<DatagramBuffers> buffers() const;
-  // Sends one datagram at once; nothing is queued. EAGAIN if the kernel has no room, EMSGSIZE if it is too large,
-  // EACCES if it is a broadcast without DatagramOptions::broadcast, or another errno of sendto(2).
+  // Sends one datagram at once; nothing is queued. Fails with EAGAIN if the kernel has no room, with EMSGSIZE if the
+  // datagram is too large, or with another errno of sendto(2). EACCES means that `to` is a broadcast address and
+  // DatagramOptions::broadcast is not set.
   Result<void> send_to(const SocketAddress& to, std::string_view bytes);
-  // Joins a multicast group: receives what is sent to the group and the socket's own port, until leave() or close(). So
-  // the socket must be bound to that port, at 0.0.0.0, [::] or the group's address. The port in `group` is ignored, for
-  // example join("239.255.0.1:0", "eth0"). If `interface` is empty, the group's scope ("[ff02::1%eth0]:0") or the
-  // routing table decides. Errors:
-  // - EINVAL: the address is not multicast; EAFNOSUPPORT: it is of another family than the socket
+  // Joins a multicast group: until leave() or close(), the socket receives what is sent to the group and the socket's
+  // own port. So the socket must be bound to that port, at 0.0.0.0, [::] or the group's address. The port in `group` is
+  // ignored, for example in join("239.255.0.1:0", "eth0"). If `interface` is empty, the scope in `group`
+  // ("[ff02::1%eth0]:0") or the routing table decides which interface is used. Errors:
+  // - EINVAL: the address is not multicast
+  // - EAFNOSUPPORT: the address is of another family than the socket
   // - ENODEV: there is no such interface, or no route
-  // - EADDRINUSE: joined already; ENOBUFS: too many groups
-  // - EOPNOTSUPP: a unix socket, or a simulated network
+  // - EADDRINUSE: the group was joined already
+  // - ENOBUFS: the socket has joined too many groups
+  // - EOPNOTSUPP: the socket is a unix socket, or the network is simulated
   Result<void> join(const SocketAddress& group, const std::string& interface = {});
   Result<void> join(std::string_view group, const std::string& interface = {});
-  // Undoes a join() of the same group and interface. EADDRNOTAVAIL if there was none; other errors are those of join().
+  // Leaves a group that join() was called for with the same interface. Fails with EADDRNOTAVAIL if there was no such
+  // join(), or with an error that join() may return.
   Result<void> leave(const SocketAddress& group, const std::string& interface = {});
   Result<void> leave(std::string_view group, const std::string& interface = {});
-  // Closes the socket. Datagrams that have arrived and were not delivered are dropped. Later calls do nothing.
+  // Closes the socket. Datagrams that have arrived but were not delivered are dropped. Later calls do nothing.
   void close();
   bool is_open() const;
   const DatagramStats& stats() const;
@@ -89,12 +98,12 @@ class DatagramSocket {
   const std::shared_ptr<detail::DatagramPort> port_;
 };
 
-// The callbacks of a DatagramSocket, called on its loop. Each may be left unset.
+// The callbacks of a DatagramSocket, called on its loop. Any of them may be left unset.
 struct DatagramCallbacks {
-  // Called for each datagram. Bytes that are left in `bytes` afterwards are dropped.
+  // Called for each datagram. Bytes that the callback leaves in `bytes` are dropped.
   Callback<void(DatagramSocket&, const SocketAddress& from, Buffer& bytes)> on_datagram = nullptr;
-  // Called with the error that a datagram sent earlier has met on its way (ECONNREFUSED, EHOSTUNREACH, ...). The socket
-  // stays open.
+  // Called when the network reports that a datagram sent earlier was not delivered (ECONNREFUSED, EHOSTUNREACH, ...).
+  // The socket stays open.
   Callback<void(DatagramSocket&, std::error_code)> on_error = nullptr;
 };
 

@@ -9,7 +9,7 @@
 namespace peal {
 
 Result<FileRange> open_file(const std::string& path) {
-  // With O_NONBLOCK, opening a FIFO does not wait for a writer.
+  // O_NONBLOCK is needed in case the file is a FIFO: without it, open(2) would wait for a writer.
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!fd) return fail(errno);
   struct stat status{};

@@ -9,9 +9,9 @@
 
 namespace peal {
 
-// Opens a regular file and returns all of it, at its size now. Returns an errno of open(2) (ENOENT, EACCES, EMFILE,
-// ...), EISDIR for a directory, EINVAL for any other file that is not regular. Blocks as long as open(2) does. Any
-// thread.
+// Opens a regular file and returns a range that covers all of it, at its present size. Errors: an errno of open(2)
+// (ENOENT, EACCES, EMFILE, ...), EISDIR for a directory, EINVAL for any other file that is not regular. Blocks as long
+// as open(2) does. May be called on any thread.
 Result<FileRange> open_file(const std::string& path);
 
 }  // namespace peal

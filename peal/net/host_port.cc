@@ -16,7 +16,8 @@ Result<HostPort> HostPort::parse(std::string_view text) {
   return parts;
 }
 
-// to_string() puts brackets around a host with a colon. So the text for parse() never begins with "unix:".
+// to_string() puts brackets around a host that contains a colon. So the text that parse() reads never begins with
+// "unix:".
 Result<SocketAddress> HostPort::literal() const {
   if (is_host_name(host)) return SocketAddress();
   return SocketAddress::parse(to_string());

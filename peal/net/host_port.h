@@ -18,14 +18,14 @@ namespace peal {
 struct HostPort {
   HostPort() = default;
   HostPort(std::string its_host, uint16_t its_port) : host(std::move(its_host)), port(its_port) {}
-  // Splits "example.org:80". Trouble::kBadAddress unless is_host_name(host) is true; kNoPort without a colon; kBadPort
-  // if the port is not a number up to 65535.
+  // Splits a text such as "example.org:80". Fails with Trouble::kNoPort if the text has no colon, kBadAddress if
+  // is_host_name() is false for the host, or kBadPort if the port is not a number up to 65535.
   static Result<HostPort> parse(std::string_view text);
 
-  // Returns the address if the host is an IP address, an unset address if it is a name, and Trouble::kBadAddress
-  // otherwise.
+  // Returns the address if the host is an IP address, and an unset address if the host is a name. Fails with
+  // Trouble::kBadAddress if it is neither.
   Result<SocketAddress> literal() const;
-  // Returns for example "example.org:80" or "[::1]:80".
+  // Returns the host and the port as a text, for example "example.org:80" or "[::1]:80".
   std::string to_string() const;
 
   std::string host;  // an IPv6 address may have brackets

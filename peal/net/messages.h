@@ -39,12 +39,12 @@ concept TakesMessageBuffer = std::invocable<const T&, Connection&, Buffer&&>;
 
 namespace detail {
 
-// The default on_bad of messages(): sends no answer to the peer.
+// The default `on_bad` of messages(). It sends no answer to the peer.
 struct SendsNothing {
   void operator()(Connection&, Trouble) const {}
 };
 
-// Returns whether further messages may be shown after a callback.
+// Returns whether messages() may call the handler again: the handler may have paused or ended the connection.
 inline bool shows_messages(const Connection& connection) {
   return connection.life() == ConnectionLife::kOpen || connection.life() == ConnectionLife::kReadingOut;
 }
@@ -67,7 +67,8 @@ void show_message(const Handler& handler, Connection& connection, Buffer& input,
 
 }  // namespace detail
 
-// `handler` and `on_bad` are called on the connection's loop; with SharedConnectionCallbacks on several loops at once.
+// Makes an on_message callback from `framing` and `handler`. `handler` and `on_bad` are called on the connection's
+// loop; with SharedConnectionCallbacks they are called on several loops at once.
 template <Framing Its, class Handler, class OnBad = detail::SendsNothing>
   requires(TakesMessageView<Handler> || TakesMessageBuffer<Handler>) &&
           std::invocable<const OnBad&, Connection&, Trouble>

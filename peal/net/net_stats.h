@@ -11,28 +11,33 @@ struct NetStats {
   uint64_t opened = 0;  // on_open was called, if it is set
   uint64_t closed = 0;  // on_close was called, if it is set
   uint64_t connect_failed = 0;
-  // Handshakes that failed or exceeded handshake_timeout: of accepted connections before on_open, and of start_layer().
+  // Handshakes that failed or took longer than handshake_timeout. Counted are handshakes of accepted connections before
+  // on_open, and handshakes of start_layer().
   uint64_t handshakes_failed = 0;
-  // Exceptions that left a callback; each closed its connection.
+  // Exceptions that a callback threw. Each of them closed its connection.
   uint64_t exceptions = 0;
-  // Calls through a handle whose connection had ended.
+  // Calls through a ConnectionHandle whose connection had ended.
   uint64_t late_calls = 0;
-  // Times that a connection holding memory was not read, because the process was above its soft mark.
+  // Times that a connection was paused because it held memory and the process was above its soft mark
+  // (memory_budget.h).
   uint64_t memory_pauses = 0;
   // Connections that ended with CloseReason::kMemoryBudget.
   uint64_t memory_closes = 0;
-  // Calls through a handle, and accepted streams, that a loop refused or that were refused for want of memory.
+  // Calls through a ConnectionHandle, and accepted streams, that were refused because the loop accepted no more or
+  // because memory was short.
   uint64_t lost_calls = 0;
   uint64_t idle_closes = 0;
   uint64_t slow_closes = 0;  // kReadTooSlow, kWriteTooSlow and kNeitherRead
   uint64_t evicted = 0;      // closed to make room for a newcomer
-  // Times that Connection::mark_refused() was called: the peer sent a bad message, or ended inside one.
+  // Connections for which Connection::mark_refused() was called, because the peer sent a bad message or ended inside a
+  // message.
   uint64_t bad_messages = 0;
-  // Accepted connections that were closed before on_open because the server was full: none was idle, or this one's
-  // handshake had taken longest.
+  // Accepted connections that were closed before on_open because the server was full. Either no other connection was
+  // idle, or the connection itself was evicted for a newcomer because its handshake had taken longest.
   uint64_t refused = 0;
   uint64_t drained = 0;  // ended within the deadline of Server::drain()
-  // Connections that ended in a drain by force: by its deadline, linger_timeout, the write window or the loop's end.
+  // Connections that were ended by force during a drain: at the drain's deadline, by linger_timeout, by write_window,
+  // or because the loop ended.
   uint64_t drain_forced = 0;
 
   NetStats& operator+=(const NetStats& other) {
@@ -47,13 +52,14 @@ struct NetStats {
   }
 };
 
-// How the connections ended that were open, or in their handshake, when Server::drain() was called.
+// How a drain ended the connections that were open, or in their handshake, when Server::drain() was called.
 struct DrainReport {
   uint64_t finished = 0;  // ended by themselves, the graceful end included
   uint64_t forced = 0;    // cut off: by the deadline, linger_timeout, the write window or the end of the loop
-  // Output that was still in peal's queues when its connection was cut off.
+  // Bytes of output that were still in peal's queues when their connection was cut off.
   uint64_t lost_bytes = 0;
-  // Output that the kernel had taken and the peer had not acknowledged when its connection was cut off (SIOCOUTQ).
+  // Bytes of output that the kernel had taken and the peer had not acknowledged when their connection was cut off
+  // (SIOCOUTQ).
   uint64_t lost_in_kernel_bytes = 0;
 };
 

@@ -27,19 +27,23 @@ namespace peal {
 
 // Options of pipe().
 struct PipeOptions {
-  // Moves the bytes inside the kernel (splice(2)) if the engine can.
+  // If true, the bytes are moved inside the kernel (splice(2)) if the engine can do that.
   bool splice = true;
 };
 
-// How many bytes the pipe has moved. If the loop ends, bytes that were in the kernel's pipe then are not counted.
+// How many bytes a pipe has moved. If the loop ends, bytes that are in the kernel's pipe at that moment are not
+// counted.
 struct PipeReport {
   uint64_t a_to_b_bytes = 0;
   uint64_t b_to_a_bytes = 0;
 };
 
-// Joins `a` and `b`. Asserts that they are different, open connections and not piped yet. EXDEV if they belong to
-// different loops; ENOTCONN if one is ending or its peer is gone. Input that either has kept unconsumed is sent first.
-// `on_done` is called on the loop after on_close of both, unless the Server or Client of either was destroyed before.
+// Joins `a` and `b`: what one receives is sent to the other. Input that either of them has kept unconsumed is sent
+// first. Asserts that they are different, open connections and not piped yet. Fails with EXDEV if they belong to
+// different loops, and with ENOTCONN if one is ending or its peer is gone.
+//
+// `on_done` is called on the loop after on_close of both. It is not called if the Server or Client of either was
+// destroyed before.
 Result<void> pipe(Connection& a, Connection& b, const PipeOptions& options = {},
                   Callback<void(PipeReport)> on_done = nullptr);
 

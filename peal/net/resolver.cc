@@ -36,7 +36,8 @@ Result<Resolver::Addresses> find_name(const NameTable& names, std::string host, 
 Resolver::Resolver(Loop& loop, const ResolverOptions& options)
     : loop_(&loop), mailbox_(loop.mailbox()), options_(options) {}
 
-// If the loop has ended, nothing refers to this object: the loop's timers are destroyed and its engine has shut down.
+// If the loop has ended, nothing refers to this object any more: the loop's timers are destroyed and its engine has
+// shut down.
 Resolver::~Resolver() {
   detail::on_loop_and_wait(*mailbox_, [this](Loop& loop) {
     for (auto& [id, lookup] : lookups_) {
@@ -110,8 +111,8 @@ void Resolver::ask(ResolveId id, Lookup& lookup) {
                 [this, id](Result<Addresses> addresses, bool more) { arrived(id, std::move(addresses), more); });
 }
 
-// Returns the channel to ask. If resolv.conf has changed, makes a new one first. If that fails, for example for want of
-// fds, the old channel stays in use until the next check.
+// Returns the channel for a new question. If resolv.conf has changed, creates a new channel first. If that fails, for
+// example because no fd is free, the old channel stays in use until the next check.
 Result<detail::ResolverChannel*> Resolver::channel() {
   const TimePoint now = loop_->now();
   bool outdated = channels_.empty();
@@ -127,7 +128,7 @@ Result<detail::ResolverChannel*> Resolver::channel() {
   return channels_.back().get();
 }
 
-// Called inside c-ares. Ignores the answer if the lookup was cancelled or has timed out.
+// Called inside c-ares with the answer to a lookup. Ignores the answer if the lookup was cancelled or has timed out.
 void Resolver::arrived(ResolveId id, Result<Addresses> addresses, bool more) {
   const auto found = lookups_.find(id);
   if (found == lookups_.end()) return;
@@ -141,7 +142,8 @@ void Resolver::arrived(ResolveId id, Result<Addresses> addresses, bool more) {
       loop_->after(waits ? lookup.other_family_wait : Duration::zero(), [this, id] { deliver_answer(id); });
 }
 
-// Delivers what has arrived so far. The callback may end the lookup or destroy this object.
+// Calls the lookup's callback with the addresses that have arrived so far. The callback may end the lookup or destroy
+// this object.
 void Resolver::deliver_answer(ResolveId id) {
   Lookup& lookup = lookups_.at(id);
   lookup.answer_timer = {};
@@ -151,7 +153,7 @@ void Resolver::deliver_answer(ResolveId id) {
   if (*on_part) (*on_part)(std::exchange(lookup.undelivered, {}), true);
 }
 
-// Ends the lookup and calls back. The callback may destroy this object.
+// Ends the lookup and calls its callback, which may destroy this object.
 void Resolver::finish(ResolveId id) {
   auto node = lookups_.extract(id);
   Lookup& lookup = node.mapped();
@@ -176,7 +178,7 @@ bool Resolver::cancel(ResolveId id) {
   return true;
 }
 
-// Takes back what the channels still ask for `id`, whose lookup has ended. Must not be called inside c-ares.
+// Drops the questions of lookup `id`, which has ended, in all channels. Must not be called inside c-ares.
 void Resolver::drop_detached(ResolveId id) {
   for (const auto& channel : channels_) {
     if (lookups_.empty()) {

@@ -45,30 +45,31 @@ class ResolverChannel;
 }
 
 struct ResolverOptions {
-  // Name servers, for example "127.0.0.1:5353,[::1]:53". Empty means those of resolv_conf.
+  // Addresses of the name servers, for example "127.0.0.1:5353,[::1]:53". Empty means the name servers in resolv_conf.
   std::string servers = {};
-  // The file with name servers, search list and options (resolv.conf(5)). A lookup checks, at most once a second,
-  // whether the file has changed; if so, new lookups use the new content. While the file is missing it is taken to be
-  // being replaced, and the old content stays in use.
+  // The file with the name servers, the search list and the options (resolv.conf(5)). A lookup checks, at most once a
+  // second, whether the file has changed; if so, new lookups use the new content. While the file is missing, the old
+  // content stays in use, because the file is probably being replaced.
   std::string resolv_conf = "/etc/resolv.conf";
-  // Timeout of the first try, 1 ms to 10 min; further tries wait longer.
+  // Timeout of the first try, between 1 ms and 10 min. Further tries wait longer.
   Duration try_timeout = std::chrono::seconds(2);
-  // Number of tries at each server. An answer that does not fit a datagram is asked for once more over TCP.
+  // Number of tries at each server. If an answer does not fit into a datagram, the question is asked once more over
+  // TCP.
   int tries = 3;
-  // Limit of pending lookups; further ones fail with kTooManyLookups. The question of a cancelled lookup counts until
-  // c-ares has finished it.
+  // Limit of pending lookups. Further lookups fail with kTooManyLookups. A cancelled lookup counts until c-ares has
+  // finished its question.
   size_t most_pending = 1024;
 };
 
 struct ResolveOptions {
-  // After this the lookup fails with Trouble::kNoAnswer, unless it has found addresses.
+  // After this time the lookup fails with Trouble::kNoAnswer. If it has found addresses by then, it succeeds with them.
   Duration timeout = std::chrono::seconds(10);
-  // How long a lookup that has addresses of one family waits for those of the other (RFC 8305 3, Resolution Delay).
-  // Duration::max() means to wait until both are known or `timeout` has passed.
+  // How long a lookup that has addresses of one family waits for addresses of the other (RFC 8305 3, Resolution Delay).
+  // Duration::max() means to wait until the answers for both families are known or `timeout` has passed.
   Duration other_family_wait = std::chrono::milliseconds(50);
 };
 
-// Plain counters, to be read on the resolver's thread.
+// Counters of a Resolver. They are not atomic, and must be read on the resolver's thread.
 struct ResolverStats {
   uint64_t lookups = 0;    // accepted by resolve() or resolve_in_parts()
   uint64_t answered = 0;   // succeeded with addresses
@@ -88,7 +89,7 @@ class Resolver {
   using Answer = Callback<void(Result<Addresses>)>;
   using Part = Callback<void(Result<Addresses>, bool more)>;
 
-  // Must be created on the loop's thread, or before the loop runs.
+  // A Resolver must be created on the loop's thread, or before the loop runs.
   explicit Resolver(Loop& loop, const ResolverOptions& options = {});
   ~Resolver();
   Resolver(const Resolver&) = delete;
@@ -98,18 +99,19 @@ class Resolver {
   // name (RFC 1123 2.1: letters, digits, hyphens, also '_'; at most 253 bytes), or an IP address with or without
   // brackets. It may come from a peer, since no text means a unix socket.
   //
-  // The answer has at least one address, of both families or of the one that was in time. Or it is
-  // Trouble::kHostNotFound, kNoAnswer, kNameServerFailed or an errno. If the call itself fails, `on_answer` is never
-  // called: Trouble::kBadAddress, kTooManyLookups, kLoopStopped.
+  // `on_answer` is called with at least one address, or with an error: Trouble::kHostNotFound, kNoAnswer,
+  // kNameServerFailed or an errno. The addresses are of both families, or only of the family whose answer came in time.
+  // If resolve() itself fails, `on_answer` is never called. Its errors are Trouble::kBadAddress, kTooManyLookups and
+  // kLoopStopped.
   Result<ResolveId> resolve(std::string_view host, uint16_t port, const ResolveOptions& options, Answer on_answer);
   // Looks up like resolve(), for a caller that can begin with some of the addresses. IPv6 addresses are delivered at
-  // once. IPv4 addresses are delivered when the other answer is known or other_family_wait has passed (RFC 8305 3).
-  // `on_part` is called once, or twice if the first call had `more` set; the second call has the further addresses,
+  // once. IPv4 addresses are delivered when the answer for IPv6 is known or other_family_wait has passed (RFC 8305 3).
+  // `on_part` is called once, or twice if `more` is true in the first call. The second call has the further addresses,
   // perhaps none. An error is delivered only if there are no addresses at all.
   Result<ResolveId> resolve_in_parts(std::string_view host, uint16_t port, const ResolveOptions& options, Part on_part);
 
   // Cancels a lookup: its callback is destroyed now and never called. Returns true if the lookup was pending. c-ares
-  // cannot take back a question that it has sent over UDP; the answer to it is ignored.
+  // cannot take back a question that it has sent over UDP; the answer to that question is ignored.
   bool cancel(ResolveId id);
 
   size_t pending() const { return lookups_.size(); }
@@ -126,7 +128,7 @@ class Resolver {
     std::shared_ptr<Part> on_part;  // shared, because a call of it may end the lookup
     TimerId timer;                  // calls start(), later the deadline
     TimerId answer_timer;           // calls deliver_answer()
-    // Addresses that on_part was not given yet.
+    // Addresses that on_part has not been called with yet.
     Addresses undelivered;
     bool delivered_some = false;                 // on_part was given some addresses, with `more` set
     bool more = true;                            // the question for the other family is open
@@ -148,7 +150,8 @@ class Resolver {
   const std::shared_ptr<Mailbox> mailbox_;
   const ResolverOptions options_;
   std::map<ResolveId, Lookup> lookups_;
-  // The last channel is asked. Those before it use an older resolv.conf, and stay until their questions are answered.
+  // The channels, newest last. New questions go to the last channel. The channels before it use an older resolv.conf,
+  // and stay until their questions are answered.
   std::vector<std::unique_ptr<detail::ResolverChannel>> channels_;
   TimePoint next_resolv_conf_check_;  // when to look whether resolv.conf has changed
   uint64_t last_id_ = 0;

@@ -20,15 +20,15 @@ using detail::on_loop_or_after;
 
 namespace {
 
-// Chooses the loop that gets an accepted stream. It belongs to the accepting loop; the sets that it refers to outlive
-// it.
+// Chooses the loop that gets an accepted stream. The Distributor belongs to the accepting loop. The sets that it refers
+// to outlive it.
 class Distributor {
  public:
   Distributor(AcceptMode mode, std::vector<std::shared_ptr<ConnectionSet>> sets)
       : mode_(mode), sets_(std::move(sets)) {}
 
   void operator()(LooseStream stream) { hand_over(std::move(stream)); }
-  // Returns false if the chosen loop accepts no more; the stream is closed then.
+  // Passes the stream to the chosen loop. If that loop accepts no more, closes the stream and returns false.
   bool hand_over(LooseStream stream) {
     ConnectionSet& set = choose();
     set.load().fetch_add(1, std::memory_order_relaxed);
@@ -118,8 +118,8 @@ Result<SocketAddress> Server::listen(const SocketAddress& address) {
   return bound;
 }
 
-// Binds once without SO_REUSEPORT. Otherwise this server could share a port that another program has bound with
-// SO_REUSEPORT too.
+// Checks that the address is free, by binding once without SO_REUSEPORT. Otherwise this server could share a port that
+// another program has also bound with SO_REUSEPORT.
 Result<void> Server::probe(const SocketAddress& address) const {
   if (address.port() == 0) return {};
   Result<void> free = fail(Trouble::kLoopStopped);
@@ -188,8 +188,8 @@ void Server::stop_listening() {
   }
 }
 
-// Stops all acceptors before any loop drains. When the last has stopped, every accepted stream has been posted to its
-// loop. So the drain tasks, posted after that, find all connections.
+// Stops all acceptors before any loop drains. When the last acceptor has stopped, every accepted stream has been posted
+// to its loop. The tasks that drain are posted after that, so they find all connections.
 void Server::drain(Duration deadline, DrainMode mode, Callback<void(const DrainReport&)> on_done) {
   auto drain = std::make_shared<detail::Drain>(std::move(on_done));
   {

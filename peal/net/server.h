@@ -50,32 +50,34 @@ enum class DrainMode : uint8_t {
 };
 
 struct ServerOptions {
-  // The default needs no hand-over and no shared queue: best for many connections.
+  // The default needs no hand-over between loops and no shared queue. It is best for many connections.
   AcceptMode accept = AcceptMode::kReusePort;
-  // Options of the listening sockets. reuse_port is ignored; `accept` decides it.
+  // Options of the listening sockets. Their reuse_port is ignored, because `accept` decides it.
   ListenOptions listen = {};
   ConnectionOptions connection = {};
-  // Limit the connections open at once: those of all loops together, and those of one client. A client is an IPv4
-  // address (also one mapped into IPv6) or an IPv6 /64 network, since one client has all of it:
-  // SocketAddress::client_key(). All unix clients count as one.
+  // Limits of the connections that are open at once. max_connections counts all connections of all loops, and
+  // max_connections_per_address counts those of one client. A client is an IPv4 address (also one mapped into IPv6) or
+  // an IPv6 /64 network, since one client has all of such a network: SocketAddress::client_key(). All unix clients
+  // count as one.
   //
-  // If a limit is reached, a newcomer replaces the connection of its loop that has been idle for longest. If it is the
-  // limit of one client, only connections of that client are replaced. Idle means no queued output, no unconsumed input
-  // and not piped; a connection in its handshake (ConnectionOptions::layer) counts as idle too. If no idle one is among
-  // the 1,024 least recently active, the newcomer is closed at once.
+  // If a limit is reached, a newcomer replaces the connection of its loop that has been idle for longest. At the limit
+  // of one client, only connections of that client are replaced. A connection is idle if it has no queued output, no
+  // unconsumed input and is not piped. A connection in its handshake (ConnectionOptions::layer) counts as idle too. If
+  // none of the 1,024 least recently active connections is idle, the newcomer is closed at once.
   //
-  // The limit is exact: a newcomer's on_open is called only after on_close of the connection that it replaces. 0 (the
-  // default) means no limit but the process's limit of fds, at which accepting backs off.
+  // The limits are exact: a newcomer's on_open is called only after on_close of the connection that it replaces. 0 (the
+  // default) means no limit except the process's limit of fds, at which accepting backs off.
   size_t max_connections = 0;
   size_t max_connections_per_address = 0;
 };
 
-// ServerLife: lets objects that may outlive a Server call it, from any thread (peal/inspect).
+// ServerLife lets objects that may outlive a Server call that Server from any thread (peal/inspect).
 class ServerLife {
  public:
   explicit ServerLife(Server& server) : server_(&server) {}
-  // Calls `task` with the server. The server's destructor waits for `task`, so `task` must not wait for one of the
-  // server's loops. Returns false, without a call, if the server was destroyed or is being destroyed.
+  // Calls `task` with the server. The server's destructor waits until `task` has returned, so `task` must not wait for
+  // one of the server's loops. Returns false, without calling `task`, if the server was destroyed or is being
+  // destroyed.
   template <class Task>
   bool run(Task&& task) {
     const std::lock_guard lock(mutex_);
@@ -95,7 +97,7 @@ class ServerLife {
 
 class Server {
  public:
-  // Serves on one loop, or on all loops of a group.
+  // Creates a server that serves on one loop, or on all loops of a group.
   Server(Loop& loop, ConnectionCallbacks callbacks, const ServerOptions& options = {});
   Server(LoopGroup& group, SharedConnectionCallbacks callbacks, const ServerOptions& options = {});
   // Stops listening and ends all connections at once. Output that the kernel has already taken is still sent. on_close
@@ -104,53 +106,58 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Listens on one more address. `address` is read by SocketAddress::parse(); with port 0 the kernel chooses a port.
-  // Returns the address that was bound, or EADDRINUSE, EACCES, EADDRNOTAVAIL, EMFILE, an error of parse(), or
-  // Trouble::kLoopStopped.
+  // Listens on one more address. `address` is a text that SocketAddress::parse() can read. If the port is 0, the kernel
+  // chooses one. Returns the address that was bound. Errors: EADDRINUSE, EACCES, EADDRNOTAVAIL, EMFILE, an error of
+  // parse(), Trouble::kLoopStopped.
   Result<SocketAddress> listen(std::string_view address);
   Result<SocketAddress> listen(const SocketAddress& address);
-  // Accepts from a socket that listens already, inherited from a master or a service manager. The first loop accepts;
-  // it hands over as kLeastLoaded does in that mode, else in turn. `shared` tells that other processes accept from it
-  // too. Errors are those of Engine::adopt_listener() and Trouble::kLoopStopped.
+  // Accepts from a socket that listens already, inherited from a master process or a service manager. The first loop
+  // accepts. In mode kLeastLoaded it hands each connection to the loop with the fewest connections, otherwise to the
+  // loops in turn. `shared` must be true if other processes accept from the socket too. Errors are those of
+  // Engine::adopt_listener() and Trouble::kLoopStopped.
   Result<SocketAddress> listen(Fd listening, bool shared = false);
-  // Serves a stream that is connected already, as if it had been accepted:
-  // - one end of a socketpair(2), or what inetd or systemd has accepted; connected_stream() (peal/sync/adopt_stream.h)
-  //   makes a stream of an fd,
-  // - what Engine::detach() gave back.
+  // Serves a stream that is connected already, as if it had been accepted. Such a stream is
+  // - one end of a socketpair(2), or a connection that inetd or systemd has accepted; connected_stream()
+  //   (peal/sync/adopt_stream.h) makes a stream of an fd,
+  // - or what Engine::detach() returned.
   //
-  // The loop with the fewest connections gets the stream; on_open is called inside this call if that is the caller's
-  // loop. Any thread. Returns Trouble::kLoopStopped, and closes the stream, if a loop of the server has ended or that
-  // loop's mailbox is full.
+  // The loop with the fewest connections gets the stream. If that is the caller's loop, on_open is called inside this
+  // call. May be called on any thread. If a loop of the server has ended or the chosen loop's mailbox is full, closes
+  // the stream and returns Trouble::kLoopStopped.
   Result<void> adopt(LooseStream stream);
-  // Stops listening on every address. Open connections live on, and clients whose TCP handshake was done are still
-  // served.
+  // Stops listening on every address. Open connections stay open. Clients whose TCP handshake was finished before are
+  // still served.
   void stop_listening();
 
-  // Ends all connections in order, within `deadline`:
+  // Ends all connections within `deadline`, without cutting off work that is finished in time:
   // - The server stops listening. Connections that still come in are closed.
-  // - on_drain is called for every connection. Without on_drain, a connection is closed once it has no unconsumed
-  //   input; a pipe is left to end by itself. A connection in its handshake is asked after it has opened.
+  // - on_drain is called for every connection; for a connection in its handshake, it is called after the connection has
+  //   opened. If on_drain is unset, a connection is closed once it has no unconsumed input, and a pipe is left to end
+  //   by itself.
   // - At `deadline` the connections that are left are reset, pipes at both ends.
-  // - Then `on_done` is called once, on the thread of one of the loops, after the on_done of the pipes that were cut.
-  //   It is also called if a loop ends meanwhile, but not after the server was destroyed.
+  // - Then `on_done` is called once, on the thread of one of the loops, after the on_done of the pipes that were cut
+  //   off. It is also called if a loop ends meanwhile, but not after the server was destroyed.
   //
-  // May be called on any thread, and again. The loops must be running or have ended.
+  // May be called on any thread, and more than once. The loops must be running or have ended.
   void drain(Duration deadline, Callback<void(const DrainReport&)> on_done) {
     drain(deadline, DrainMode::kAsk, std::move(on_done));
   }
-  // Drains in the given mode. kWait is for a server whose successor listens already.
+  // Drains in the given mode instead of kAsk. Mode kWait is for a server whose successor listens already.
   void drain(Duration deadline, DrainMode mode, Callback<void(const DrainReport&)> on_done);
-  // Drains in mode kAsk and waits for the report. Asserts that it is not called on the thread of one of the loops.
+  // Drains in mode kAsk, and returns the report when the drain is over. Asserts that it is not called on the thread of
+  // one of the loops.
   DrainReport drain_and_wait(Duration deadline);
 
-  // Returns how many connections are open, being handed over or in their handshake, on all loops. Any thread.
+  // Returns how many connections of all loops are open, in their handshake, or on their way to a loop. May be called on
+  // any thread.
   size_t connections() const;
-  // Returns the sum over all loops, and waits for each loop in turn. With several loops, do not call it on the thread
-  // of one of them: two such calls at once would wait for each other for ever. Use views() there.
+  // Returns the sum of the counters of all loops, and waits for each loop in turn. If there are several loops, do not
+  // call stats() on the thread of one of them: two such calls at once would wait for each other for ever. Use views()
+  // there instead.
   NetStats stats() const;
-  // Returns one view for each loop.
+  // Returns one view of the connections for each loop.
   std::vector<ConnectionsView> views() const;
-  // Returns an object by which other threads may call this server, also when it may have been destroyed.
+  // Returns an object by which other threads may call this server, even if the server may have been destroyed.
   const std::shared_ptr<ServerLife>& life() const { return life_; }
 
  private:
@@ -158,8 +165,8 @@ class Server {
 
   void add_loop(Loop& loop, const std::shared_ptr<ConnectionCallbacks>& callbacks);
   Result<SocketAddress> listen_on(Shard& shard, const SocketAddress& address, bool reuse_port);
-  // Starts accepting on the listener that `bind` makes of the shard's engine. If `for_itself` is true, this shard
-  // serves what it accepts; otherwise all shards do.
+  // Starts accepting on the listener that `bind` creates in the shard's engine. If `for_itself` is true, this shard
+  // serves the connections that it accepts; otherwise all shards do.
   Result<SocketAddress> accept_on(Shard& shard, bool for_itself, auto bind);
   Result<void> probe(const SocketAddress& address) const;
   std::vector<std::shared_ptr<detail::ConnectionSet>> all_sets() const;

@@ -12,7 +12,7 @@ std::shared_ptr<Acceptor> Acceptor::start(Loop& loop, ListenerId listener, Take 
   if (loop.in_loop()) {
     acceptor->begin();
   } else {
-    // run() opens the engine, so accepting must wait for the loop's first task.
+    // The loop opens its engine when it begins to run, so accepting must wait for the loop's first task.
     loop.mailbox()->insist([acceptor] { acceptor->begin(); });
   }
   return acceptor;

@@ -19,8 +19,8 @@ class Acceptor final : private AcceptEvents, public std::enable_shared_from_this
   // Takes over a listener that the engine of `loop` has bound. Must be called on the loop's thread or before the loop
   // runs. Accepting begins when the loop runs.
   static std::shared_ptr<Acceptor> start(Loop& loop, ListenerId listener, Take take);
-  // Stops accepting. Clients whose TCP handshake the kernel has finished are still passed on; `held` is released after
-  // the last of them. Must be called on the loop's thread or before the loop runs.
+  // Stops accepting. Clients whose TCP handshake the kernel has finished are still passed to the `take` of start().
+  // `held` is released after the last of these clients. Must be called on the loop's thread or before the loop runs.
   void stop(std::shared_ptr<void> held = {});
 
  private:

@@ -21,7 +21,7 @@ constexpr int kLinkScope = 2;  // RFC 4291 2.7
 constexpr int kSiteScope = 5;
 constexpr int kGlobalScope = 14;
 
-// Returns an IPv6 address as it is, and an IPv4 address as an IPv4-mapped one.
+// Returns an IPv6 address unchanged, and an IPv4 address as an IPv4-mapped IPv6 address.
 in6_addr as_ipv6(const SocketAddress& address) {
   if (address.family() == AF_INET6) return reinterpret_cast<const sockaddr_in6*>(address.data())->sin6_addr;
   in6_addr mapped{};
@@ -48,7 +48,7 @@ struct Policy {
   int label;
 };
 
-// The default policy table of RFC 6724 2.1, longest prefix first.
+// The default policy table of RFC 6724 2.1, with the longest prefix first.
 constexpr Policy kPolicies[] = {
     {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 128, 50, 0},
     {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}, 96, 35, 4},
@@ -70,8 +70,8 @@ const Policy& policy_of(const in6_addr& address) {
   });
 }
 
-// Counts the leading bits that two IPv6 addresses have in common, for rule 9. Returns 0 for IPv4, which rule 9 does not
-// cover.
+// Counts the leading bits that two IPv6 addresses have in common, for rule 9 of RFC 6724 6. Returns 0 for IPv4
+// addresses, which rule 9 does not cover.
 int common_bits(const in6_addr& one, const in6_addr& other) {
   if (IN6_IS_ADDR_V4MAPPED(&one)) return 0;
   int bits = 0;
@@ -83,8 +83,9 @@ int common_bits(const in6_addr& one, const in6_addr& other) {
   return bits;
 }
 
-// The values that decide the order, compared one after the other; greater is better. First: can the address be reached?
-// Then how well the source address fits (RFC 6724 6).
+// The values that decide the order of addresses. They are compared one after the other, and the greater value is
+// better. The first value says whether the address can be reached. The others say how well the source address that the
+// kernel chooses for it fits (RFC 6724 6).
 using Merits = std::tuple<bool, bool, bool, int, int, int>;
 Merits merits_of(const SocketAddress& address) {
   const Fd probe(::socket(address.family(), SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -111,7 +112,7 @@ std::vector<SocketAddress> best_first(std::vector<SocketAddress> addresses) {
   constexpr size_t kMostSorted = 64;
   if (addresses.size() < 2) return addresses;
   const size_t count = std::min(addresses.size(), kMostSorted);
-  // The second value is the place from the end, so that equal addresses keep their order.
+  // The size_t is the address's place counted from the end, so that addresses of equal merit keep their order.
   std::vector<std::pair<Merits, size_t>> order;
   order.reserve(count);
   for (size_t i = 0; i < count; ++i) order.emplace_back(merits_of(addresses[i]), count - i);

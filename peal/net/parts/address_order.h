@@ -10,12 +10,13 @@
 
 namespace peal::detail {
 
-// Sorts the addresses of one family by RFC 6724 6, rules 1, 2, 5, 6, 8 and 9. If there are more than 64, only the first
-// 64 are sorted, so that a long answer does not block the loop; the others keep their order behind them.
+// Sorts addresses of one family by RFC 6724 6, rules 1, 2, 5, 6, 8 and 9. If there are more than 64 addresses, only the
+// first 64 are sorted, so that a long answer does not block the loop. The other addresses follow in their old order.
 std::vector<SocketAddress> best_first(std::vector<SocketAddress> addresses);
 
-// Joins the sorted addresses of the two families. The family whose first address is better comes first (RFC 6724 6,
-// rules 1, 2, 5, 6 and 8). Asks the kernel for the source address of both: at most eight system calls, and no packet.
+// Joins the sorted addresses of two families into one list. The family whose first address is better comes first (RFC
+// 6724 6, rules 1, 2, 5, 6 and 8). Asks the kernel for the source address of both first addresses: at most eight system
+// calls, and no packet.
 std::vector<SocketAddress> join_families(std::vector<SocketAddress> first, std::vector<SocketAddress> second);
 
 }  // namespace peal::detail

@@ -53,8 +53,8 @@ ConnectionCaps::Answer ConnectionCaps::admit(Connection& newcomer) {
   return Answer::kWait;
 }
 
-// Returns the least recently active connection that is idle. Checks at most kMostChecked, since a server full of busy
-// connections would otherwise visit all of them for each newcomer.
+// Returns the idle connection that was active least recently, or null. Checks at most the first kMostChecked
+// connections. Otherwise each newcomer at a server full of busy connections would visit all of them.
 Connection* ConnectionCaps::oldest_idle(const CapEntry::Queue& queue) {
   constexpr int kMostChecked = 1024;
   int checked = 0;
@@ -96,7 +96,8 @@ void ConnectionCaps::unlist(CapEntry& cap_entry) {
 void ConnectionCaps::released(CapEntry& cap_entry) {
   unlist(cap_entry);
   if (CapEntry* before = std::exchange(cap_entry.predecessor, nullptr)) {
-    // A newcomer that ends before its predecessor returns the places: the predecessor still occupies them.
+    // The newcomer ends before its predecessor, whose places it had taken over. The predecessor still occupies them, so
+    // it gets them back.
     if (!before->entered) std::swap(before->entered, cap_entry.entered);
     if (!before->entered_from) std::swap(before->entered_from, cap_entry.entered_from);
     before->successor_generation = 0;

@@ -19,15 +19,16 @@ namespace peal::detail {
 
 using PeerKey = SocketAddress::ClientKey;
 
-// Counts the connections of a server against its two limits. Any thread. A limit of 0 means that there is none.
+// Counts the connections of a server against two limits: one for all clients together, one for each client. A limit of
+// 0 means no limit. May be used on any thread.
 class Admission {
  public:
   Admission(size_t most, size_t most_of_one_peer) : most_(most), most_of_one_peer_(most_of_one_peer) {}
 
-  // Takes a place of the server, which leave() returns. Returns false if none is left.
+  // Takes one of the server's places, which leave() gives back. Returns false if no place is free.
   bool enter();
   void leave() { inside_.fetch_sub(1, std::memory_order_relaxed); }
-  // Takes a place of this client, which leave_from() returns. Returns false if none is left.
+  // Takes one of the places of this client, which leave_from() gives back. Returns false if no place is free.
   bool enter_from(const PeerKey& peer);
   void leave_from(const PeerKey& peer);
 
@@ -47,11 +48,12 @@ struct CapEntry {
   Queue::iterator of_all;   // valid while listed
   Queue::iterator of_peer;  // valid while listed
   Queue* peers = nullptr;   // the list of this peer's connections; null while not listed
-  // True if the connection holds a place of the server, which must be returned.
+  // True if the connection holds one of the server's places, which must be given back.
   bool entered = false;
-  // True if the connection holds a place of its client, which must be returned.
+  // True if the connection holds one of its client's places, which must be given back.
   bool entered_from = false;
-  // The connection that waits for this one's place. Generation 0 means that none waits.
+  // `successor_slot` and `successor_generation` name the connection that waits for the place of this connection.
+  // Generation 0 means that no connection waits.
   uint32_t successor_slot = 0;
   uint32_t successor_generation = 0;
   CapEntry* predecessor = nullptr;  // the evicted connection whose place this one waits for
@@ -62,21 +64,22 @@ class ConnectionCaps {
   explicit ConnectionCaps(std::shared_ptr<Admission> admission) : admission_(std::move(admission)) {}
 
   enum class Answer : uint8_t { kEnter, kWait, kRefused };
-  // Decides about a connection that is not open yet. kWait means that it may open when the evicted connection is
-  // released.
+  // Decides whether a new connection may open: kEnter means now, kWait means when the connection that was evicted for
+  // it has been released, kRefused means never.
   Answer admit(Connection& newcomer);
-  // Must be called when the connection that `successor` waited for has been released.
+  // Must be called when the connection whose place `successor` waits for has been released.
   static void predecessor_released(Connection& successor);
-  // Makes the connection evictable from now on: it is open or in its handshake. It is listed as the most recently
-  // active.
+  // Makes the connection evictable from now on, and lists it as the most recently active one. The connection must be
+  // open or in its handshake.
   void list_as_evictable(Connection& connection);
-  // Moves the connection to the end of the lists, as the most recently active.
+  // Moves the connection to the end of both lists, where the most recently active connection is.
   void mark_most_recent(CapEntry& cap_entry) {
     if (cap_entry.peers == nullptr) return;
     by_recency_.splice(by_recency_.end(), by_recency_, cap_entry.of_all);
     cap_entry.peers->splice(cap_entry.peers->end(), *cap_entry.peers, cap_entry.of_peer);
   }
-  // Returns the places of a connection that was released, or passes them to the one it waited for.
+  // Must be called when a connection was released. Gives back its places, or passes them to the evicted connection that
+  // it was waiting for.
   void released(CapEntry& cap_entry);
 
  private:

@@ -18,11 +18,11 @@
 namespace peal::detail {
 namespace {
 
-// Receive buffer of a UDP socket. Many answers may arrive while the loop is busy. An answer without room is lost, and
-// is asked for again only seconds later. The kernel grants at most net.core.rmem_max.
+// Size of the receive buffer of a UDP socket. While the loop is busy, many answers may arrive. An answer that finds no
+// room is lost, and its question is asked again only seconds later. The kernel grants at most net.core.rmem_max.
 constexpr int kReceiveBufferBytes = 1 << 20;
 
-// Initialises the library once for the process. It is never cleaned up.
+// Initialises c-ares once for the process. Returns false if that failed. c-ares is never cleaned up.
 bool library_ready() {
   static const bool ready = ares_library_init(ARES_LIB_INIT_ALL) == ARES_SUCCESS;
   return ready;
@@ -44,7 +44,7 @@ std::error_code ares_error(int status) {
   }
 }
 
-// The functions that c-ares calls. `data` is the AresWire.
+// The functions that c-ares calls back. Their argument `data` is the AresWire.
 struct AresWire::Calls {
   static AresWire& wire(void* data) { return *static_cast<AresWire*>(data); }
 
@@ -60,12 +60,12 @@ struct AresWire::Calls {
     PEAL_ASSERT(found != wire(data).sockets_.end(), "c-ares asks for fd {}, which is not its own", fd);
     Socket& socket = found->second;
     const Readiness interest{.readable = readable != 0, .writable = writable != 0};
-    // c-ares accepts no error here. A watch that failed is tried again at the next change of interest; otherwise the
-    // timeouts of c-ares end the question.
+    // c-ares accepts no error here. If the watch has failed, a new one is created when c-ares changes its interest
+    // again. Otherwise the timeouts of c-ares end the question.
     if (!socket.watch->error()) return socket.watch->set_interest(interest);
     if (interest != Readiness{}) std::ignore = watch(wire(data), socket, interest);
   }
-  // Opens a socket and watches it at once. If that fails, c-ares asks the next server or gives up.
+  // Opens a socket for c-ares and begins to watch it. If either fails, c-ares asks the next server or gives up.
   static int open(int domain, int type, int protocol, void* data) {
     const int fd = ::socket(domain, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
     if (fd < 0) return fd;
@@ -121,8 +121,8 @@ Result<void> AresWire::open(ares_options wanted, int mask) {
   return {};
 }
 
-// Copies a channel as ares_dup(3) does, but with other flags. ares_save_options() does not save all servers, so these
-// are copied separately.
+// Copies a channel as ares_dup(3) does, but with other flags. The servers are copied separately, because
+// ares_save_options() does not save all of them.
 Result<void> AresWire::open_like(const AresWire& other, int flags) {
   ares_options saved{};
   ares_addr_port_node* servers = nullptr;

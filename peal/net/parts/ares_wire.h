@@ -13,34 +13,34 @@
 #include <peal/loop/loop.h>
 #include <peal/loop/watch.h>
 
-// c-ares' names. NOLINTBEGIN(readability-identifier-naming)
-struct ares_channeldata;
-struct ares_options;
-// NOLINTEND(readability-identifier-naming)
+// Types of c-ares, declared here so that its header is not included.
+struct ares_channeldata;  // NOLINT(readability-identifier-naming): the name that c-ares uses
+struct ares_options;      // NOLINT(readability-identifier-naming): the name that c-ares uses
 
 namespace peal::detail {
 
 class AresWire {
  public:
-  // `on_progress` is called after c-ares has worked because of a socket or a timeout. It is called outside of c-ares
-  // and may destroy this object.
+  // `on_progress` is called each time after c-ares has handled a socket or a timeout. The call is made outside of
+  // c-ares, so it may destroy this object.
   AresWire(Loop& loop, Callback<void()> on_progress);
   ~AresWire();
   AresWire(const AresWire&) = delete;
   AresWire& operator=(const AresWire&) = delete;
 
-  // Opens the channel by ares_init_options(3) with `wanted` and `mask`, except for the callbacks, which are set here.
-  // Must be called once, before all else. ENOMEM, EIO (a file could not be read), or another error of ares_error().
+  // Opens the channel by ares_init_options(3) with `wanted` and `mask`, except that this class sets the callbacks
+  // itself. Must be called once, before any other function. Fails with ENOMEM, EIO (a file could not be read), or
+  // another error of ares_error().
   Result<void> open(ares_options wanted, int mask);
   // Opens the channel with the options and servers of `other`, but with `flags` (ARES_FLAG_*).
   Result<void> open_like(const AresWire& other, int flags);
-  // Returns the channel. Ask questions with c-ares' own functions, then call rearm_timer().
+  // Returns the channel. The caller asks questions with c-ares' own functions, and calls rearm_timer() after them.
   ares_channeldata* channel() const { return channel_; }
   // Sets the timer to the next timeout of c-ares.
   void rearm_timer();
 
  private:
-  // A socket of c-ares. The fd stays open until c-ares closes it, even if its watch has failed.
+  // A socket that c-ares has opened. The fd stays open until c-ares closes it, even if its watch has failed.
   struct Socket {
     Fd fd;
     std::unique_ptr<Watch> watch;

@@ -30,8 +30,8 @@ Tracked& Connection::tracked() {
 
 detail::PipePair* Connection::pipe_pair() const { return tracked_ == nullptr ? nullptr : tracked_->pipe_pair; }
 
-// Begins to track the connection, as the options require. A new option that needs tracking must be added to
-// ConnectionSet::watches() too.
+// Begins to track the connection as the options require. A new option that needs tracking must also be checked in
+// ConnectionSet::watches().
 void Connection::begin_watching() {
   Tracked& own = tracked();
   own.active = loop().now();
@@ -70,8 +70,8 @@ void Connection::note_received(size_t bytes) {
   if (has(kTracked)) note_activity();
 }
 
-// Called when a layer has received an incomplete record, also during a handshake. The peer must then send the rest at
-// the rate of min_read_bytes, as for a message that on_message leaves incomplete.
+// Called when a layer has received an incomplete record, also during a handshake. The peer must then send the rest of
+// the record at the rate of min_read_bytes, as it must for a message that on_message leaves incomplete.
 void Connection::on_withheld() {
   if (!is_open() && !is_beginning()) return;
   if (MemoryBudget::above_hard()) return end_over_budget();
@@ -105,7 +105,8 @@ void Connection::expect_input(bool on) {
   }
 }
 
-// Must be called when all input was shown to the user. Closes a draining connection, and ends the read window.
+// Must be called when the protocol has been passed all input. Closes the connection if it is draining, and ends the
+// read window.
 void Connection::note_input_shown() {
   if (!is_open() || has_part()) return;
   if (has(kDrains) && !is_working()) return close();
@@ -125,17 +126,17 @@ void Connection::watch_output() {
   watch_until(tracked_->write.since + set_->options().write_window);
 }
 
-// Returns min_write_bytes, but at least 1 in a graceful end, which no other deadline bounds.
+// Returns min_write_bytes, but at least 1 in a graceful end: no other deadline limits a graceful end.
 uint64_t Connection::least_write_bytes() const {
   return std::max<uint64_t>(set_->options().min_write_bytes, is_open() ? 0 : 1);
 }
 
-// Returns what the peer must still take. While open: the queued output. In a graceful end: all that it has not
-// acknowledged.
+// Returns how many bytes the peer must still take. For an open connection, that is the queued output. In a graceful
+// end, it is all output that the peer has not acknowledged.
 uint64_t Connection::owed_bytes() const { return is_open() ? queued_bytes() : undelivered_bytes(); }
 
-// Starts a write window: within write_window the peer must take min_write_bytes, or all that is queued now if that is
-// less.
+// Starts a write window. Within write_window, the peer must take min_write_bytes, or everything that owed_bytes()
+// counts now if that is less.
 void Connection::begin_write_window() {
   tracked_->write = {
       .since = loop().now(), .bytes = drained_bytes(), .least = std::min(least_write_bytes(), owed_bytes())};
@@ -144,8 +145,9 @@ void Connection::begin_write_window() {
 
 uint64_t Connection::drained_bytes() const { return sent_bytes_ - std::min<uint64_t>(queued_bytes(), sent_bytes_); }
 
-// Returns how many sent bytes the peer has acknowledged. The kernel accepts new output only in large steps, when a good
-// part of its buffer is free. Between two steps, only this number tells a slow peer from one that does not read.
+// Returns how many of the sent bytes the peer has acknowledged. The kernel accepts new output only in large steps, when
+// a good part of its buffer is free. Between two steps, only this number tells a slow peer from a peer that does not
+// read.
 uint64_t Connection::acknowledged_bytes() const {
   const uint64_t drained = drained_bytes();
   return drained - std::min(port_->unsent_bytes(stream_), drained);
@@ -181,8 +183,9 @@ void Connection::check_deadlines() {
   if (own.write.runs()) watch_until(own.write.since + options.write_window);
 }
 
-// Returns whether idle_timeout has passed without activity. Output that leaves the queue is activity too, but causes no
-// call. So each check compares how much has moved, and counts a change as activity at this moment.
+// Returns whether idle_timeout has passed without activity. Output that leaves the queue is activity too, but no
+// function is called for it. So each check compares how many bytes have left since the last check, and counts a change
+// as activity at this moment.
 bool Connection::passed_idle_timeout() {
   const Duration timeout = set_->options().idle_timeout;
   if (timeout == Duration::zero()) return false;
@@ -199,7 +202,8 @@ bool Connection::passed_idle_timeout() {
 bool Connection::passed_read_window() {
   Tracked& own = *tracked_;
   if (!own.read.runs() || loop().now() < own.read.since + set_->options().read_window) return false;
-  // A record that became complete after the window began may have had no content for on_message, so the port is asked.
+  // A layer's record may have become complete after the window began, without any content for on_message. So the port
+  // is asked whether it still waits for the rest of a record.
   const bool has_half = !is_piped() && port_->waits_for_rest(stream_);
   const bool asked = !is_open() || awaits_input();
   const bool waits = asked && (has_kept() || expects_input_ || has_half);
@@ -224,15 +228,15 @@ bool Connection::passed_write_window() {
   return false;
 }
 
-// Returns whether closing the connection now would lose nothing.
+// Returns whether closing the connection now would lose no data and interrupt no work.
 bool Connection::is_idle() const {
   if (fast_path_.state == State::kHandshaking) return !busy_;
   if (tracked_ && tracked_->gathered_bytes > 0) return false;
   return is_open() && !busy_ && !is_working() && !has_part() && !is_piped() && queued_bytes() == 0;
 }
 
-// Logs the last events of a connection that ends abnormally. Called before the socket is closed, which then forgets its
-// addresses.
+// Logs the last events of a connection that ends abnormally. Must be called before the socket is closed, because a
+// closed socket does not know its addresses.
 void Connection::log_abnormal_end() {
   using enum CloseReason;
   constexpr std::array kNormal{kLocal,       kAborted, kPeerClosed, kPipeEnded,

@@ -10,8 +10,8 @@
 
 namespace peal::detail {
 
-// Bounds the durations, which are added to time points for each message without the overflow check of later(). A window
-// of zero becomes the longest duration, which never passes.
+// Limits the durations in `options`, so that each message can add them to time points without the overflow check of
+// later(). A read or write window of zero becomes the longest duration, so that it never passes.
 ConnectionOptions ConnectionSet::in_range(ConnectionOptions options) {
   for (Duration* window : {&options.read_window, &options.write_window}) {
     *window = *window > Duration::zero() ? bounded(*window) : kLongest;
@@ -95,14 +95,15 @@ void ConnectionSet::retire() {
   if (table_.size() == 0) drop_callbacks();
 }
 
-// Ends a connection because the other end of its pipe ends; `hard` is true after an error or a reset.
+// Ends `rest`, one connection of a pipe, because the other connection of the pipe ends. `hard` is true if the other
+// ends by an error or a reset; `rest` is then reset.
 void ConnectionSet::end_piped(Connection& rest, bool hard) {
   if (hard) return rest.end(CloseReason::kPipeEnded, CloseHow::kReset);
   rest.end_gracefully(rest.peer_ended_ ? CloseReason::kPeerClosed : CloseReason::kPipeEnded);
 }
 
 // Called when the set is retired and has no connection left. Destroys the callbacks, which may hold handles to this
-// set. Also destroys the layer's port here, since the last handle may be destroyed on another thread.
+// set. Destroys the layer's port too, since the last handle to this set may be destroyed on another thread.
 void ConnectionSet::drop_callbacks() {
   callbacks_.reset();
   layer_port_.reset();
@@ -122,7 +123,8 @@ void ConnectionSet::release(Connection& connection) {
   const std::error_code error = connection.error_ == 0 ? errno_code(ECANCELED) : connection.error();
   ConnectionHandle which;
   if (on_connect_done) which = connection.handle();
-  // Destroyed first: a coroutine's stream takes over the kept input.
+  // The context is destroyed before the input is cleared, because a coroutine's stream in the context takes over that
+  // input.
   connection.context_ = {nullptr, &Connection::no_context};
   connection.input_.clear();
   std::unique_ptr<CapEntry> cap_entry;
@@ -175,13 +177,13 @@ bool ConnectionSet::watches() const {
 void ConnectionSet::drain(std::shared_ptr<Drain> drain, Duration deadline, bool ask) {
   std::shared_ptr<ConnectionSet> keep = shared_from_this();
   draining_ = true;
-  // A protocol that has on_drain is always asked: it knows how to end without losing anything.
+  // If on_drain is set, it is called in both modes of a drain: the protocol knows how to end without losing anything.
   ask = ask || (callbacks_ != nullptr && callbacks_->on_drain);
   asks_ = asks_ || ask;
   drains_.push_back({std::move(drain), loop_->after(deadline, [set = weak_from_this()] {
                        if (auto self = set.lock()) self->force();
                      })});
-  // Connections in their handshake are asked when they open.
+  // Connections in their handshake are skipped here: drain_one() is called when they open.
   if (ask) {
     each([this](Connection& connection) {
       if (connection.life() != ConnectionLife::kHandshaking) drain_one(connection);
@@ -198,7 +200,7 @@ void ConnectionSet::drain_one(Connection& connection) {
     return;
   }
   if (connection.is_piped()) return;
-  // The connection closes after a request that has arrived only in part was answered.
+  // If a request has arrived only in part, the connection closes after the whole request has arrived and was answered.
   connection.set_slow_path(Connection::kDrains, true);
   connection.note_input_shown();
 }
@@ -208,7 +210,8 @@ void ConnectionSet::force() {
   each([](Connection& connection) { connection.end(CloseReason::kDrainDeadline, CloseHow::kReset); });
 }
 
-// Releases all drains. The last release calls the user's on_done, which may destroy or drain the server.
+// Releases all drains. The release of a drain's last reference calls the user's on_done, which may destroy or drain the
+// server.
 void ConnectionSet::finish_drains() {
   std::vector<Draining> done = std::exchange(drains_, {});
   for (Draining& each : done) loop_->cancel(each.deadline);
@@ -248,8 +251,8 @@ NetStats ConnectionSet::stats_now() const {
   return stats;
 }
 
-// Each forced end is a task of its own, posted by insist(). So it arrives after what its thread has posted before, and
-// before what that thread posts next.
+// Posts each forced end as a task of its own, by insist(). So the end arrives after everything that the calling thread
+// has posted before, and before what that thread posts next.
 bool ConnectionSet::force_end(uint32_t slot, uint32_t generation, ForcedEnd end_how) {
   {
     const std::lock_guard lock(forced_ends_mutex_);

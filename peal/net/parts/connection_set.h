@@ -25,8 +25,8 @@
 
 namespace peal::detail {
 
-// The ends that a handle can force although the loop's mailbox is full, weakest first. If several are requested before
-// the loop runs them, the strongest applies.
+// The ends that a handle can force although the loop's mailbox is full, weakest first. If several are requested for one
+// connection before the loop runs them, the strongest applies.
 enum class ForcedEnd : uint8_t { kClose, kAbort, kSendRefused };
 
 class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
@@ -34,17 +34,20 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   ConnectionSet(Loop& loop, std::shared_ptr<ConnectionCallbacks> callbacks, const ConnectionOptions& options)
       : loop_(&loop), mailbox_(loop.mailbox()), callbacks_(std::move(callbacks)), options_(in_range(options)) {}
 
-  // Opens a connection over an accepted stream, as soon as the caps allow it and a handshake is done.
+  // Creates a connection over an accepted stream. It opens as soon as the server's limits allow it and its layer's
+  // handshake is done.
   void adopt(LooseStream stream);
-  // Starts connecting, and returns the connection, which is not open yet. Closing it cancels the attempt.
+  // Starts connecting, and returns the connection, which is not open yet. Closing that connection cancels the attempt.
   Connection& connect(const SocketAddress& address, const ConnectOptions& options);
-  // Called once for every connect(): without an error just before on_open, or with an error after the failed connection
-  // was released. ECANCELED means that it was closed before it was open.
+  // Called once for every connect(). After a success, called without an error just before on_open. After a failure,
+  // called with the error when the connection was released. ECANCELED means that the connection was closed before it
+  // was open.
   Callback<void(const ConnectionHandle& which, std::error_code error)> on_connect_done;
   // Called after on_close of each connection that had been open. `wanted_here` is true if this side asked for the end.
   Callback<void(const ConnectionHandle& which, bool wanted_here)> on_connection_gone;
 
-  // Returns the connection, or null if it has ended. Counts a late call in that case.
+  // Returns the connection with this slot and generation. If that connection has ended, counts a late call and returns
+  // null.
   Connection* find(uint32_t slot, uint32_t generation);
   // Calls `visit` with each connection that is not closed; `visit` may end connections.
   template <class Visit>
@@ -54,26 +57,27 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
       if (connection.generation != 0 && connection.life() != ConnectionLife::kClosed) visit(connection);
     }
   }
-  // Sets the limits that newcomers must pass. Must be called before there is any connection.
+  // Sets the limits for new connections. Must be called before the set has any connection.
   void cap(std::shared_ptr<Admission> admission) { caps_ = std::make_unique<ConnectionCaps>(std::move(admission)); }
   ConnectionCaps* caps() { return caps_.get(); }
-  // Returns whether an option requires that connections are tracked from on_open on.
+  // Returns whether an option requires that connections are tracked (Tracked) from on_open on.
   bool watches() const;
-  // Drains: waits for the end of all connections, those that open later included, and resets what is left after
-  // `deadline`. If `ask` is true, each connection is also asked to end.
+  // Begins a drain, which waits for the end of all connections, including those that open later. After `deadline`, the
+  // connections that are left are reset. If `ask` is true, each connection is also asked to end.
   void drain(std::shared_ptr<Drain> drain, Duration deadline, bool ask);
   bool asks_to_end() const { return asks_; }
-  // Returns the drains in progress. A drain reports only after the last holder has released it.
+  // Returns the drains in progress. A drain calls its on_done only after the last pointer to it was released.
   std::vector<std::shared_ptr<Drain>> drains() const {
     std::vector<std::shared_ptr<Drain>> all;
     all.reserve(drains_.size());
     for (const Draining& each : drains_) all.push_back(each.drain);
     return all;
   }
-  // Asks one connection to end: calls on_drain, or closes it once it has no unconsumed input.
+  // Asks one connection to end by calling on_drain. If on_drain is unset, closes the connection once it has no
+  // unconsumed input.
   void drain_one(Connection& connection);
 
-  // Private functions of Connection, made available to ConnectionCaps and MemoryRelief.
+  // These functions make private functions of Connection available to ConnectionCaps and MemoryRelief.
   static CapEntry& give_cap_entry(Connection& connection);
   static CapEntry& cap_entry(const Connection& connection);
   static void set_successor(CapEntry& cap_entry, const Connection& successor) {
@@ -87,7 +91,7 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   static void pause_for_budget(Connection& connection) { connection.pause_for_budget(); }
   static void resume_after_budget(Connection& connection) { connection.resume_after_budget(); }
 
-  // Private functions of Connection, made available to PipePair.
+  // These functions make private functions of Connection available to PipePair.
   static std::shared_ptr<ConnectionSet> set_of(const Connection& side) { return side.set_->shared_from_this(); }
   static bool can_be_piped(const Connection& connection) { return connection.can_be_piped(); }
   static void enter_pipe(Connection& connection, PipePair& pair) { connection.enter_pipe(pair); }
@@ -95,17 +99,17 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
     return connection.has(Connection::kKeptInput) ? connection.take_kept() : Buffer();
   }
   static bool peer_ended(const Connection& connection) { return connection.peer_ended_; }
-  // Returns whether this end of a pipe may be read, so that its input is sent to the other end.
+  // Returns whether this connection of a pipe may be read, so that its input can be sent to the other connection.
   static bool can_be_read(const Connection& connection) {
     return connection.is_open() && connection.read_stops_ == 0 && !connection.peer_ended_;
   }
-  // Returns whether this end of a pipe accepts what the other end has read.
+  // Returns whether this connection of a pipe accepts the bytes that were read from the other connection.
   static bool can_be_sent_to(const Connection& connection) {
     return connection.is_open() && !connection.stopped_by(Connection::kOverBudget) &&
            !connection.has(Connection::kAboveHighWater);
   }
-  // Must be called when the connection's queue has shrunk to `left_bytes`. Returns true if the connection accepts
-  // output again: at half of the high-water mark or below.
+  // Must be called when the connection's output queue has shrunk to `left_bytes`. Returns true if the connection
+  // accepts output again, which is so at half of the high-water mark or below.
   static bool drained(Connection& connection, size_t left_bytes) {
     if (left_bytes > connection.high_water_bytes_ / 2) return false;
     connection.set_slow_path(Connection::kAboveHighWater, false);
@@ -120,9 +124,10 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   static void end_piped(Connection& rest, bool hard);
   static bool cut_by_drain(const Connection& connection) { return connection.reason_ == CloseReason::kDrainDeadline; }
 
-  // Counts the end of a connection, just before its port closes it. reason_ is set already.
+  // Counts the end of a connection. Must be called just before the connection's port closes it, when reason_ is already
+  // set.
   void note_end(const Connection& connection, CloseHow how);
-  // Counts output of a connection that nobody will send, because the loop has ended.
+  // Counts `bytes` of queued output that will not be sent, because the loop has ended.
   void note_lost(uint64_t bytes) {
     for (Draining& each : drains_) each.drain->lost(bytes, 0);
   }
@@ -135,28 +140,30 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   const std::shared_ptr<Mailbox>& shared_mailbox() const { return mailbox_; }
   ConnectionCallbacks& callbacks() const { return *callbacks_; }
   const ConnectionOptions& options() const { return options_; }
-  // Returns whether full output pauses receiving.
+  // Returns whether receiving pauses while more output is queued than the high-water mark.
   bool pauses_when_full() const { return options_.when_output_is_full == WhenOutputIsFull::kPauseInput; }
-  // Returns the port of ConnectionOptions::layer on this loop, and makes it at the first call.
+  // Returns the port of ConnectionOptions::layer on this loop. Creates the port at the first call.
   StreamPort& layer_port();
-  // Stores the host name for a layer that the connection in this slot starts later.
+  // Stores the host name for a layer that the connection in this slot starts later. take_layer_host() removes and
+  // returns that name.
   void set_layer_host(uint32_t slot, std::string_view host) { layer_hosts_[slot] = host; }
   std::string take_layer_host(uint32_t slot) {
     const auto host = layer_hosts_.extract(slot);
     return host ? std::move(host.mapped()) : std::string();
   }
   bool retired() const { return retired_; }
-  // Returns the number of connections that are here or on their way here. May be read and changed on any thread.
+  // Returns the number of connections that are on this loop or on their way to it. The number may be read and changed
+  // on any thread.
   std::atomic<size_t>& load() { return load_; }
   NetStats& stats() { return stats_; }
-  // Ends a connection although the mailbox is full. Any thread. Returns false if the loop has ended, and the connection
-  // with it. At most one task is posted for each connection and kind.
+  // Ends a connection although the mailbox is full. May be called on any thread. Returns false if the loop has ended,
+  // since the connection has ended with it. Posts at most one task for each connection and kind of end.
   bool force_end(uint32_t slot, uint32_t generation, ForcedEnd end_how);
   void count_lost() { lost_.fetch_add(1, std::memory_order_relaxed); }
   NetStats stats_now() const;
 
-  // Calls a user's callback. Must not be called if retired(). Returns false if the callback threw; the exception is
-  // logged and counted, and the loop runs on.
+  // Calls a callback of the user. Must not be called if retired() is true. Returns false if the callback threw an
+  // exception, which is then logged and counted and does not end the loop.
   template <class Callback, class... Args>
   bool call(Callback& callback, Args&&... args) {
     if (!callback) [[unlikely]]
@@ -170,9 +177,10 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   }
   // Must be called in a catch block: logs and counts the exception. Always returns false.
   [[gnu::cold]] bool note_exception();
-  // Calls a task that was passed to ConnectionHandle::run(). If it throws, the connection ends as after a callback.
+  // Calls a task that was passed to ConnectionHandle::run(). If the task throws, the connection ends, as it does after
+  // a callback that throws.
   void run(Callback<void(Connection&)>& task, Connection& connection);
-  // Ends the life of a connection after its port's last completion: calls on_close, then frees its slot.
+  // Must be called at the last completion of a connection's port. Calls on_close, then frees the connection's slot.
   void release(Connection& connection);
 
  private:
@@ -188,7 +196,8 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
 
   Loop* const loop_;  // may be used only on the loop's thread
   const std::shared_ptr<Mailbox> mailbox_;
-  // Reset when the set is retired and empty, because callbacks may hold handles, which refer to this set.
+  // The user's callbacks. They are destroyed when the set is retired and has no connection left, because they may hold
+  // handles, which own this set.
   std::shared_ptr<ConnectionCallbacks> callbacks_;
   const ConnectionOptions options_;
   SlotTable<Connection> table_;
@@ -207,7 +216,7 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   std::map<uint32_t, std::string> layer_hosts_;  // by slot
   std::vector<Draining> drains_;                 // in progress
   LogLimiter dump_limiter_{std::chrono::seconds(1)}, exception_limiter_{std::chrono::seconds(1)};
-  // These flags are never reset.
+  // draining_, asks_ and retired_ never become false again.
   bool draining_ = false;
   bool asks_ = false;  // drain() was called with `ask`
   bool retired_ = false;
@@ -222,8 +231,9 @@ inline void Connection::record_event(FlightKind kind, uint64_t bytes) {
   its_loop.flight_recorder()->record([&] { return its_loop.now(); }, flight_id(), kind, bytes);
 }
 
-// Returns true if the connection is plain except for the recorder, which has recorded the event then. Runs twice for
-// each echoed message, so this path calls no function that is not inline.
+// Records the event and returns true, if the flight recorder is the connection's only reason for the slow path and
+// needs no clock for this event. This function is called twice for each echoed message, so it calls only inline
+// functions.
 inline bool Connection::only_recorded(FlightKind kind, uint64_t bytes) {
   return has_only(kRecorded) && set_->loop().flight_recorder()->record_by_cycles(flight_id(), kind, bytes);
 }

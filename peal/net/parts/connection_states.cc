@@ -28,12 +28,12 @@ void Connection::enter(State next) {
   }
 }
 
-// How often an ending connection checks whether the peer has acknowledged everything.
+// Returns how often an ending connection checks whether the peer has acknowledged everything.
 static Duration acknowledgement_check_interval(const ConnectionOptions& options) {
   return std::max<Duration>(options.linger_timeout / 4, std::chrono::milliseconds(1));
 }
 
-// Returns how long the state may last. Negative: it has no timer.
+// Returns how long a connection may stay in `state`. A negative duration means that the state has no timer.
 Duration Connection::time_in(State state) const {
   const ConnectionOptions& options = set_->options();
   switch (state) {
@@ -59,14 +59,14 @@ void Connection::time_up() {
   }
 }
 
-// Begins the handshake of an accepted or connecting stream, if there is one.
+// Begins the layer's handshake of an accepted or connecting stream, if `handshakes` is true.
 void Connection::begin(bool handshakes) {
   if (!handshakes) return;
   enter(State::kHandshaking);
   remember_peer();
 }
 
-// Called when the port has connected, or when the handshake is done or has failed.
+// Called when the port has connected, and when a handshake has succeeded or failed.
 void Connection::on_connected(std::error_code error) {
   const bool shook_hands = fast_path_.state == State::kHandshaking;
   if (error) {
@@ -78,7 +78,7 @@ void Connection::on_connected(std::error_code error) {
   if (fast_path_.state != State::kClosed && !awaits_place_) open();
 }
 
-// Opens the connection: for the first time, or again when the layer of start_layer() is ready.
+// Opens the connection for the first time, or again when the layer of start_layer() is ready.
 void Connection::open() {
   enter(State::kOpen);
   const bool anew = was_open_;
@@ -114,7 +114,8 @@ bool Connection::start_layer(std::string_view host, Buffer&& unread) {
   return true;
 }
 
-// Gives the stream to the layer. Input that came in the clear and was not interpreted becomes the layer's first input.
+// Called when the port has given up its stream for start_layer(). Passes the stream to the layer. Input that came in
+// the clear and was not interpreted becomes the layer's first input.
 void Connection::on_detached(LooseStream stream) {
   if (fast_path_.state == State::kClosed || !set_->mailbox().open()) return on_closed();
   input_.append(std::move(stream.early()));
@@ -133,7 +134,8 @@ void Connection::pause() {
   start_or_stop_reading();
 }
 
-// Resumes. Kept input is shown from the loop's next turn and not here, since the caller may be inside on_message.
+// Resumes receiving. Kept input is passed to on_message in the loop's next turn and not here, since the caller may be
+// inside on_message.
 void Connection::resume() {
   if (stopped_by(kByUser)) resume_as(has(kKeptInput) ? State::kShowing : State::kOpen);
 }
@@ -152,11 +154,12 @@ void Connection::enter_pipe(detail::PipePair& pair) {
   tracked().pipe_pair = &pair;
 }
 
-// Called when the peer is gone while the connection does not receive.
-// - A side of a pipe that the user has not paused goes on: its rest is read when the other side accepts more.
+// Called when the peer is gone while the connection does not receive. The first case that applies decides:
+// - A piped connection that the user has not paused stays open. Its remaining input is read when the other connection
+//   accepts more.
 // - With an error and without kept input, the connection ends at once.
 // - A connection that is not read because of the memory budget ends, which frees its memory.
-// - A paused connection is orphaned: the user has linger_timeout to call resume().
+// - A paused connection becomes kOrphaned: the user has linger_timeout to call resume().
 void Connection::on_gone(std::error_code error) {
   if (!is_open() || (is_piped() && !stopped_by(kByUser))) return;
   if (error && !has_kept()) return on_receive_end(error);
@@ -166,12 +169,12 @@ void Connection::on_gone(std::error_code error) {
   enter(State::kOrphaned);
 }
 
-// Called when sending has failed. If the connection reads, what the peer had sent before is read first, then the
-// connection ends. Those bytes are in the kernel already, so their number is bounded.
+// Called when sending has failed. If the connection is receiving, the input that the peer sent before is read first,
+// then the connection ends. That input is in the kernel already, so its size is bounded.
 void Connection::on_send_failed(std::error_code error) {
   if (fast_path_.state == State::kClosed) return;
   if (fast_path_.state == State::kHandshaking) return on_connected(error);
-  // The peer has acknowledged everything except perhaps a layer's end mark.
+  // In kLingering the peer has acknowledged everything except perhaps a layer's end mark, so the failure is no error.
   if (fast_path_.state == State::kLingering) return end(reason_);
   const CloseReason reason = note_error(error);
   record(FlightKind::kSendFailed, static_cast<uint64_t>(error.value()));
@@ -189,7 +192,7 @@ void Connection::on_send_failed(std::error_code error) {
 
 void Connection::on_receive_end(std::error_code error) {
   const bool reads_out = fast_path_.state == State::kReadingOut;
-  // After this side's end, or after sending has failed, a missing end mark is as good as a proper end.
+  // If this side has ended already or sending has failed, a missing end mark of the layer counts as a proper end.
   const bool awaited = error == Trouble::kTruncated && (!is_open() || reads_out);
   if (error && !awaited) return end(note_error(error));
   peer_ended_ = true;
@@ -231,22 +234,24 @@ void Connection::abort() {
   end(CloseReason::kAborted, CloseHow::kReset);
 }
 
-// Ends gracefully. Nothing is left to do if the queue is empty and the peer's FIN has come or is not awaited.
+// Ends gracefully. A plain connection ends at once if its queue is empty and the peer's FIN has come or is not awaited.
 void Connection::end_gracefully(CloseReason reason) {
   const bool is_over = expects_no_input() && port_->queued_bytes(stream_) == 0;
   if (is_over && (port_->adopts_open() || !is_open())) return end(reason);
   if (!is_open()) return;
-  // Kept input will not be shown any more, unless the protocol reads it by itself.
+  // Kept input is dropped, since on_message is not called any more. A protocol that reads outside of on_message may
+  // still read it.
   if (!set_->callbacks().awaits_input) take_kept();
   const bool was_piped = is_piped();
-  // A layer may still need room in the port below for its end mark.
+  // Even if the queue is empty, the connection lingers: its layer may still need room in the port below the layer, for
+  // the end mark.
   enter(is_over ? State::kLingering : State::kEnding);
   reason_ = reason;
   if (was_piped) pipe_pair()->ended(*this, false);
   if (fast_path_.state == State::kClosed) return;
   if (!is_over) record(FlightKind::kEndedOutput);
-  // Without shutdown_send() the fd is closed as soon as all is sent, which is enough if the peer's FIN is not awaited.
-  // A layer needs the call in any case, so that its end mark follows the output.
+  // If the peer's FIN is not awaited, a plain stream needs no shutdown_send(): its fd is closed as soon as all output
+  // is sent. A layer always needs the call, so that its end mark follows the output.
   if (!expects_no_input() || !port_->adopts_open()) port_->shutdown_send(stream_);
   port_->report_sent(stream_);
   start_or_stop_reading();
@@ -270,7 +275,7 @@ void Connection::end(CloseReason reason, CloseHow how) {
   if (pipe_pair() != nullptr) pipe_pair()->ended(*this, how == CloseHow::kReset || error_ != 0);
 }
 
-// Called as the port's last completion: after it nothing refers to the stream any more.
+// Called as the port's last completion for this connection. After this call, nothing refers to the stream any more.
 void Connection::on_closed() {
   // If end() was not called, the engine is shutting down, because the loop ends.
   if (fast_path_.state != State::kClosed) {

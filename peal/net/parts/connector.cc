@@ -7,8 +7,8 @@
 namespace peal::detail {
 namespace {
 
-// The resolver that the clients of a loop share. They may all start at once, so it allows more pending lookups than a
-// user's resolver.
+// The resolver that all clients of a loop share. All of them may start at once, so it allows more pending lookups than
+// a resolver that the user creates.
 struct SharedResolver : Resolver {
   explicit SharedResolver(Loop& loop) : Resolver(loop, {.most_pending = 1 << 16}) {}
 };
@@ -32,7 +32,7 @@ void Connector::start(const SocketAddress& address, const HostPort& name, uint64
   attempts_ = 0;
   backoff_.reset();
   if (options_.retry.seed == 0) backoff_.seed(set_->loop().engine().random_seed());
-  // The hooks hold weak pointers: this object owns the set, so strong ones would keep both alive for ever.
+  // The callbacks hold weak pointers, because this object owns the set: strong pointers would keep both alive for ever.
   set_->on_connect_done = [self = weak_from_this()](const ConnectionHandle& which, std::error_code error) {
     if (auto connector = self.lock()) connector->connect_done(which, error);
   };
@@ -58,7 +58,7 @@ Resolver& Connector::resolver() {
   return *shared_resolver_;
 }
 
-// Starts the lookup, without a timeout of its own: the deadline of the attempt ends it.
+// Starts the lookup of the name. The lookup has no timeout of its own, because the deadline of the attempt ends it.
 void Connector::look_up() {
   auto answered = [self = weak_from_this()](Result<Resolver::Addresses> addresses, bool more) {
     if (const auto connector = self.lock()) connector->looked_up(std::move(addresses), more);
@@ -80,8 +80,8 @@ void Connector::race(const std::vector<SocketAddress>& more_addresses) {
   try_next();
 }
 
-// Starts the next connection of the race, or a timer for it. The attempt fails if no connection or lookup is in
-// progress and no address is left.
+// Starts the next connection of the race, or a timer that will start it. The attempt fails if no connection or lookup
+// is in progress and no address is left.
 void Connector::try_next() {
   cancel_timer(race_timer_);
   if (!eyeballs_.has_next(racing_.size())) {
@@ -101,7 +101,7 @@ void Connector::time_out() {
   fail_attempt(racing_.empty() ? make_error_code(Trouble::kNoAnswer) : errno_code(ETIMEDOUT));
 }
 
-// Called when a connection has opened or failed. Ignores one that lost the race or that stop() has given up.
+// Called when a connection has opened or failed. Ignores a connection that lost the race or that stop() has given up.
 void Connector::connect_done(const ConnectionHandle& which, std::error_code error) {
   if (std::erase(racing_, which) == 0) return;
   if (!error) {
@@ -136,7 +136,8 @@ void Connector::fail_attempt(std::error_code error) {
   set_->call(on_failed_, error, delay);
 }
 
-// Ends everything that the attempt has in progress: timers, the lookup, and connections that have not won.
+// Ends everything that the attempt has in progress: its timers, its lookup, and all connections that have not won the
+// race.
 void Connector::drop_attempt() {
   cancel_timer(timer_);
   cancel_timer(race_timer_);

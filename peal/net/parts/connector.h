@@ -27,14 +27,15 @@ class Connector : public std::enable_shared_from_this<Connector> {
  public:
   Connector(std::shared_ptr<ConnectionSet> set, const ClientOptions& options, Client::ConnectFailed on_failed);
 
-  // Tells whether the client is started; may be used on any thread. A run lasts from start() to stop(), or until no
-  // further attempt will be made.
+  // Returns the claim that tells whether the client is started. The claim may be used on any thread. A run lasts from
+  // start() to stop(), or until no further attempt will be made.
   RunClaim& claim() { return claim_; }
 
-  // This function and those below must be called on the loop's thread. `name` is used if `address` is not set.
+  // start(), stop() and retire() must be called on the loop's thread. start() connects to `address`, or looks up `name`
+  // if `address` is unset.
   void start(const SocketAddress& address, const HostPort& name, uint64_t run);
   void stop();
-  // Stops as stop() does, and calls no callback any more.
+  // Stops as stop() does, and ensures that no callback of the user is called any more.
   void retire();
   ConnectionSet& set() const { return *set_; }
 
@@ -63,11 +64,12 @@ class Connector : public std::enable_shared_from_this<Connector> {
   Backoff backoff_;
   TimerId timer_;  // the deadline of the attempt, or the wait for the next attempt
   TimerId race_timer_;
-  // The resolver that the loop's clients share; null if the user has set one.
+  // The resolver that the loop's clients share. Null until it is first used, and always if ClientOptions::resolver is
+  // set.
   std::shared_ptr<Resolver> shared_resolver_;
   ResolveId lookup_ = ResolveId::kNone;
   HappyEyeballs eyeballs_;
-  // When the next connection of the race may begin while others are in progress.
+  // The time at which the next connection of the race may begin while others are in progress.
   TimePoint next_try_;
   std::error_code last_error_;  // of the last connection of this attempt that failed
   std::vector<ConnectionHandle> racing_;

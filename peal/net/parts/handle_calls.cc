@@ -7,7 +7,8 @@ namespace peal {
 
 using detail::ForcedEnd;
 
-// Runs `action` at once if called on the connection's loop, otherwise posts it there.
+// Calls `action` with the connection: at once if called on the connection's loop, otherwise in a task that is posted
+// there. Returns false if the connection has ended or the task was refused.
 template <class Act>
 bool ConnectionHandle::act(Act&& action) const {
   if (set_ == nullptr) return false;
@@ -29,8 +30,9 @@ bool ConnectionHandle::act_or_end(Act&& action) const {
   return false;
 }
 
-// Refuses a send from another thread while the process is above its hard memory mark. Otherwise sends to a loop that
-// does not run could fill the memory.
+// Returns true if a send must be refused, because it comes from another thread while the process is above its hard
+// memory mark. Also ends the connection with kSendRefused then. Without this check, sends to a loop that does not run
+// could fill the memory.
 bool ConnectionHandle::ends_over_budget() const {
   if (set_ == nullptr || is_here() || !MemoryBudget::above_hard()) return false;
   set_->count_lost();
@@ -38,7 +40,8 @@ bool ConnectionHandle::ends_over_budget() const {
   return true;
 }
 
-// Counts a call from another thread that was refused. A call on the loop itself was counted by find() as late.
+// Counts a call from another thread if it was refused, and returns `taken`. A call on the loop itself needs no count
+// here, because find() has counted it as late.
 bool ConnectionHandle::counted(bool taken) const {
   if (!taken && set_ != nullptr && !is_here()) set_->count_lost();
   return taken;

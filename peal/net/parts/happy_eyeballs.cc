@@ -20,13 +20,14 @@ void HappyEyeballs::add(const std::vector<SocketAddress>& addresses) {
   take_turns();
 }
 
-// Reorders the addresses so that the families alternate, from the last address that was tried. That one stays in place.
+// Reorders the addresses so that the families alternate, beginning with the last address that was tried. That address
+// stays in its place.
 void HappyEyeballs::take_turns() {
   const auto first = addresses_.begin() + static_cast<ptrdiff_t>(next_ == 0 ? 0 : next_ - 1);
   for (auto at = first; at != addresses_.end() && std::next(at) != addresses_.end(); ++at) {
     const auto turn = std::next(at);
     const auto other = std::find_if(turn, addresses_.end(), [&](const auto& a) { return a.family() != at->family(); });
-    // Moves the first address of the other family to the next place; those it overtakes keep their order.
+    // Moves the first address of the other family to this place. The addresses that it overtakes keep their order.
     if (other != addresses_.end()) std::rotate(turn, other, std::next(other));
   }
 }

@@ -26,7 +26,7 @@ namespace peal::detail {
 
 class ConnectionSet;
 
-// One object for each thread. It knows the ConnectionSets of the thread's loops that have connections.
+// MemoryRelief exists once for each thread. It knows every ConnectionSet on the thread's loops that has a connection.
 class MemoryRelief final : private MemoryListener {
  public:
   static MemoryRelief& of_this_thread();
@@ -49,10 +49,10 @@ class MemoryRelief final : private MemoryListener {
   void resume_all();
 
   std::vector<ConnectionSet*> sets_;
-  // Owned by the timer of the next relieve(); expired if none is pending.
+  // Points to an object that the timer of the next relieve() owns. Expired if no such timer is pending.
   std::weak_ptr<void> pending_;
   bool grown_ = false;  // on_memory_short() was called since the last relieve()
-  // When five seconds without relief are over. kNever while memory is not short.
+  // The time at which memory will have been short for five seconds without relief; kNever while memory is not short.
   TimePoint relief_deadline_ = kNever;
 };
 

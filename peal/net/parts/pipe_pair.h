@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PipePair: the state that two piped connections share. Each connection calls it for every event of its own. It belongs
-// to their loop, and deletes itself when the second of them is released.
+// PipePair: the state that two piped connections share. Each connection calls the PipePair for its events. A PipePair
+// belongs to the loop of its connections, and deletes itself when both have been released.
 #pragma once
 
 #include <array>
@@ -15,25 +15,27 @@ namespace peal::detail {
 
 class PipePair {
  public:
-  // Checks and joins `a` and `b`; see pipe().
+  // Does the work of pipe(): checks the connections `a` and `b`, and joins them.
   static Result<void> join(Connection& a, Connection& b, const PipeOptions& options,
                            Callback<void(PipeReport)> on_done);
 
-  // Sends input of `from` to the other side.
+  // Sends input that `from` has received to the other connection.
   void received(Connection& from, Buffer& bytes);
-  // Must be called when the output of `to` has shrunk to `left_bytes`: the other side may be read again.
+  // Must be called when the output queue of `to` has shrunk to `left_bytes`. The other connection may then be read
+  // again.
   void drained(Connection& to, size_t left_bytes);
   void peer_ended(Connection& from);
-  // Starts or stops reading of both sides, as their states require now.
+  // Starts or stops the reading of both connections, as their states require now.
   void start_or_stop_reading();
-  // Must be called when one side begins to end; `hard` is true if it ends by an error or a reset. Ends the other side
-  // too.
+  // Must be called when one connection begins to end; `hard` is true if it ends by an error or a reset. Ends the other
+  // connection too.
   void ended(Connection& side, bool hard);
-  // Returns how many bytes were moved in both directions so far.
+  // Returns how many bytes the pipe has moved so far, in both directions together.
   uint64_t moved_bytes();
-  // Adds the bytes that were spliced to the counters of both connections. Must be called while their streams exist.
+  // Adds the bytes that the engine has spliced to the counters of both connections. Must be called while the streams of
+  // both exist.
   void count_spliced();
-  // Must be called when a side was released. The second call deletes this object.
+  // Must be called when a connection of the pipe was released. The second call deletes this object.
   void side_released(Connection& side);
 
  private:
@@ -54,7 +56,8 @@ class PipePair {
   std::array<Side, 2> sides_;
   bool splice_;
   Callback<void(PipeReport)> on_done_;
-  // Drains that have cut the pipe off. They are held, so that they report only after on_done.
+  // Drains whose deadline has cut off the pipe. They are held here so that they report only after the pipe's on_done
+  // was called.
   std::vector<std::shared_ptr<Drain>> drains_;
 };
 

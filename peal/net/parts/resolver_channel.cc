@@ -16,22 +16,22 @@
 namespace peal::detail {
 namespace {
 
-// Converts a timeout to what c-ares takes: an int of milliseconds, which c-ares doubles for further tries. 0 would end
-// each try at once, so the least is 1 ms.
+// Converts a timeout to what c-ares accepts: an int of milliseconds, which c-ares doubles for further tries. The result
+// is at least 1 ms, because 0 would end each try at once.
 int milliseconds_of_try(Duration time) {
   constexpr Duration kMost = std::chrono::minutes(10);
   const Duration taken = std::clamp<Duration>(time, std::chrono::milliseconds(1), kMost);
   return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(taken).count());
 }
 
-// Returns the first try's timeout divided by `parts`.
+// Returns the timeout of the first try, divided by `parts`.
 Duration part_of_try(const ResolverOptions& options, int parts) {
   return std::chrono::milliseconds(milliseconds_of_try(options.try_timeout)) / parts;
 }
 
 bool says_no_address(int status) { return ares_error(status) == Trouble::kHostNotFound; }
 
-// Copies the addresses out of `info` and frees it. `info` may be null.
+// Copies the addresses out of `info`, which may be null, and frees `info`.
 Resolver::Addresses take_addresses(ares_addrinfo* info, uint16_t port) {
   Resolver::Addresses addresses;
   for (const auto* node = info == nullptr ? nullptr : info->nodes; node != nullptr; node = node->ai_next) {
@@ -42,11 +42,12 @@ Resolver::Addresses take_addresses(ares_addrinfo* info, uint16_t port) {
   return addresses;
 }
 
-// Bounds the number of records in a message. A record has at least 16 bytes (RFC 1035 4.1.3): two of its name, ten
-// more, and an address.
+// Returns the greatest number of records that a message of `bytes` can have. A record has at least 16 bytes (RFC 1035
+// 4.1.3): two for its name, ten for its other fields, and four for an address.
 size_t most_records(int bytes) { return static_cast<size_t>(bytes) / 16 + 1; }
 
-// Reads the addresses of an answer, following aliases. Returns ARES_SUCCESS or the reason why c-ares cannot read it.
+// Reads the addresses of an answer, following aliases. Returns ARES_SUCCESS, or a status that says why c-ares cannot
+// read the answer.
 int read_ipv4(const unsigned char* message, int size, uint16_t port, Resolver::Addresses& addresses) {
   std::vector<ares_addrttl> records(most_records(size));
   int count = static_cast<int>(records.size());
@@ -84,8 +85,10 @@ int read_answer(int type, const unsigned char* message, int size, uint16_t port,
   return (type == ns_t_a ? read_ipv4 : read_ipv6)(message, size, port, addresses);
 }
 
-// Returns whether an answer over UDP is incomplete. Either it says so (the TC bit, RFC 1035 4.1.1). Or it cannot be
-// read and has the greatest length of a datagram without extensions (RFC 1035 4.2.1): c-ares passes on no more of it.
+// Returns whether an answer over UDP is incomplete. That is so in two cases:
+// - The TC bit is set (RFC 1035 4.1.1).
+// - The answer cannot be read, and has at least the greatest size of a datagram without extensions (RFC 1035 4.2.1).
+//   c-ares passes on no more bytes than that.
 bool is_cut(int type, const unsigned char* message, int size) {
   if (message == nullptr || size <= 2) return false;
   if ((message[2] & 0x02) != 0) return true;
@@ -95,7 +98,8 @@ bool is_cut(int type, const unsigned char* message, int size) {
 
 }  // namespace
 
-// One name to look up: the two questions about it, and its variants in the domains of the search list, tried in turn.
+// One name to look up. The name and its variants in the domains of the search list are tried one after the other. Two
+// questions are asked for each of them, A and AAAA.
 struct ResolverChannel::Question {
   ResolverChannel& channel;
   ResolveId id;
@@ -105,20 +109,21 @@ struct ResolverChannel::Question {
   int open = 0;                    // open questions about the name that is asked now
   bool found = false;              // addresses were found
   bool dropped = false;            // the answer is not wanted any more
-  // Why there are no addresses. A failure such as "ask again" replaces "there is none".
+  // The c-ares status that says why there are no addresses. A failure of a name server replaces the status "there is no
+  // address".
   int trouble = ARES_ENODATA;
-  TimerId slow = {};  // set while the question is fresh
+  TimerId slow = {};  // its timer; set while the question is fresh (kMostFresh)
 };
 
-// One of the two questions about a name, A or AAAA.
+// One of the two questions about a name: the question for its A or for its AAAA records.
 struct ResolverChannel::Half {
   std::shared_ptr<Question> question;
   std::string name;
   int type;                 // ns_t_a or ns_t_aaaa
   TimePoint asked_at = {};  // when it was asked over TCP
   bool over = false;        // answered over TCP, or given up
-  // Its own channel for TCP. Must be the last member: its destruction answers the question, which uses the other
-  // members.
+  // A channel for TCP that only this question uses. Must be the last member: its destructor answers the question, which
+  // uses the other members.
   std::unique_ptr<AresWire> wire;
 };
 
@@ -194,8 +199,8 @@ ResolverChannel::~ResolverChannel() {
   if (Loop* loop = mailbox_->reachable()) loop->cancel(crowded_);
 }
 
-// Returns the names to ask, by the search list and ndots of resolv.conf(5). The one to ask first is at the back. Each
-// ends with a dot, so that c-ares asks it as it is.
+// Returns the names to ask for, by the search list and ndots of resolv.conf(5). The name to ask for first is at the
+// back. Each name ends with a dot, so that c-ares does not extend it.
 std::vector<std::string> ResolverChannel::names_to_ask(const std::string& host) const {
   if (host.ends_with('.')) return {host};
   const std::string absolute = host + ".";
@@ -213,7 +218,7 @@ std::vector<std::string> ResolverChannel::names_to_ask(const std::string& host) 
 
 void ResolverChannel::ask(ResolveId id, const std::string& host, uint16_t port, Answer answer) {
   Result<Resolver::Addresses> known = find_in_hosts(host, port);
-  // RFC 6761 6.3: every such name means the loopback, so no name server is asked for it.
+  // Every such name means the loopback addresses (RFC 6761 6.3), so no name server is asked for it.
   if (!known && is_localhost(host)) {
     known = find_in_hosts("localhost", port);
   } else if (!known) {
@@ -224,7 +229,8 @@ void ResolverChannel::ask(ResolveId id, const std::string& host, uint16_t port, 
   answer(std::move(known), false);
 }
 
-// Returns both families' addresses from the hosts file. c-ares knows "localhost" even if that file does not have it.
+// Returns the addresses of both families that the hosts file has for `host`. c-ares knows "localhost" even if that file
+// does not contain it.
 Result<Resolver::Addresses> ResolverChannel::find_in_hosts(std::string_view host, uint16_t port) {
   if (host.ends_with('.')) host.remove_suffix(1);
   struct Found {
@@ -236,14 +242,14 @@ Result<Resolver::Addresses> ResolverChannel::find_in_hosts(std::string_view host
     kept.addresses = take_addresses(info, kept.port);
   };
   const ares_addrinfo_hints both{.ai_flags = 0, .ai_family = AF_UNSPEC, .ai_socktype = 0, .ai_protocol = 0};
-  // The hosts file is read inside this call, which also calls `keep`.
+  // ares_getaddrinfo() reads the hosts file and calls `keep` before it returns.
   ares_getaddrinfo(hosts_.channel(), std::string(host).c_str(), nullptr, &both, keep, &found);
   if (found.addresses.empty()) return fail(Trouble::kHostNotFound);
   return std::move(found.addresses);
 }
 
-// Asks all questions that there is room for now. Must not be called inside c-ares, because channels of single questions
-// may be destroyed here.
+// Asks as many of the waiting questions as there is room for. Must not be called inside c-ares, because channels that
+// belong to single questions may be destroyed here.
 void ResolverChannel::ask_waiting() {
   while (fresh_ < kMostFresh && !waiting_.empty()) {
     const std::shared_ptr<Question> question = questions_.at(*waiting_.begin());
@@ -288,7 +294,8 @@ void ResolverChannel::ask_fresh(const std::shared_ptr<Question>& question) {
   ask_next(question);
 }
 
-// Makes room for the next name, because this one is answered or slow.
+// Must be called when a question was answered or has become slow. The question no longer counts as fresh, so that a
+// waiting question can be asked.
 void ResolverChannel::make_room(Question& question) {
   if (!question.slow) return;
   --fresh_;
@@ -296,13 +303,13 @@ void ResolverChannel::make_room(Question& question) {
   question.slow = {};
 }
 
-// Asks for the next name, AAAA first (RFC 8305 3).
+// Asks for the question's next name, AAAA first (RFC 8305 3).
 void ResolverChannel::ask_next(const std::shared_ptr<Question>& question) {
   const std::string name = std::move(question->names.back());
   question->names.pop_back();
   question->open = 2;
   for (const int type : {ns_t_aaaa, ns_t_a}) {
-    // c-ares calls answered() exactly once, which frees the Half.
+    // c-ares calls answered() exactly once for each query, and answered() frees the Half.
     auto half = std::make_unique<Half>(question, name, type);
     ares_query(udp_.channel(), name.c_str(), ns_c_in, type, &answered, half.release());
   }
@@ -330,7 +337,8 @@ void ResolverChannel::answered_over_tcp(void* of, int status, int, unsigned char
   conclude(half, status, message, size);
 }
 
-// Takes the answer to one of the two questions, or the reason why there is none. Mostly called inside c-ares.
+// Handles the end of one of the two questions about a name. `message` is the answer, or `status` says why there is
+// none. Mostly called inside c-ares.
 void ResolverChannel::conclude(const Half& half, int status, unsigned char* message, int size) {
   const std::shared_ptr<Question> kept = half.question;
   Question& question = *kept;

@@ -35,44 +35,45 @@ namespace peal::detail {
 
 class ResolverChannel {
  public:
-  // Called once, or twice if the first call has `more` set: then it has the addresses of one family, and the question
-  // for the other is open. The last call has addresses that were not delivered before, or an error. An error means that
-  // there are no further addresses.
+  // Called once, or twice if `more` is true in the first call. The first of two calls has the addresses of one family,
+  // while the question for the other family is still open. The last call has addresses that were not delivered before,
+  // or an error. An error means that there are no further addresses.
   using Answer = Callback<void(Result<Resolver::Addresses>, bool more)>;
-  // Limit of names that are fresh: asked less than a twentieth of try_timeout ago (100 ms by default), not answered
-  // yet.
+  // Limit of names that are fresh. A name is fresh if it is not answered yet and was asked less than a twentieth of
+  // try_timeout ago (100 ms by default).
   static constexpr size_t kMostFresh = 64;
-  // Limit of questions that are asked over TCP at a time. Each needs a socket and about 80 kB in c-ares. While others
-  // wait, the oldest question fails with kNoAnswer if it has no answer within a tenth of try_timeout.
+  // Limit of questions that are asked over TCP at the same time. Each of them needs a socket and about 80 kB in c-ares.
+  // While further questions wait, the oldest question over TCP fails with kNoAnswer if it has had no answer for a tenth
+  // of try_timeout.
   static constexpr size_t kMostOverTcp = 32;
 
-  // Reads ResolverOptions::resolv_conf. Errors: ENOMEM, EMFILE and other errnos; Trouble::kBadAddress if
-  // ResolverOptions::servers has something that is no address.
+  // Creates a channel and reads ResolverOptions::resolv_conf. Errors: ENOMEM, EMFILE and other errnos;
+  // Trouble::kBadAddress if ResolverOptions::servers contains something that is no address.
   static Result<std::unique_ptr<ResolverChannel>> make(Loop& loop, const ResolverOptions& options);
   ~ResolverChannel();
   ResolverChannel(const ResolverChannel&) = delete;
   ResolverChannel& operator=(const ResolverChannel&) = delete;
 
   // Asks for the addresses of `host`. `id` must not have been used before. May be called only while the loop runs.
-  // `answer` is called inside this call or from the loop, unless the question is cancelled. It must call nothing of
-  // this class.
+  // `answer` is called inside this call or later from the loop, unless the question is dropped first. `answer` must not
+  // call any function of this class.
   void ask(ResolveId id, const std::string& host, uint16_t port, Answer answer);
-  // Declares that the answer is not wanted any more; it may still come. Questions that wait or that are asked over TCP
-  // end now; c-ares cannot take back those that are sent over UDP. Unknown ids are ignored. Must not be called inside
-  // an answer.
+  // Drops a question: its `answer` will not be called. A question that waits or is asked over TCP ends now. c-ares
+  // cannot take back a question that was sent over UDP; it ends when c-ares has finished it. Unknown ids are ignored.
+  // Must not be called inside an `answer`.
   void drop(ResolveId id);
-  // Drops every question and closes the sockets. Must not be called inside an answer.
+  // Drops every question and closes the sockets. Must not be called inside an `answer`.
   void cancel_all();
-  // Returns how many names c-ares works on, or wait for it.
+  // Returns how many names are pending: those that c-ares works on, and those that wait for it.
   size_t questions() const { return questions_.size(); }
-  // Returns whether resolv.conf has changed since this channel has read it. A missing file does not count, since it is
-  // being replaced. Costs one stat(2).
+  // Returns whether resolv.conf has changed since this channel read it. A missing file does not count as changed, since
+  // it is probably being replaced. Makes one call of stat(2).
   bool is_outdated() const;
 
  private:
   struct Question;
   struct Half;
-  // The fields of stat(2) by which a change of a file is recognised.
+  // The fields of stat(2) that show whether a file has changed.
   using FileStamp = std::array<int64_t, 7>;
 
   ResolverChannel(Loop& loop, const ResolverOptions& options);
@@ -86,7 +87,8 @@ class ResolverChannel {
   void ask_next(const std::shared_ptr<Question>& question);
   void ask_over_tcp(Half& half);
   void make_room(Question& question);
-  // Ends the questions of `question` that are asked over TCP, or all such questions if it is null.
+  // Ends the parts of `question` that are asked over TCP. If `question` is null, ends everything that is asked over
+  // TCP.
   void take_back(const Question* question);
   static FileStamp stamp_of(const std::string& path);
   static void answered(void* half, int status, int timeouts, unsigned char* message, int size);
@@ -98,18 +100,19 @@ class ResolverChannel {
   const ResolverOptions options_;
   const FileStamp stamp_;             // of resolv.conf, taken before it was read
   std::vector<std::string> domains_;  // the domains of the search list
-  // A name with at least so many dots is asked as it is, before the domains are tried (ndots in resolv.conf(5)).
+  // A name with at least this many dots is asked unchanged first, before the domains of the search list are tried
+  // (ndots in resolv.conf(5)).
   size_t dots_ = 1;
   std::map<ResolveId, std::shared_ptr<Question>> questions_;
-  // The questions that wait for a place among the fresh ones.
+  // Ids of questions that wait until fewer than kMostFresh questions are fresh.
   std::set<ResolveId> waiting_;
-  // How many of the other questions are fresh.
+  // Number of questions that are fresh now (kMostFresh).
   size_t fresh_ = 0;
   AresWire hosts_;  // looks only into the hosts file
   AresWire udp_;    // asks the name servers over UDP
-  // The first kMostOverTcp are being asked over TCP; the others wait.
+  // Questions for TCP. The first kMostOverTcp of them are being asked; the others wait.
   std::vector<std::unique_ptr<Half>> over_tcp_;
-  TimerId crowded_;  // set while some wait: when the oldest one has been slow for too long
+  TimerId crowded_;  // set while some wait; ends the oldest question when it is too slow
 };
 
 }  // namespace peal::detail

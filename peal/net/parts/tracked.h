@@ -14,7 +14,8 @@ namespace peal::detail {
 class PipePair;
 struct CapEntry;
 
-// A period of time in which at least `least` bytes must be moved, or a deadline has passed.
+// A period of time in which at least `least` bytes must be moved. If fewer are moved, the connection has missed a
+// deadline.
 struct ProgressWindow {
   TimePoint since = kNever;  // start of the period; kNever if none is running
   uint64_t bytes = 0;        // moved in total when the period began
@@ -30,14 +31,14 @@ struct Tracked {
   uint64_t write_acknowledged = 0;  // acknowledged_bytes() when `write` began
   uint64_t moved_bytes = 0;         // bytes that had left or passed the pipe at the last check
   bool was_queued = false;          // output was queued at the last check or later
-  // Connection::received_bytes() when full output last paused receiving.
+  // The value of Connection::received_bytes() when queued output last paused receiving.
   uint64_t received_at_output_pause = 0;
   size_t gathered_bytes = 0;  // set by Connection::count_gathered()
   TimePoint due = kNever;     // when the timer runs check_deadlines()
   TimerId timer;
   std::unique_ptr<SocketAddress> peer;
   std::unique_ptr<CapEntry> cap_entry;
-  // Valid from the joining of the pipe until the connection is released.
+  // The pipe that the connection is in: set from the joining of the pipe until the connection is released.
   PipePair* pipe_pair = nullptr;
 };
 
