@@ -25,12 +25,13 @@ struct CorsOptions {
   // Origins whose scripts may read answers, as a browser sends them in Origin: "https://app.example",
   // "http://localhost:3000". They are compared byte for byte. A single "*" allows every origin.
   std::vector<std::string> origins;
-  // Methods that such a script may use.
+  // Methods that scripts of the allowed origins may use.
   std::vector<std::string> methods = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"};
-  // Request fields that a script may set, besides those that the Fetch standard always allows. "*" allows all except
-  // Authorization.
+  // Request fields that scripts of the allowed origins may set, besides those that the Fetch standard always allows.
+  // "*" allows all except Authorization.
   std::vector<std::string> headers = {};
-  // Fields of an answer that a script may read, besides those that the Fetch standard always allows.
+  // Fields of an answer that scripts of the allowed origins may read, besides those that the Fetch standard always
+  // allows.
   std::vector<std::string> exposed = {};
   // True if requests may carry cookies and Authorization. Cannot be combined with "*": browsers refuse that.
   bool credentials = false;
@@ -38,8 +39,11 @@ struct CorsOptions {
   std::chrono::seconds max_age = std::chrono::minutes(10);
 };
 
-// Throws std::invalid_argument if `origins` is empty, has "*" beside others, or a list has "*" although `credentials`
-// is set. Also if a text has characters that no field may hold, or if `max_age` is negative.
+// Throws std::invalid_argument in these cases:
+//   - `origins` is empty, or has "*" beside other origins.
+//   - `credentials` is set, and `origins`, `headers` or `exposed` is {"*"}.
+//   - A text has characters that no field may hold.
+//   - `max_age` is negative.
 HttpMiddleware cors(const CorsOptions& options);
 
 }  // namespace peal

@@ -10,8 +10,9 @@ namespace peal {
 // True for addresses in 127.0.0.0/8, also as IPv4-mapped IPv6 addresses, for ::1 and for unix sockets.
 bool is_local(const SocketAddress& address);
 
-// True if a field of the request says that a proxy has forwarded it (RFC 7239, RFC 9110 7.6.3, X-Forwarded-*). Then the
-// peer's address is the proxy's and not the client's. A proxy that is configured to add no such field is not detected.
+// True if the request has a field that proxies add: Forwarded (RFC 7239), Via (RFC 9110 7.6.3), X-Real-IP, or
+// X-Forwarded-For, -Host, -Proto or -Server. Then the peer's address is the proxy's and not the client's. A proxy that
+// is configured to add none of them is not detected.
 bool was_forwarded(const HttpExchange& exchange);
 
 // True if is_local() of the peer's address, and not was_forwarded(). False if the address is not known.

@@ -37,16 +37,18 @@ bool asks_for_part(const HttpRequestHead& request) {
   return request.method() == HttpMethod::kGet && request.find("range").has_value();
 }
 
-// Like choose_coding(), but makes sure that the chosen variant exists: compresses the file if necessary. A request for
-// a range never gets bytes that were compressed here, because a client could not join them with its other ranges. It
-// gets the plain file, as from nginx, or a compressed file from the disk.
+// Chooses the coding like choose_coding(), and compresses the file if the chosen variant does not exist yet. A request
+// for a range gets the plain file, as from nginx, or a compressed file from the disk. Only if the client accepts
+// neither does it get the file that is compressed here; the range is ignored then, because a client could not join such
+// bytes with its other ranges.
 std::optional<ContentCoding> coding_for(const HttpRequestHead& request, FileCache& cache, ServedFile& file) {
   if (asks_for_part(request)) {
     if (const auto stands = choose_coding(request, file, false)) return stands;
   }
   const auto wanted = choose_coding(request, file);
   if (!wanted || cache.pack(file, *wanted) == *wanted) return wanted;
-  // Compressing did not make the file smaller, or was refused: choose among the remaining codings.
+  // pack() has not made the variant. If compressing did not make the file smaller, the file is no longer packable, and
+  // a second choice considers only what exists. If the allowance of this second is used up, the plain file is sent.
   const auto other = choose_coding(request, file);
   return other && !file.of(*other).exists() ? ContentCoding::kIdentity : other;
 }
