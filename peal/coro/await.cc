@@ -41,8 +41,9 @@ void Strand::cancel(Why why) noexcept {
   if (waiting_ != nullptr) waiting_->cancel(cancelled_);
 }
 
-// The closure that a deadline leaves in the loop's timer wheel. If the closure is destroyed without being called, the
-// wait has ended before, or the loop ends now and the wait ends with Trouble::kLoopStopped.
+// The closure that the timer of a deadline calls. The closure is stored in the loop's timer wheel. It may be destroyed
+// without having been called for one of two reasons. Either the wait has ended before, or the loop ends now. In the
+// second case the destructor ends the wait with Trouble::kLoopStopped.
 struct Wait::Alarm {
   explicit Alarm(Wait& its_wait) : wait(&its_wait) {}
   Alarm(Alarm&& other) noexcept : wait(std::exchange(other.wait, nullptr)) {}
@@ -68,7 +69,8 @@ bool Wait::begin_timed_or_cancelled() {
   return false;
 }
 
-// Does not touch the loop after Trouble::kLoopStopped: the Loop object may have been destroyed.
+// If the strand was cancelled with Trouble::kLoopStopped, does not touch the loop: the Loop object may have been
+// destroyed.
 bool Wait::arm() {
   const Duration timeout(timing_);
   marks_ &= ~kTimed;

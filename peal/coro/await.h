@@ -32,18 +32,18 @@ class Loop;
 
 namespace detail {
 
-// How a wait ended: success or an error of any category. A Why differs from a std::error_code in one point: the
-// category of an errno value is a null pointer. So an await makes its result without a call; the default constructor of
+// The outcome of a wait: success, or an error of any category. Unlike a std::error_code, a Why stores the category of
+// errno values as a null pointer. So the compiler can build a Why inline, while the default constructor of
 // std::error_code calls a function of the C++ library.
 class Why {
  public:
   // Makes a success.
   constexpr Why() = default;
-  // Makes the error with this errno value, or a success if it is 0.
+  // Makes an error from an errno value, or a success if the value is 0.
   constexpr Why(int errno_value) : value_(errno_value) {}
   explicit Why(std::error_code error);
 
-  // Returns the error as a std::error_code; a success as errno value 0.
+  // Returns the error as a std::error_code. For a success, the value of the std::error_code is 0.
   std::error_code code() const;
   friend constexpr bool operator==(const Why& why, int errno_value) {
     return why.value_ == errno_value && (errno_value == 0 || why.category_ == nullptr);
@@ -55,18 +55,18 @@ class Why {
   const std::error_category* category_ = nullptr;
 };
 
-// Converts an error to a Why, and a Why that is an error to a failed Result.
+// why_of() converts a std::error_code to a Why. failed() converts a Why that is an error to a failed Result.
 inline Why why_of(std::error_code error) { return Why(error); }
 inline std::unexpected<std::error_code> failed(Why why) { return std::unexpected(why.code()); }
 
-// Returns the result of an await without a value: success if `why` is 0.
+// Converts the outcome of a wait to a Result<void>: a success if `why` is 0, otherwise the error.
 inline Result<void> answer_of(Why why) {
   if (why != 0) [[unlikely]]
     return failed(why);
   return {};
 }
 
-// A coroutine that can be queued for being resumed.
+// An entry of the ReadyQueue. When it is the entry's turn, the queue calls run(), which resumes a coroutine.
 class Runnable {
  public:
   virtual void run() noexcept = 0;
@@ -76,16 +76,18 @@ class Runnable {
   ~Runnable() = default;
 };
 
-// The queue of the coroutines that are ready to be resumed. Each thread has one queue.
+// The queue of the coroutines that are ready to be resumed. Each thread has its own queue.
 class ReadyQueue {
  public:
-  // Resumes `what` now. If busy(), queues `what` instead: it is resumed after the running coroutine has suspended.
+  // Resumes `what` now if busy() is false. If busy() is true, queues `what`, which is resumed after the running
+  // coroutine has suspended or the last Hold was destroyed.
   template <class What>
   static void run(What& what) {
     if (here_.running_) return here_.push(what);
     run_now(what);
   }
-  // Resumes `what` now, then the coroutines that became ready meanwhile. May be called only if busy() is false.
+  // Resumes `what` now, and then all coroutines that have become ready meanwhile. May be called only if busy() is
+  // false.
   template <class What>
   static void run_now(What& what) {
     ReadyQueue& here = here_;
@@ -95,18 +97,19 @@ class ReadyQueue {
       here.drain();
     here.running_ = false;
   }
-  // True if a coroutine runs on this thread, or a Hold exists: run() would queue.
+  // True if a coroutine runs on this thread, or if a Hold exists on it. While this is true, run() queues its argument.
   static bool busy() { return here_.running_; }
-  // Resumes all queued coroutines now, even inside the coroutine that runs. Called by code that is about to destroy
-  // objects that the queued coroutines use.
+  // Resumes all queued coroutines now, even if the caller is a coroutine itself. A function calls run_all() before it
+  // destroys objects that the queued coroutines use.
   static void run_all() {
     const bool outer = std::exchange(here_.running_, true);
     here_.drain();
     here_.running_ = outer;
   }
-  // While a Hold exists, no coroutine is resumed. Those that became ready are resumed when the outermost Hold is
-  // destroyed, or later, when the coroutine that created it suspends. Code that walks a list creates a Hold if resumed
-  // tasks could change the list.
+  // While a Hold exists, no coroutine of this thread is resumed: coroutines that become ready are queued. If a
+  // coroutine has created the Hold, the queued coroutines are resumed when that coroutine suspends. Otherwise they are
+  // resumed when the outermost Hold is destroyed. A function that walks a list creates a Hold if a resumed coroutine
+  // could change that list.
   class Hold {
    public:
     Hold() : outer_(std::exchange(here_.running_, true)) {}
@@ -135,7 +138,8 @@ inline thread_local constinit ReadyQueue ReadyQueue::here_;
 
 class Wait;
 
-// One chain of awaits; see the top of this file. Derived classes own the strand's outermost task.
+// One chain of awaits: a task, the task that it awaits, and so on. A derived class owns the outermost task of the
+// chain.
 class Strand {
  public:
   explicit Strand(Loop* loop) : loop_(loop) {}
@@ -146,10 +150,11 @@ class Strand {
   Loop& loop() const { return *loop_; }
   // Returns the reason why this chain of awaits was cancelled; 0 if it was not.
   Why cancelled() const { return cancelled_; }
-  // Cancels this chain of awaits, and the wait in which it is suspended. The first reason stays the error of all later
-  // waits, except that Trouble::kLoopStopped replaces it: after that reason the loop may have been destroyed.
+  // Cancels this chain of awaits and the wait in which it is suspended. All later waits of the chain fail with the
+  // first `why` that was given. Only Trouble::kLoopStopped replaces an earlier reason, because it says that the loop
+  // may have been destroyed.
   void cancel(Why why) noexcept;
-  // Records the wait in which the strand is suspended. Null means that the strand runs.
+  // Records `wait` as the wait in which the strand is suspended. A null pointer means that the strand runs.
   void wait_in(Wait* wait) { waiting_ = wait; }
   // Called when the outermost task of this chain of awaits has ended. Returns the coroutine to resume next.
   virtual std::coroutine_handle<> on_done() noexcept = 0;
@@ -164,20 +169,23 @@ class Strand {
   Why cancelled_ = 0;
 };
 
-// An await that is suspended. A Wait is a part of the frame of the waiting coroutine, except ReadWait, which a stream
-// owns.
+// An await that is suspended. A Wait is a part of the waiting coroutine's frame. The only exception is ReadWait, which
+// the stream owns.
 class Wait : public Runnable {
  public:
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
   void run() noexcept final { handle_.resume(); }
-  // Returns false: the await suspends. Derived awaitables that may be ready at once have their own.
+  // Returns false, so that the coroutine suspends. A derived class whose await can end without suspending declares an
+  // await_ready() of its own.
   static bool await_ready() noexcept { return false; }
-  // Ends the wait early. A wait for an event is removed from the list in which it waits, so that nothing else completes
-  // it, and is completed with `why`. A wait for tasks cancels those tasks and keeps waiting until they have ended.
+  // Ends the wait early. The effect depends on the kind of wait:
+  // - A wait for an event is removed from its list, so that nothing else can complete it. Then it is completed with
+  //   `why`.
+  // - A wait for tasks cancels those tasks, and lasts until they have ended.
   virtual void cancel(Why why) noexcept = 0;
-  // Makes this wait, which has begun, one of several that select() waits for; the first to complete is chosen. When
-  // this wait completes, it calls Strand::on_done() of `choice` and resumes no coroutine.
+  // Marks this wait as one of those that a select() waits for. Called after the wait has begun. When the wait
+  // completes, it calls choice.on_done() and resumes no coroutine. select() takes the first wait that completes.
   void select_by(Strand& choice) {
     strand_ = &choice;
     marks_ |= kSelected;
@@ -189,8 +197,8 @@ class Wait : public Runnable {
   Wait() = default;
   ~Wait() = default;
 
-  // Begins the wait: the first call in each await_suspend(). Returns false if the coroutine must not wait, because it
-  // was cancelled or its loop has stopped; why_ is the error then.
+  // Begins the wait. Each await_suspend() calls this first. Returns false if the coroutine must not wait, because it
+  // was cancelled or its loop has stopped. In that case why_ is the error.
   template <class Promise>
   bool begin(std::coroutine_handle<Promise> handle) {
     handle_ = handle;
@@ -200,16 +208,17 @@ class Wait : public Runnable {
     strand_->wait_in(this);
     return true;
   }
-  // Begins a wait for tasks. Their end must be waited for even if the awaiting coroutine was cancelled: in that case
-  // this call also cancels the tasks.
+  // Begins a wait for tasks, even if the awaiting coroutine was cancelled, because the tasks must end first. If the
+  // awaiting coroutine was cancelled, this call also cancels the tasks.
   template <class Promise>
   void begin_joining(std::coroutine_handle<Promise> handle) {
     if (begin(handle)) return;
     strand_->wait_in(this);
     cancel(why_);
   }
-  // Begins a wait for tasks that continues if the awaiting coroutine is cancelled. Only the deadline, or the end of the
-  // loop, cancels the tasks; they call cancel() after timed() has become false.
+  // Begins a wait for tasks that continues if the awaiting coroutine is cancelled. Only the deadline and the end of the
+  // loop cancel the tasks. Both call cancel() when timed() has become false, so that cancel() can distinguish them from
+  // a cancelled coroutine.
   template <class Promise>
   void begin_shielded(std::coroutine_handle<Promise> handle) {
     handle_ = handle;
@@ -220,8 +229,8 @@ class Wait : public Runnable {
   }
   // True while the wait has a deadline that has not passed.
   bool timed() const { return (marks_ & kTimed) != 0; }
-  // Ends the wait with `why`, where 0 is success. The coroutine is resumed in this call or after the running coroutine
-  // has suspended. Called once for each wait.
+  // Ends the wait with `why`; 0 means success. The coroutine is resumed inside this call, or, if ReadyQueue::busy() is
+  // true, after the running coroutine has suspended. Called once for each wait.
   void complete(Why why) noexcept {
     why_ = why;
     if ((marks_ & (kTimed | kSelected)) != 0) [[unlikely]]
@@ -229,21 +238,21 @@ class Wait : public Runnable {
     strand_->wait_in(nullptr);
     ReadyQueue::run(*this);
   }
-  // Ends the wait with success, as complete(0) does, but checks less. May be called only if ReadyQueue::busy() is false
-  // and the wait has no deadline and is not selected().
+  // Ends the wait with success as complete(0) does, but without its checks. May be called only if ReadyQueue::busy() is
+  // false, the wait has no deadline, and selected() is false.
   void complete_now() noexcept {
     strand_->wait_in(nullptr);
     ReadyQueue::run_now(*this);
   }
-  // Ends the wait without resuming the coroutine. Returns the coroutine, which the caller resumes.
+  // Ends the wait without resuming the coroutine. Returns the handle of the coroutine, which the caller must resume.
   std::coroutine_handle<> end() noexcept {
     strand_->wait_in(nullptr);
     if (timed()) [[unlikely]]
       disarm();
     return handle_;
   }
-  // Ends a wait inside its own await_suspend(), because there is nothing to wait for: the await returns at once, with
-  // `why`. Always returns false, which await_suspend() passes on.
+  // Ends the wait inside its own await_suspend(), because the coroutine need not suspend. The await then returns at
+  // once, with `why` as the outcome. Always returns false, and await_suspend() must return that value.
   bool refuse(Why why) noexcept {
     why_ = why;
     end();
@@ -252,7 +261,8 @@ class Wait : public Runnable {
   // Returns the strand of the waiting coroutine. May be called only after begin().
   Strand& strand() const { return *strand_; }
 
-  // Gives the wait a deadline; called before begin(). A timeout of zero or less passes at the loop's next tick.
+  // Gives the wait a deadline: `timeout` after begin(). Must be called before begin(). A timeout of zero or less passes
+  // at the loop's next tick.
   void set_timeout(Duration timeout) {
     timing_ = std::max<int64_t>(timeout.count(), 1);
     marks_ |= kTimed;
@@ -267,11 +277,11 @@ class Wait : public Runnable {
   // The closure that the timer of the deadline calls.
   struct Alarm;
 
-  // Does the rest of begin() if the wait has a deadline or the coroutine was cancelled.
+  // Completes the work of begin() if the wait has a deadline or the coroutine was cancelled.
   bool begin_timed_or_cancelled();
-  // Does the rest of complete() if the wait has a deadline or is one of a select().
+  // Completes the work of complete() if the wait has a deadline or belongs to a select().
   void complete_timed_or_selected() noexcept;
-  // Starts the timer of the wait's deadline. Returns false, with why_ set, if the loop has stopped.
+  // Starts the timer of the wait's deadline. Returns false and sets why_ if the loop has stopped.
   bool arm();
   // Cancels the timer of the wait's deadline.
   void disarm() noexcept;
@@ -281,8 +291,8 @@ class Wait : public Runnable {
   Strand* strand_;
 };
 
-// Awaits an awaitable that lives until the end of the same expression. Refers to the awaitable, because g++ 12 would
-// move one that is returned by value.
+// A reference to an awaitable, and an awaitable itself. within() returns it because g++ 12 would move an awaitable that
+// is returned by value. The referenced awaitable must live until the end of the co_await expression.
 template <class Self>
 struct ByReference {
   bool await_ready() { return wait.await_ready(); }
@@ -295,14 +305,14 @@ struct ByReference {
   Self& wait;
 };
 
-// True if a function object may be created inside the co_await expression that uses it. g++ 12 destroys temporary
-// objects of a co_await expression twice, so the function must be an lvalue or have a trivial destructor.
+// True if an argument of type `Function` may be written inside a co_await expression. g++ 12 destroys temporary objects
+// of a co_await expression twice. So the argument must be an lvalue or have a trivial destructor.
 template <class Function>
 constexpr bool kMayStandInAwait =
     std::is_lvalue_reference_v<Function> || std::is_trivially_destructible_v<std::remove_reference_t<Function>>;
 
-// Base class that gives an awaitable its within(): `co_await stream.read().within(5s)` fails with ETIMEDOUT after five
-// seconds, never early.
+// Base class that gives an awaitable the function within(). For example, `co_await stream.read().within(5s)` fails with
+// ETIMEDOUT if the read has not ended after five seconds. The deadline never passes early.
 template <class Self, class Base = Wait>
 class Awaitable : public Base {
  public:
@@ -316,7 +326,8 @@ class Awaitable : public Base {
   ~Awaitable() = default;
 };
 
-// A FIFO list of waits, which may be removed from the middle. T has the members `T* next_` and `T* prev_`.
+// A FIFO list of waits. A wait may also be removed from the middle of the list. T must have the members `T* next_` and
+// `T* prev_`.
 template <class T>
 class WaitList {
  public:
@@ -355,8 +366,8 @@ class WaitList {
   T* last_ = nullptr;
 };
 
-// A wait among others for the same event, served first come, first served. Self befriends QueuedWait<Self> and
-// WaitList<Self>, and its line() returns the list in which it waits.
+// Base class of waits that queue for the same event and are served first come, first served. Self has a function line()
+// that returns the list in which the wait queues. Self must declare QueuedWait<Self> and WaitList<Self> as friends.
 template <class Self>
 class QueuedWait : public Awaitable<Self> {
  public:

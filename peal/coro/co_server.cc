@@ -16,8 +16,8 @@
 
 namespace peal {
 
-// The tasks of all loops of a server. Each task holds a reference to this object, so it lives until the last task has
-// ended.
+// Owns the tasks of all loops of a server. Each task holds a shared_ptr to this object, so the object lives until the
+// last task has ended.
 class CoServer::ServerTasks : public std::enable_shared_from_this<ServerTasks> {
  public:
   explicit ServerTasks(Serve serve) : serve_(std::move(serve)) {}
@@ -34,8 +34,8 @@ class CoServer::ServerTasks : public std::enable_shared_from_this<ServerTasks> {
     }
     PEAL_ASSERT(false, "a connection on none of the server's {} loops", posts_.size());
   }
-  // Cancels all tasks; called once. Tasks that can end without waiting have ended when this returns. `on_done` is
-  // called when the last task has ended.
+  // Cancels all tasks. Called once. When this function returns, every task that did not have to wait again has ended.
+  // `on_done` is called when the last task has ended.
   void end(Callback<void()> on_done) {
     on_done_ = std::move(on_done);
     for (auto& post : posts_) {
@@ -46,19 +46,20 @@ class CoServer::ServerTasks : public std::enable_shared_from_this<ServerTasks> {
     }
     ended();
   }
-  // True if the calling thread must not wait for the tasks: it runs one of their loops, or it steps another loop and
-  // would have to step theirs.
+  // True if the tasks could never end while the calling thread waits for them. One case is that the thread runs a loop
+  // of the tasks. The other case is that a loop of the tasks is driven with step() while the thread is inside step() of
+  // another loop.
   bool would_wait_forever() const {
     return std::ranges::any_of(
         posts_, [](const auto& post) { return post->mailbox->here() || post->mailbox->beside_a_step(); });
   }
-  // Returns how many tasks have not ended. May be called only before end(), because it subtracts the server's own
-  // count.
+  // Returns how many tasks have not ended. May be called only before end(): until then `tasks_` counts the server as
+  // one task, which this function subtracts.
   size_t tasks() const { return tasks_.load(std::memory_order_relaxed) - 1; }
   uint64_t exceptions() const { return exceptions_.load(std::memory_order_relaxed); }
 
  private:
-  // The tasks of one loop.
+  // The tasks that run on one loop of the server.
   struct Post {
     explicit Post(Loop& loop) : mailbox(loop.mailbox()), scope(loop) {}
     const std::shared_ptr<Mailbox> mailbox;
@@ -75,8 +76,9 @@ class CoServer::ServerTasks : public std::enable_shared_from_this<ServerTasks> {
       } catch (...) {
         thrown = std::current_exception();
       }
-      // Throws the exception again inside the connection's own call while the task still holds its stream. So it is
-      // handled as the exception of a callback: logged, counted, and the connection closed.
+      // Throws the exception again inside a call of the connection, while the task still holds its stream. So the
+      // connection treats it as an exception of a callback: the connection logs and counts the exception, and closes
+      // itself.
       if (thrown) connection.run([&thrown](Connection&) { std::rethrow_exception(std::exchange(thrown, nullptr)); });
     } catch (...) {
       thrown = std::current_exception();
@@ -84,7 +86,8 @@ class CoServer::ServerTasks : public std::enable_shared_from_this<ServerTasks> {
     if (thrown) server_tasks->count_and_log(post, thrown);
     server_tasks->ended();
   }
-  // Called at the end of each task, and by end().
+  // Subtracts 1 from `tasks_` and calls `on_done_` when 0 is reached. Called at the end of each task. end() also calls
+  // this, for the server's own count.
   void ended() {
     if (tasks_.fetch_sub(1, std::memory_order_acq_rel) == 1 && on_done_) on_done_();
   }
@@ -125,7 +128,7 @@ CoServer::~CoServer() {
   if (server_) stop({});
 }
 
-// Uses no member after ServerTasks::end(): `on_done` may destroy this server.
+// After ServerTasks::end(), uses no member of this server, because `on_done` may have destroyed the server.
 void CoServer::stop(Callback<void()> on_done) {
   PEAL_ASSERT(server_.has_value(), "CoServer::stop() was called twice");
   const std::shared_ptr<ServerTasks> server_tasks = server_tasks_;

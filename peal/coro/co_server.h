@@ -18,7 +18,7 @@
 // it last. Four kinds of tasks may end later:
 // - a task inside a shield();
 // - a task that waits for run_on();
-// - a task whose question (OnLoop::ask()) or job (AsyncPool::run()) has begun;
+// - a task that waits for OnLoop::ask() or AsyncPool::run() whose function has begun;
 // - the task that destroys the server.
 //
 // These tasks end as soon as they can, at the latest when their loop ends. `serve` and its captures live until the last
@@ -40,33 +40,34 @@ namespace peal {
 
 class CoServer {
  public:
-  // Returns the task of a new connection; called on the connection's loop.
+  // The application's function that returns the task of a new connection. Called on the connection's loop.
   using Serve = Callback<Task<>(Stream)>;
-  // Returns the task of a new connection, for a server on a group of loops. The loops call the function on several
-  // threads at once, so a `mutable` lambda is not accepted.
+  // The application's function that returns the task of a new connection, for a server on a group of loops. Several
+  // threads call the function at the same time, so a `mutable` lambda is not accepted.
   using SharedServe = SharedCallback<Task<>(Stream)>;
 
   CoServer(Loop& loop, Serve serve, const ServerOptions& options = {});
   CoServer(LoopGroup& group, SharedServe serve, const ServerOptions& options = {});
   ~CoServer();
-  // Closes the connections and cancels the tasks as the destructor does. Calls `on_done` when the last task has ended,
-  // on that task's loop or inside this call. May be called once, wherever the destructor may be called. Afterwards the
-  // server may only be destroyed.
+  // Closes the connections and cancels the tasks as the destructor does. When the last task has ended, calls `on_done`
+  // on that task's loop or inside this call. May be called once, on any thread that may call the destructor. Afterwards
+  // the server may only be destroyed.
   void stop(Callback<void()> on_done);
-  // Calls stop() and waits until the last task has ended. Asserts on a thread of one of the server's loops. Must not be
-  // called on a thread to which one of the tasks goes by run_on(): the task and the caller would wait for each other.
+  // Calls stop() and waits until the last task has ended. Asserts that the calling thread runs none of the server's
+  // loops. If a task is on another loop by run_on(), must not be called on that loop's thread: the task and the caller
+  // would wait for each other.
   void stop_and_wait();
   CoServer(const CoServer&) = delete;
   CoServer& operator=(const CoServer&) = delete;
 
-  // Calls Server::listen(), and may be called where that may be called.
+  // Calls Server::listen(). May be called on the threads that may call Server::listen().
   Result<SocketAddress> listen(std::string_view address) { return server_->listen(address); }
-  // Returns the server under this one. May be called only before stop().
+  // Returns the Server that accepts the connections. May be called only before stop().
   Server& server() { return *server_; }
-  // Returns Server::stats(). NetStats::exceptions counts the exceptions of tasks, too.
+  // Returns Server::stats(). The exceptions that tasks have thrown are included in NetStats::exceptions.
   NetStats stats() const;
-  // Returns the number of tasks that have not ended, including those whose connection has ended. Any thread, until
-  // stop().
+  // Returns the number of tasks that have not ended, including tasks whose connection has ended. Any thread may call
+  // this, but not after stop().
   size_t tasks() const;
 
  private:

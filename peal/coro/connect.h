@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // co_await connect("example.org:80"): connects to an address or a name on the loop of the awaiting coroutine and
-// returns a Stream. ClientOptions say how names are resolved, how the addresses of a name are raced, and how often and
-// how long is tried. `reconnect` of ClientOptions::retry is ignored.
+// returns a Stream. ClientOptions say how names are resolved, how the addresses of a name are raced, how often
+// connecting is tried again, and for how long. RetryOptions::reconnect of ClientOptions::retry is ignored.
 #pragma once
 
 #include <memory>
@@ -14,13 +14,14 @@
 
 namespace peal {
 
-// g++ 12 destroys a temporary ClientOptions of a co_await expression twice, which a trivial destructor makes harmless.
+// g++ 12 destroys temporary objects of a co_await expression twice. For a temporary ClientOptions this is harmless only
+// because the destructor is trivial.
 static_assert(std::is_trivially_destructible_v<ClientOptions>);
 
 // The awaitable that connect() returns.
 class [[nodiscard]] Connect final : public detail::Awaitable<Connect> {
  public:
-  // The two kinds of address that Client::connect() takes.
+  // The two kinds of address that Client::connect() takes: a string, or a host and a port.
   using Target = std::variant<std::string, HostPort>;
 
   Connect(Target target, const ClientOptions& options) : target_(std::move(target)), options_(options) {
@@ -34,7 +35,7 @@ class [[nodiscard]] Connect final : public detail::Awaitable<Connect> {
   void cancel(detail::Why why) noexcept override;
 
  private:
-  // Makes the client and begins to connect. Returns false, with why_ set, if that fails at once.
+  // Creates the client and begins to connect. Returns false and sets why_ if connecting fails at once.
   bool start();
 
   const Target target_;
@@ -43,12 +44,13 @@ class [[nodiscard]] Connect final : public detail::Awaitable<Connect> {
   detail::StreamState* state_ = nullptr;
 };
 
-// Connects to `address`. Errors: that of the last attempt, or Trouble::kBadAddress if `address` cannot be parsed.
+// Connects to `address`. Fails with Trouble::kBadAddress if `address` cannot be parsed. Otherwise the error is that of
+// the last attempt to connect.
 inline Connect connect(std::string address, const ClientOptions& options = {}) {
   return Connect(std::move(address), options);
 }
-// Connects to a host and port. For a host that comes from a peer or a URL: it is never taken for the path of a unix
-// socket.
+// Connects to a host and a port. Use this overload for a host that comes from a peer or a URL, because the host is
+// never taken for the path of a unix socket.
 inline Connect connect(HostPort place, const ClientOptions& options = {}) { return Connect(std::move(place), options); }
 
 }  // namespace peal

@@ -30,7 +30,7 @@ class [[nodiscard]] Resolve final : public detail::Awaitable<Resolve> {
   }
 
  private:
-  // Asks the resolver. Returns false, with why_ set, if that fails at once.
+  // Asks the resolver for the addresses. Returns false and sets why_ if the resolver fails at once.
   bool start() {
     auto answered = [this](Result<Resolver::Addresses> addresses) {
       if (addresses) addresses_ = std::move(*addresses);
@@ -49,8 +49,8 @@ class [[nodiscard]] Resolve final : public detail::Awaitable<Resolve> {
   Resolver::Addresses addresses_;
 };
 
-// Resolves `host`. Must be awaited on the resolver's loop. The resolver must live until the await ends, and so must the
-// characters of `host`.
+// Resolves `host` to its addresses. Must be awaited on the resolver's loop. The resolver and the characters of `host`
+// must live until the await ends.
 inline Resolve resolve(Resolver& resolver, std::string_view host, uint16_t port, const ResolveOptions& options = {}) {
   return {resolver, host, port, options};
 }

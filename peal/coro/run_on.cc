@@ -9,7 +9,7 @@ bool CrossLoopTask::send() {
   return away_->post([cross_task = shared_from_this()] { ReadyQueue::run(*cross_task); });
 }
 
-// Called on the thread of the task's loop: once to begin the task, and once more when the task has ended.
+// Called twice on the thread of the task's loop: to begin the task, and when the task has ended.
 void CrossLoopTask::run() noexcept {
   if (!std::exchange(begun_, true)) {
     promise_.belong(*this, nullptr);
@@ -17,8 +17,8 @@ void CrossLoopTask::run() noexcept {
   }
   if (taken_) return resume_awaiting();
   const std::shared_ptr<CrossLoopTask> keep = shared_from_this();
-  // If the awaiting coroutine's loop has ended, it refuses this post; cancel_from_home() then waits for `ended_`
-  // instead.
+  // The awaiting coroutine's loop refuses this post if that loop has ended. In that case cancel_from_home() waits for
+  // `ended_` and needs no post.
   home_->insist([cross_task = keep] { cross_task->resume_awaiting(); });
   ended_.store(true, std::memory_order_release);
   ended_.notify_all();
@@ -32,8 +32,9 @@ std::coroutine_handle<> CrossLoopTask::on_done() noexcept {
 void CrossLoopTask::cancel_from_home(Why why) noexcept {
   const std::shared_ptr<CrossLoopTask> keep = shared_from_this();
   if (!away_->insist([cross_task = keep, why] { cross_task->cancel(why); })) {
-    // The task's loop has ended without ending the task, so this thread ends the task. If this thread runs that loop
-    // itself, the loop is ending now and need not be waited for.
+    // The task's loop has ended without ending the task, so this thread ends the task. Before that, it waits until the
+    // other thread has left the loop. If this thread itself runs the loop, the loop is ending now and there is no other
+    // thread to wait for.
     if (away_->here() == nullptr) away_->wait_until_left();
     taken_ = !ended_.load(std::memory_order_acquire);
     cancel(why);
@@ -41,13 +42,14 @@ void CrossLoopTask::cancel_from_home(Why why) noexcept {
   }
   if (awaiting_resumed_) return;
   if (home_->open()) return cancel_when_home_ends();
-  // A loop that has ended runs no more posts, so this thread waits for the task's end itself.
+  // The awaiting coroutine's loop has ended and runs no more posts. So this thread waits here until the task has ended.
   ended_.wait(false, std::memory_order_acquire);
   resume_awaiting();
 }
 
-// Registers with the awaiting coroutine's loop, because nothing else may be left to cancel the task when that loop
-// ends. The end does not wait for a task's loop that only this thread can run.
+// Registers a function that cancels the task when the awaiting coroutine's loop ends. Without it, possibly no other
+// code would cancel the task at that time. The function does nothing if only this thread can run the task's loop:
+// waiting for the task would never end.
 void CrossLoopTask::cancel_when_home_ends() noexcept {
   Loop* const home = home_->reachable();
   if (home == nullptr || std::exchange(registered_, true)) return;

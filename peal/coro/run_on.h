@@ -28,14 +28,14 @@ namespace peal {
 
 namespace detail {
 
-// The result of run_on() for a task that returns T: Result<T>, or T if that is a Result already.
+// The type of the result of run_on() for a task that returns T: T itself if T is a Result, otherwise Result<T>.
 template <class T>
 struct RunOnAnswer : std::type_identity<Result<T>> {};
 template <class T>
 struct RunOnAnswer<Result<T>> : std::type_identity<Result<T>> {};
 
-// The strand of the task on the other loop, called "away"; the loop of the awaiting coroutine is called "home". Shared
-// by the awaiting coroutine and by the posts in both loops' mailboxes.
+// The strand of a task that runs on another loop. That loop is called "away". The loop of the awaiting coroutine is
+// called "home". The awaiting coroutine and the posts in the mailboxes of both loops share this object.
 class CrossLoopTask final : public Strand, public Runnable, public std::enable_shared_from_this<CrossLoopTask> {
  public:
   // The wait of the coroutine that awaits run_on(). task_ended() is called once, on the home loop.
@@ -57,19 +57,20 @@ class CrossLoopTask final : public Strand, public Runnable, public std::enable_s
         promise_(promise),
         task_(task) {}
 
-  // Posts the task to the other loop. Returns false if that loop refuses it.
+  // Posts the task to the other loop. Returns false if that loop refuses the post.
   bool send();
   // Cancels the task. Called on the thread of the awaiting coroutine's loop.
   void cancel_from_home(Why why) noexcept;
-  // Begins the task at the first call. At the second call, after the task's end, reports the end to the awaiting
+  // The first call begins the task. The second call comes after the task's end and reports the end to the awaiting
   // coroutine's loop.
   void run() noexcept override;
   std::coroutine_handle<> on_done() noexcept override;
 
  private:
-  // Registers with the awaiting coroutine's loop, whose end then cancels the task again and waits for it.
+  // Registers this task with the awaiting coroutine's loop. When that loop ends, it cancels the task again and waits
+  // for the task's end.
   void cancel_when_home_ends() noexcept;
-  // Resumes the coroutine that awaits run_on(), unless that has been done. Called on the thread of that coroutine's
+  // Resumes the coroutine that awaits run_on(), unless it was resumed before. Called on the thread of that coroutine's
   // loop.
   void resume_awaiting() noexcept;
 
@@ -115,7 +116,8 @@ class [[nodiscard]] RunOn final : public detail::Awaitable<RunOn<T>, detail::Cro
   Task<T> task_;
 };
 
-// Runs `task` on `loop` when awaited; see the top of this file.
+// Returns an awaitable that runs `task` on `loop` and returns the task's result. The awaiting coroutine stays on its
+// own loop.
 template <class T>
 RunOn<T> run_on(Loop& loop, Task<T> task) {
   return RunOn<T>(loop, std::move(task));

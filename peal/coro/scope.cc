@@ -8,17 +8,18 @@ namespace peal {
 using detail::ReadyQueue;
 using detail::Why;
 
-// A task of the scope, in a strand of its own. Deletes itself through Scope::ended().
+// A task of the scope, with a strand of its own. Scope::ended() deletes this object when the task has ended.
 class Scope::Child final : public detail::Runnable, public detail::Strand {
  public:
   Child(Scope& scope, Task<> task) : Strand(scope.loop_), scope_(scope), task_(std::move(task)) {}
 
-  // True if the task has been resumed for the first time.
+  // True if the task has begun to run.
   bool begun() const { return task_.coroutine().promise().strand() != nullptr; }
-  // True while the child's beginning is posted to a loop that does not run yet.
+  // True while the loop does not run yet and the post that begins the task waits in the loop's mailbox.
   bool waits_for_loop = false;
   const std::exception_ptr& thrown() const { return task_.coroutine().promise().thrown(); }
-  // Called to begin the task, and again after the task has ended and no code runs in its frame.
+  // The first call begins the task. The second call comes after the task has ended, when no code runs in its frame, and
+  // removes the child from the scope.
   void run() noexcept override {
     if (begun()) return scope_.ended(*this);
     task_.coroutine().promise().belong(*this, nullptr);
@@ -90,8 +91,8 @@ void Scope::cancel(Why why) {
   for (Child* child = children_.front(); child != nullptr; child = child->next_) child->cancel(why);
 }
 
-// Uses no member after `delete &child`, unless a coroutine joins this scope: destroying the child's frame may destroy
-// an unjoined scope.
+// Destroying the child's frame may destroy this scope, unless a coroutine waits in join(). So if no coroutine waits in
+// join(), uses no member after `delete &child`.
 void Scope::ended(Child& child) {
   if (child.thrown()) keep_exception(child.thrown());
   children_.remove(child);

@@ -33,21 +33,25 @@ class Scope {
  public:
   class Join;
 
-  // Makes a scope without children, whose children will run on `loop`.
+  // Makes a scope that has no children yet. Its children will run on `loop`.
   explicit Scope(Loop& loop);
 
-  // Makes a scope that is cancelled when `stop` is requested. The request may come from any thread; the scope is
-  // cancelled on its loop's thread.
+  // Makes a scope whose children are cancelled when `stop` is requested. Any thread may make the request. The children
+  // are cancelled on the loop's thread.
   Scope(Loop& loop, std::stop_token stop);
   ~Scope();
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
 
-  // Starts a child. The child begins at once, or when the running coroutine suspends, or, if the loop does not run yet,
-  // when the loop runs. Returns false once the loop has begun to end; the task then never begins. A child of a
-  // cancelled scope is cancelled from the start.
+  // Starts `task` as a child of this scope. The child begins at one of three times:
+  // - at once, if no coroutine runs;
+  // - otherwise when the running coroutine suspends;
+  // - when the loop runs, if the loop does not run yet.
+  //
+  // Returns false after the loop has begun to end; `task` then never begins. A child of a cancelled scope is cancelled
+  // from the start.
   bool spawn(Task<> task);
-  // Rejects other arguments than a Task<> at compile time, with a message that says what to write instead.
+  // Makes the compiler reject every argument that is not a Task<>, with a message that says what to write instead.
   template <class What>
     requires(!std::same_as<std::remove_cvref_t<What>, Task<>>)
   bool spawn(What&&) {
@@ -56,11 +60,12 @@ class Scope {
                   "refused because its result would be lost");
     return false;
   }
-  // Cancels all children, and those that are spawned later, with ECANCELED; with Trouble::kLoopStopped if the loop has
-  // ended.
+  // Cancels all children, including those that are spawned later. The error of their waits is ECANCELED, or
+  // Trouble::kLoopStopped if the loop has ended.
   void cancel() { cancel(mailbox_->open() ? ECANCELED : detail::why_of(Trouble::kLoopStopped)); }
-  // Waits until all children have ended. Only one coroutine may join at a time (asserted). If the waiting coroutine is
-  // cancelled, or the deadline passes, the children are cancelled and waited for, and join() returns that error.
+  // Waits until all children have ended. Only one coroutine may wait in join() at a time (asserted). If that coroutine
+  // is cancelled or the deadline passes, join() cancels the children and still waits until they have ended. Then join()
+  // returns the reason of the cancellation, or ETIMEDOUT.
   Join join();
   // Returns the number of children that have not ended.
   size_t size() const { return size_; }
@@ -70,11 +75,12 @@ class Scope {
  private:
   class Child;
   void cancel(detail::Why why);
-  // Removes a child that has ended, and completes join() after the last.
+  // Removes a child that has ended. Completes join() when no child is left.
   void ended(Child& child);
-  // Keeps the first exception for join() and cancels the other children; logs a later one.
+  // If `thrown` is the scope's first exception, keeps it for join() and cancels the other children. Later exceptions
+  // are only logged.
   void keep_exception(const std::exception_ptr& thrown);
-  // Returns `self_`, which is made at the first call.
+  // Returns `self_`. The first call creates it.
   const std::shared_ptr<Scope*>& self();
 
   Loop* const loop_;

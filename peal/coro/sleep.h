@@ -17,13 +17,14 @@ class [[nodiscard]] Sleep final : public detail::Wait {
     return begin(handle);
   }
   Result<void> await_resume() const { return detail::answer_of(why_); }
-  // For select(): returns the wait.
+  // Returns the wait of this awaitable. Called by select().
   detail::Wait& selectable() { return *this; }
-  // Ends the sleep. `why` is ETIMEDOUT if the time has passed, which is a success unless the coroutine was cancelled.
+  // Ends the sleep. ETIMEDOUT means that the duration has passed, so the await succeeds. The await fails with `why` if
+  // `why` is another error, or if the coroutine was cancelled.
   void cancel(detail::Why why) noexcept override { complete(strand().cancelled() == 0 && why == ETIMEDOUT ? 0 : why); }
 };
 
-// Waits for `duration`, at least until the loop's next turn, and returns Result<void>. Errors:
+// Waits until `duration` has passed, and at least until the loop's next turn. The await returns Result<void>. Errors:
 // - ECANCELED: the coroutine was cancelled.
 // - ETIMEDOUT: the deadline of an enclosing within() has passed.
 // - Trouble::kLoopStopped: the loop has stopped.

@@ -12,7 +12,8 @@ namespace peal {
 namespace detail {
 namespace {
 
-// The context of a connection. It is destroyed with the connection, even if on_close was not called.
+// The context of a connection that a Stream uses. The connection destroys its context in any case, even if on_close was
+// not called.
 struct StreamLink {
   explicit StreamLink(Connection& connection) : state(new StreamState(connection)) {}
   StreamLink(const StreamLink&) = delete;
@@ -29,7 +30,7 @@ struct StreamLink {
 
 StreamState& state_of(const Connection& connection) { return *connection.context<StreamLink>().state; }
 
-// Returns the error of calls on a connection that ended for `reason`; `error` is Connection::error().
+// Returns the error for calls on a stream whose connection has ended for `reason`. `error` is Connection::error().
 Why why_of(CloseReason reason, std::error_code error) {
   switch (reason) {
     case CloseReason::kLocal:
@@ -46,7 +47,7 @@ Why why_of(CloseReason reason, std::error_code error) {
 
 }  // namespace
 
-// The frequent case is a read that waits for any input while no other coroutine runs.
+// Handles the frequent case inline: a read waits for any input, and no other coroutine runs.
 inline void StreamState::received(Buffer& more) {
   if (!reader.takes_any() || ReadyQueue::busy()) [[unlikely]]
     return offer_input(more);
@@ -97,7 +98,8 @@ void StreamState::pump_writers() {
 }
 
 void StreamState::pump_flushers() {
-  // Waiting writes may have sent just now. Then the connection calls on_writable again when that has left.
+  // A write that waited may have sent bytes just now. In that case the flushes keep waiting: the connection calls
+  // on_writable again when these bytes have been sent.
   if (!flushers.empty() && connection->queued_bytes() > 0) return connection->report_drained();
   while (FlushWait* flusher = flushers.pop_front()) flusher->complete(0);
 }
@@ -136,7 +138,7 @@ void StreamState::fail_writers(Why with) {
   }
 }
 
-// Returns the error of a write that cannot be begun; 0 if it can.
+// Returns the error with which a new write fails. Returns 0 if the stream can send.
 Why StreamState::why_no_write() const {
   if (connection != nullptr && (securing || connection->can_send())) return 0;
   if (why != 0) return why;
@@ -147,16 +149,16 @@ Why StreamState::why_no_write() const {
 
 void StreamState::connection_ended(CloseReason its_reason, std::error_code error) {
   if (connection == nullptr) return;
-  // Drops the unread input if memory is short: the task may hold it for long, and ending connections is how the process
-  // frees memory.
+  // Drops the unread input if memory is short. The task may keep this input for a long time, and the process ends
+  // connections in order to free memory.
   const bool short_of_memory = its_reason == CloseReason::kMemoryBudget || MemoryBudget::above_hard();
   if (!short_of_memory) rest = std::move(connection->kept_input());
   input = &rest;
   connection = nullptr;
   reason = its_reason;
   fail(why_of(its_reason, error));
-  // The connection was ended in order, so reads report the end of the input, even if a pipe has received the peer's FIN
-  // instead of the stream.
+  // If the peer has closed the connection in order, reads report the end of the input and no error. This also applies
+  // if a pipe, and not this stream, has received the peer's FIN.
   if (its_reason == CloseReason::kPeerClosed) why = 0;
 }
 
@@ -165,7 +167,8 @@ void StreamState::shutdown_send() {
   const ReadyQueue::Hold hold;
   send_ended = true;
   writable_now = false;
-  // The connection has taken the messages of writes marked kQueued, so these writes succeed.
+  // A write that is marked kQueued has already given its message to the connection, so that write succeeds. The other
+  // writes fail.
   while (WriteWait* writer = writers.pop_front()) {
     writer->complete((writer->marks_ & WriteWait::kQueued) != 0 ? 0 : ESHUTDOWN);
   }
@@ -181,7 +184,8 @@ bool StreamState::may_be_piped() const {
 Result<void> StreamState::pipe_to(StreamState& other, const PipeOptions& options, Callback<void(PipeReport)> on_done) {
   if (!may_be_piped() || !other.may_be_piped()) return peal::fail(ENOTCONN);
   if (&connection->loop() != &other.connection->loop()) return peal::fail(EXDEV);
-  // The callback holds both owners: if one were destroyed before the pipe ends, on_done would never be called.
+  // The callback holds the owner (Client or Server) of each connection. If an owner were destroyed before the pipe
+  // ends, on_done would never be called.
   auto done = [keepers = std::array{keeper, other.keeper}, on_done = std::move(on_done)](PipeReport report) mutable {
     on_done(report);
   };
@@ -206,8 +210,8 @@ void WriteWait::cancel(Why why) noexcept {
   complete(why);
 }
 
-// Counts the write as waiting. If `writable_now` was true, send() was called: the connection has the bytes, and the
-// output is above the mark.
+// If `writable_now` is true, the caller has called send(). Then the connection has taken the bytes, and the output is
+// above the high-water mark. So the write is marked kQueued and waits until the output is below the mark.
 bool WriteWait::prepare_to_wait() {
   why_ = state_.why_no_write();
   if (why_ != 0) return false;
@@ -249,8 +253,8 @@ bool StreamReadMessage::suffices() {
     if (input.size() >= bytes_) found_ = bytes_;
     return found_ > 0 || bytes_ == 0 || bytes_ == kNoDelimiter;
   }
-  // Joins the input into one piece only if its first block does not hold the delimiter. Otherwise each line would be
-  // copied.
+  // Joins the blocks of the input into one piece only if the first block does not hold the delimiter. If the input were
+  // always joined, each line would be copied.
   const bool in_front = input.front().find(delimiter_, searched_) != std::string_view::npos;
   const std::string_view view = input.view(std::min(in_front ? input.front().size() : input.size(), bytes_));
   const size_t at = view.find(delimiter_, searched_);

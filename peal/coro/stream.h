@@ -42,8 +42,8 @@ namespace peal {
 
 namespace detail {
 
-// A read with a deadline. Refers to the read, which lives until the end of the same expression, because g++ 12 would
-// move a read that is returned by value.
+// A read with a deadline. Holds only a reference to the read, because g++ 12 would move a read that is returned by
+// value. The read must live until the end of the co_await expression.
 template <class Read>
 struct ReadUntil {
   bool await_ready() { return read.await_ready(); }
@@ -57,7 +57,8 @@ struct ReadUntil {
   const Duration timeout;
 };
 
-// Base class of the reads of a stream. Self says by suffices() whether the input is enough for it.
+// Base class of the reads of a stream. The derived class Self has a function suffices(), which returns true if the
+// unread input is enough for the read.
 template <class Self>
 class Reading {
  public:
@@ -74,9 +75,10 @@ class Reading {
       state.await_input();
     return true;
   }
-  // Gives the read a deadline: it fails with ETIMEDOUT if it has not ended by then.
+  // Gives the read a deadline. The read fails with ETIMEDOUT if it has not ended when `timeout` has passed.
   ReadUntil<Self> within(Duration timeout) && { return {self(), timeout}; }
-  // For select(): returns the wait. select() calls withdrawn() if another of its waits was chosen.
+  // selectable() returns the wait of this read; select() calls it. select() calls withdrawn() if it has taken another
+  // of its arguments.
   Wait& selectable() { return state_.reader; }
   void withdrawn() { state_.reader.take_outcome(); }
 
@@ -124,9 +126,8 @@ class [[nodiscard]] StreamReadMessage final : public detail::MessageRead, public
   bool too_long_ = false;             // true if the first bytes_ bytes hold no delimiter
 };
 
-// The awaitable that Stream::read(framing) returns. The framing (peal/wire/framing/frame.h) is borrowed until the
-// await ends.
-// returns.
+// The awaitable that Stream::read(framing) returns. It refers to the framing (peal/wire/framing/frame.h), which must
+// live until the await ends.
 template <Framing Its>
 class [[nodiscard]] StreamReadFrame final : public detail::MessageRead, public detail::Reading<StreamReadFrame<Its>> {
  public:
@@ -157,15 +158,15 @@ namespace detail {
 // The awaitable that Stream::write() and Stream::send_file() return.
 class [[nodiscard]] WriteWait final : public QueuedWait<WriteWait> {
  public:
-  // `sent` is what StreamState::send() returned: true if the write need not wait.
+  // `sent` is the return value of StreamState::send(), which is true if the write need not wait.
   WriteWait(bool sent, StreamState& state, Buffer& buffer)
       : sent_(sent), state_(state), what_(&buffer), size_(kBuffer) {}
   WriteWait(bool sent, StreamState& state, std::string_view bytes)
       : sent_(sent), state_(state), what_(bytes.data()), size_(bytes.size()) {}
   WriteWait(bool sent, StreamState& state, const FileRange& range)
       : sent_(sent), state_(state), what_(&range), size_(kFile) {}
-  // This destructor is not defaulted: g++ treats the members as dead only after a user-provided one. So a write that
-  // need not wait stores none of them.
+  // This destructor is not defaulted, because g++ treats the members as dead only after a user-provided destructor. So
+  // a write that need not wait does not store its members to memory.
   ~WriteWait() {}  // NOLINT(modernize-use-equals-default): a defaulted one lets the stores stay
   bool await_ready() { return sent_ || !prepare_to_wait(); }
   Result<void> await_resume() const { return answer_of(why_); }
@@ -179,7 +180,7 @@ class [[nodiscard]] WriteWait final : public QueuedWait<WriteWait> {
   static constexpr size_t kFile = SIZE_MAX - 1;  // the value of size_ if what_ is a FileRange
   static constexpr uint32_t kQueued = 2;         // the connection has the bytes; waits for the high-water mark only
   WaitList<WriteWait>& line() { return state_.writers; }
-  // Sends the bytes. Returns true if the output is below the high-water mark afterwards.
+  // Gives the bytes to the connection. Returns true if the output is below the high-water mark afterwards.
   bool send() {
     if (size_ == kFile) {
       state_.connection->send_file(*static_cast<const FileRange*>(what_));
@@ -188,7 +189,7 @@ class [[nodiscard]] WriteWait final : public QueuedWait<WriteWait> {
     if (size_ == kBuffer) return state_.connection->send(std::move(*static_cast<Buffer*>(const_cast<void*>(what_))));
     return state_.connection->send(std::string_view(static_cast<const char*>(what_), size_));
   }
-  // Called if the write must wait. Returns false, with why_ set, if the stream cannot send: the write then fails.
+  // Called if the write must wait. Returns false and sets why_ if the stream cannot send. The write then fails.
   bool prepare_to_wait();
 
   const bool sent_;
@@ -200,7 +201,8 @@ class [[nodiscard]] WriteWait final : public QueuedWait<WriteWait> {
 // The awaitable that Stream::flush() and Stream::start_layer() return.
 class [[nodiscard]] FlushWait final : public QueuedWait<FlushWait> {
  public:
-  // `starts` is true for start_layer(). If `refused` is not 0, the await fails at once with that error.
+  // `starts` is true for start_layer() and false for flush(). If `refused` is not 0, the await fails at once with that
+  // error.
   FlushWait(StreamState& state, bool starts, Why refused) : state_(state), starts_(starts) { why_ = refused; }
   bool await_ready();
   template <class Promise>
@@ -221,93 +223,101 @@ class [[nodiscard]] FlushWait final : public QueuedWait<FlushWait> {
   const bool starts_;  // true for start_layer()
 };
 
-// Returns callbacks that make a StreamState for each new connection and call `take` with it, on the connection's loop.
-// `take` makes the Stream.
+// Returns the callbacks for connections that are used as streams. For each new connection, they make a StreamState and
+// call `take` with it, on the connection's loop. `take` then makes the Stream.
 SharedConnectionCallbacks stream_callbacks(SharedCallback<void(Connection&, StreamState&)> take);
 
 }  // namespace detail
 
 class Stream {
  public:
-  // Reads the input that has arrived, at least one byte; waits if there is none. Returns an empty Buffer after the
+  // Reads all input that has arrived. If there is none, waits for at least one byte. Returns an empty Buffer after the
   // peer's FIN.
   StreamRead read() { return StreamRead(*state_); }
-  // Reads up to and including the delimiter. Returns an empty Buffer if the input ends before a message begins. Errors:
+  // Reads a message up to and including the delimiter. Returns an empty Buffer if the input ends before a message
+  // begins. Errors:
   // - EINVAL: `delimiter` is empty.
-  // - EMSGSIZE: the first `limit_bytes` bytes hold no delimiter.
-  // - ENODATA: the input ends inside a message. That part of a message can still be read.
+  // - EMSGSIZE: the first `limit_bytes` bytes of the input do not contain the delimiter.
+  // - ENODATA: the input ends inside a message. The bytes of the incomplete message can still be read, for example by
+  //   read().
   StreamReadMessage read_until(std::string_view delimiter, size_t limit_bytes = 64 * 1024) {
     const size_t at_most = delimiter.empty() ? StreamReadMessage::kNoDelimiter : limit_bytes;
     return {*state_, delimiter, at_most};
   }
-  // Reads exactly `bytes` bytes; 0 returns an empty Buffer at once. If the input ends first, returns an empty Buffer if
-  // it is empty, otherwise fails with ENODATA.
+  // Reads exactly `bytes` bytes; 0 returns an empty Buffer at once. If the input ends earlier and no byte is unread,
+  // returns an empty Buffer. If the input ends earlier and some bytes are unread, fails with ENODATA.
   StreamReadMessage read_exactly(size_t bytes) { return {*state_, {}, bytes}; }
   // Reads the body of the next message, in the blocks in which it arrived. Returns an empty optional if the peer has
   // ended its output and no message is left. Three errors mark the connection as refused (Connection::mark_refused()):
-  // - Trouble::kMessageTooLong, Trouble::kMessageTooShort: the message breaks the framing.
+  // - Trouble::kMessageTooLong: the message is longer than the framing allows.
+  // - Trouble::kMessageTooShort: the message is shorter than the framing allows.
   // - Trouble::kTruncated: the input ends inside a message.
   //
-  // A coroutine may still write after such an error, to tell the peer. When the stream is closed or destroyed, the
-  // CloseReason is kBadMessage or kTruncated. A DelimiterFraming must be a variable: g++ 12 destroys a temporary one
-  // twice.
+  // After such an error, the coroutine may still write an error answer to the peer. When the stream is then closed or
+  // destroyed, the CloseReason is kTruncated after Trouble::kTruncated, otherwise kBadMessage.
+  //
+  // A DelimiterFraming must be a variable, because g++ 12 destroys a temporary one twice.
   template <Framing Its>
   StreamReadFrame<Its> read(const Its& framing) {
     return {*state_, framing};
   }
-  // Sends the bytes at once if the output is below its high-water mark and no other write waits. Otherwise the bytes
-  // wait in this call, in FIFO order. The await ends when the output is below the mark. After an error the bytes may or
-  // may not be sent; but while the connection is open, they are never sent in part.
+  // Sends the bytes at once if the output is below its high-water mark and no other write waits. Otherwise the call
+  // keeps the bytes until the earlier writes are done. The await ends when the output is below the mark. If a write
+  // fails, its bytes may have been sent or not. While the connection is open, they are never sent in part.
   detail::WriteWait write(Buffer&& bytes) { return {state_->send(bytes), *state_, bytes}; }
   detail::WriteWait write(std::string_view bytes) { return {state_->send(bytes), *state_, bytes}; }
-  // Sends a part of a file (open_file()) as write() sends bytes. The file's bytes hold no memory and do not count
-  // towards the high-water mark, as in Connection::send_file(). A flush() ends when they have been sent.
+  // Sends a part of a file (open_file()), in order with the bytes of write(). As with Connection::send_file(), the
+  // bytes of the file use no memory and do not count towards the high-water mark. A flush() waits until they have been
+  // sent.
   detail::WriteWait send_file(const FileRange& range) { return {state_->send(range), *state_, range}; }
-  // Ends sending: the FIN follows the bytes that were written; reading goes on. Writes that still wait in write(), and
-  // later ones, fail with ESHUTDOWN.
+  // Ends sending: the FIN is sent after the bytes that were written. The stream can still be read. Writes that still
+  // wait with bytes not yet taken by the connection fail with ESHUTDOWN, and so do later writes.
   void shutdown_send() { state_->shutdown_send(); }
-  // Waits until the kernel has all bytes that were written.
+  // Waits until the connection has given all written bytes to the kernel.
   detail::FlushWait flush() { return {*state_, false, 0}; }
   // Starts the layer of ConnectionOptions::layer_later, such as TLS, as Connection::start_layer() does. The await ends
-  // when the layer's handshake is done; bytes read and written from then on go through the layer.
-  // - Bytes that the connection has taken before leave in the clear. Writes that still wait go through the layer.
+  // when the layer's handshake is done. From then on, all bytes that are read and written go through the layer.
+  // - Bytes that the connection has taken before the call are sent without the layer. Writes that still wait are sent
+  //   through the layer.
   // - Input that has arrived and was not read yet is given to the layer.
-  // - Reads of other coroutines keep waiting, for what comes through the layer.
+  // - Reads of other coroutines keep waiting, for input that comes through the layer.
   //
-  // EALREADY: the connection has the layer already, or starts it. After any other error, a deadline or a cancellation,
-  // the stream may only be closed, aborted or destroyed.
+  // Fails with EALREADY if the connection has the layer already or is starting it. After any other error, a deadline or
+  // a cancellation, the stream may only be closed, aborted or destroyed.
   detail::FlushWait start_layer(std::string_view host = {}) { return {*state_, true, state_->start_layer(host)}; }
 
-  // Joins the connections of both streams as pipe() (peal/net/pipe.h) does, with its errors. Input that was not read
-  // goes to the other stream first. Asserts if a coroutine reads or writes in either stream. Coroutines use `co_await
-  // pipe(a, b)` of peal/sync/pipe_streams.h instead.
+  // Joins the connections of both streams as pipe() (peal/net/pipe.h) does, with the errors of pipe(). Input that was
+  // not read from a stream is sent to the other stream first. Asserts that no coroutine reads or writes in either
+  // stream. Coroutines use `co_await pipe(a, b)` of peal/sync/pipe_streams.h instead.
   Result<void> pipe_to(Stream& other, const PipeOptions& options, Callback<void(PipeReport)> on_done) {
     return state_->pipe_to(*other.state_, options, std::move(on_done));
   }
 
   // True unless the stream was moved from. A stream that was moved from may only be destroyed or assigned to.
   explicit operator bool() const { return state_ != nullptr; }
-  // End the connection, as Connection::close() and Connection::abort() do. Other coroutines that wait in this stream
-  // fail with ESHUTDOWN.
+  // close() and abort() end the connection, as Connection::close() and Connection::abort() do. Other coroutines that
+  // wait in this stream fail with ESHUTDOWN.
   void close() { state_->end(&Connection::close); }
   void abort() { state_->end(&Connection::abort); }
-  // Calls Connection::mark_refused(): the caller cannot understand what the peer sent. The caller may still write, to
-  // tell the peer. When the stream is closed or destroyed, the connection ends as Connection::refuse() says.
+  // Calls Connection::mark_refused(), for a caller that cannot understand what the peer sent. The caller may still
+  // write an error answer to the peer. When the stream is closed or destroyed, the connection ends as after
+  // Connection::refuse().
   void mark_refused(Trouble why) { state_->mark_refused(why); }
-  // True if the connection has not ended and is not about to.
+  // True if the connection has not ended and is not about to end.
   bool is_open() const { return state_->connection != nullptr && state_->connection->is_open(); }
-  // Returns why the connection has ended; nullopt before it has.
+  // Returns why the connection has ended. Returns nullopt while the connection has not ended.
   std::optional<CloseReason> close_reason() const { return state_->reason; }
-  // Returns a handle of the connection; an empty one after the connection has ended.
+  // Returns a handle of the connection. The handle is empty after the connection has ended.
   ConnectionHandle handle() const;
-  // Returns the connection, for its addresses, options and counters; null after it has ended.
+  // Returns the connection, so that its addresses, options and counters can be used. Returns null after the connection
+  // has ended.
   Connection* connection() const { return state_->connection; }
 
-  // For the library: makes the Stream of a connection's state. Called once for each state.
+  // Makes the Stream of a connection's state. Called only by the library, once for each state.
   explicit Stream(detail::StreamState& state) : state_(&state) {}
 
  private:
-  // Closes the connection, and deletes the state unless the connection still refers to it.
+  // The deleter of `state_`. Closes the connection, and deletes the state unless the connection still refers to it.
   struct Leave {
     void operator()(detail::StreamState* state) const;
   };

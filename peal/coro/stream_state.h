@@ -29,28 +29,29 @@ class FlushWait;
 // A read that waits until a whole message has arrived.
 class MessageRead {
  public:
-  // True if the read can end: the message has arrived, or it breaks a limit.
+  // True if the read can end, because the message has arrived or exceeds a limit.
   virtual bool suffices() = 0;
-  // Forgets positions in the input, because the input was taken away.
+  // Resets the position up to which the input was searched. Called when the unread input was taken out of the stream.
   virtual void search_anew() {}
 
  protected:
   ~MessageRead() = default;
 };
 
-// The wait of the coroutine that reads, from its beginning until the coroutine is resumed. Only one coroutine reads at
-// a time, so the stream owns the one ReadWait instead of each read having its own.
+// The wait of the coroutine that reads. The ReadWait is in use from the beginning of a read until the coroutine is
+// resumed. Only one coroutine reads at a time, so the stream owns one ReadWait that all reads use.
 class ReadWait final : public Wait {
  public:
   // True if no coroutine reads.
   bool idle() const { return marks_ == 0; }
   // True if a coroutine waits for input.
   bool waits() const { return (marks_ & (kAny | kMessage)) != 0; }
-  // True if a coroutine waits for any input, without a deadline and without a select().
+  // True if a coroutine waits for any input, and its wait has no deadline and belongs to no select().
   bool takes_any() const { return marks_ == kAny; }
-  // Returns the message that is waited for; null if any input is enough or no coroutine waits.
+  // Returns the message that the coroutine waits for. Returns null if any input is enough or no coroutine waits.
   MessageRead* message() const { return (marks_ & kMessage) != 0 ? message_ : nullptr; }
-  // Begins to wait for `message`, or for any input if that is null. Returns false if the coroutine must not wait.
+  // Begins to wait for `message`; if `message` is null, for any input. Returns false if the coroutine must not wait,
+  // because it was cancelled or its loop has stopped.
   template <class Promise>
   bool wait(std::coroutine_handle<Promise> handle, MessageRead* message, std::optional<Duration> timeout) {
     marks_ = message == nullptr ? kAny : kMessage;
@@ -58,10 +59,10 @@ class ReadWait final : public Wait {
     if (timeout) set_timeout(*timeout);
     return begin(handle);
   }
-  // Ends the wait with success: the input suffices, or has ended.
+  // Ends the wait with success, because the input is enough for the read or has ended.
   void satisfied() noexcept { cancel(0); }
-  // Ends the wait with success and gives the reader `more`, which is not put into the stream's input. May be called
-  // only if takes_any() is true and ReadyQueue::busy() is false.
+  // Ends the wait with success. Gives `more` directly to the reader, without putting it into the stream's input. May be
+  // called only if takes_any() is true and ReadyQueue::busy() is false.
   void satisfied_by(Buffer& more) noexcept {
     arriving = &more;
     marks_ = 0;
@@ -71,7 +72,7 @@ class ReadWait final : public Wait {
     marks_ = (marks_ & (kTimed | kSelected)) | kReady;
     complete(why);
   }
-  // Makes the reader idle() and returns how its wait ended: 0 or an error. Called by await_resume(), unless `arriving`
+  // Returns how the wait ended: 0 or an error. Afterwards idle() is true. Called by await_resume(), unless `arriving`
   // is set.
   Why take_outcome() {
     marks_ = 0;
@@ -88,53 +89,60 @@ class ReadWait final : public Wait {
   MessageRead* message_;
 };
 
-// The state that a Stream shares with its connection; see the top of this file.
+// The state that a Stream shares with its Connection. The Stream or the Connection, whichever is destroyed last,
+// deletes the state.
 class StreamState {
  public:
   explicit StreamState(Connection& its_connection) : connection(&its_connection), input(&its_connection.kept_input()) {}
 
-  // Events of the connection: its callbacks on_message, on_peer_end and on_writable.
+  // received(), peer_ended() and writable() are called by the connection's callbacks on_message, on_peer_end and
+  // on_writable.
   void received(Buffer& more);
   void peer_ended();
   void writable();
 
-  // Fails all waits, because the connection has ended or is about to. `why` is the error of later calls.
+  // Fails all waits, because the connection has ended or is about to end. Later calls fail with `why`.
   void fail(Why why);
-  // Returns the error of a write that cannot be begun; 0 if it can.
+  // Returns the error with which a new write fails. Returns 0 if the stream can send.
   Why why_no_write() const;
-  // Keeps the unread input and fails all waits, because the connection has ended for `reason`.
+  // Called when the connection has ended for `reason`. Keeps the unread input, unless memory is short, and fails all
+  // waits.
   void connection_ended(CloseReason reason, std::error_code error);
   // Ends sending; see Stream::shutdown_send().
   void shutdown_send();
-  // True after shutdown_send() while bytes written before may still be sent.
+  // True if shutdown_send() was called and bytes that were written before it may still be sent.
   bool may_flush() const {
     return send_ended && connection != nullptr && connection->is_open() &&
            connection->life() != ConnectionLife::kReadingOut;
   }
-  // Joins both connections; see Stream::pipe_to(). Input that was not read goes to the other stream first.
+  // Joins the connections of both streams; see Stream::pipe_to(). Input that was not read is sent to the other stream
+  // first.
   Result<void> pipe_to(StreamState& other, const PipeOptions& options, Callback<void(PipeReport)> on_done);
-  // Tells the connection that a read waits for more input. Does nothing inside on_message: after that callback the
-  // connection checks this itself.
+  // Reports to the connection that a read waits for more input. Does nothing inside on_message, because the connection
+  // asks for this itself when that callback has returned.
   void await_input() {
     if (input == &connection->kept_input()) connection->await_input();
   }
-  // Returns what read(framing) returns when the input has ended and holds no whole message: an empty optional, or an
-  // error.
+  // Returns the result of read(framing) if the input has ended and holds no whole message. The result is an error if
+  // the connection has failed or bytes of a message are left; otherwise it is an empty optional.
   Result<std::optional<Buffer>> end_of_messages();
   // Calls Connection::mark_refused() and returns why_of(trouble).
   Why mark_refused(Trouble trouble) {
     if (connection != nullptr) connection->mark_refused(trouble);
     return why_of(trouble);
   }
-  // Ends the connection by `how`, which is close() or abort(). Calls that wait fail with ESHUTDOWN.
+  // Ends the connection by calling `how`, which is Connection::close() or Connection::abort(). Calls that wait in the
+  // stream fail with ESHUTDOWN.
   void end(void (Connection::*how)());
   // Starts the layer; see Stream::start_layer(). Returns 0 if the layer begins its handshake, otherwise the error.
   Why start_layer(std::string_view host);
-  // Resumes the coroutines that wait for the layer: the connection's callback on_secured.
+  // Called by the connection's callback on_secured when the layer's handshake is done. Resumes the coroutines that wait
+  // in start_layer(), and sends the writes that have waited.
   void secured();
 
-  // Sends at once unless other writes wait. Returns true if the bytes were sent and the output is below the high-water
-  // mark, so that the write need not wait.
+  // If no other write waits and the output is below the high-water mark, gives the bytes to the connection; otherwise
+  // does nothing. Returns true if the connection took the bytes and the output is still below the mark. Then the write
+  // need not wait.
   bool send(Buffer& bytes) { return writable_now && connection->send(std::move(bytes)); }
   bool send(std::string_view bytes) { return writable_now && connection->send(bytes); }
   bool send(const FileRange& range) {
@@ -164,16 +172,17 @@ class StreamState {
  private:
   // True if pipe_to() may begin. Asserts that no coroutine waits in the stream.
   bool may_be_piped() const;
-  // Resumes the reader if `more` suffices for it. Pauses receiving if no coroutine reads and `high_water_bytes` or
-  // more are unread.
+  // Resumes the reader if `more` is enough for its read. If no coroutine reads and `more` has at least
+  // `high_water_bytes`, pauses receiving.
   void offer_input(Buffer& more);
-  // Resumes the reader if the input suffices or has ended.
+  // Resumes the reader if the unread input is enough for its read, or if the input has ended.
   void resume_if_satisfied();
-  // Sends the messages of waiting writes, oldest first, until the output is above the high-water mark.
+  // Gives the messages of waiting writes to the connection, oldest first, until the output is above the high-water
+  // mark.
   void pump_writers();
-  // Ends the flushes that wait if nothing is queued.
+  // Completes the flushes that wait, if the connection has no queued bytes.
   void pump_flushers();
-  // Ends all writes, flushes and start_layer() calls that wait with the error `with`.
+  // Fails all calls of write(), flush() and start_layer() that wait. Their error is `with`.
   void fail_writers(Why with);
 };
 

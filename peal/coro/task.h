@@ -31,11 +31,12 @@ class Task;
 
 namespace detail {
 
-// The part of a task's promise that does not depend on the type of the result.
+// The part of a task's promise that does not depend on the type of the task's result.
 class PromiseBase {
  public:
   static std::suspend_always initial_suspend() noexcept { return {}; }
-  // The await at the end of a task: resumes the awaiting coroutine, or the one that Strand::on_done() returns.
+  // The awaitable of final_suspend(). When the task ends, it resumes the coroutine that awaits the task. If no
+  // coroutine awaits the task, it resumes the coroutine that Strand::on_done() returns.
   struct Final {
     static bool await_ready() noexcept { return false; }
     template <class Promise>
@@ -51,8 +52,8 @@ class PromiseBase {
   Strand* strand() const { return strand_; }
   // Returns the exception that left the coroutine; null if there was none.
   const std::exception_ptr& thrown() const { return thrown_; }
-  // Makes the task a part of `strand`; called before the task is resumed for the first time. `awaiting` is resumed when
-  // the task ends. If `awaiting` is null, the task is the strand's outermost one.
+  // Makes the task a part of `strand`. Called before the task is resumed for the first time. When the task ends,
+  // `awaiting` is resumed. If `awaiting` is null, the task is the outermost task of the strand.
   void belong(Strand& strand, std::coroutine_handle<> awaiting) {
     PEAL_ASSERT(strand_ == nullptr, "a task is awaited twice, by {}", awaiting.address());
     strand_ = &strand;
@@ -122,11 +123,12 @@ class [[nodiscard]] Task {
 
   // Runs the task in the strand (chain of awaits) of the awaiting coroutine.
   auto operator co_await() && noexcept { return Await{handle_}; }
-  // Gives the task a deadline: `co_await work().within(5s)`. At the deadline, the wait in which the task is suspended
-  // fails with ETIMEDOUT, and so do its later waits. The result of the await is whatever the task then returns.
+  // Gives the task a deadline: `co_await work().within(5s)`. When the deadline passes, the wait in which the task is
+  // suspended fails with ETIMEDOUT. All later waits of the task fail with ETIMEDOUT, too. The await ends when the task
+  // ends, and returns the task's result.
   detail::TaskUntil<T, false> within(Duration timeout) &&;
 
-  // Returns the coroutine's handle, for library code that runs the task other than by co_await.
+  // Returns the coroutine's handle. Used by library code that runs the task without co_await.
   Handle coroutine() const { return handle_; }
 
  private:
@@ -154,8 +156,8 @@ Task<T> PromiseOf<T>::get_return_object() noexcept {
   return Task<T>(std::coroutine_handle<Promise<T>>::from_promise(static_cast<Promise<T>&>(*this)));
 }
 
-// Runs a task in a strand of its own. The deadline cancels that strand. Cancelling the awaiting coroutine cancels that
-// strand, too, unless `kShielded`.
+// Runs a task with a deadline, in a strand of its own. When the deadline passes, that strand is cancelled. Unless
+// `kShielded` is true, that strand is also cancelled when the awaiting coroutine is cancelled.
 template <class T, bool kShielded>
 class [[nodiscard]] TaskUntil final : public Wait, private Strand {
  public:

@@ -21,8 +21,8 @@ class [[nodiscard]] ThisLoop {
   Loop* loop_ = nullptr;
 };
 
-// Returns the loop that the awaiting coroutine runs on; inside a task of run_on() that is the other loop. Never waits
-// and never fails.
+// Returns the loop on which the awaiting coroutine runs. Inside a task of run_on(), that is the loop that was given to
+// run_on(). Never waits and never fails.
 inline ThisLoop this_loop() { return {}; }
 
 }  // namespace peal

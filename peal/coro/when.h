@@ -29,11 +29,11 @@
 
 namespace peal {
 
-// The type of a result in when_all() and when_any(): T, or std::monostate for a task that returns void.
+// The type of a task's result in when_all() and when_any(): T, or std::monostate for a task that returns void.
 template <class T>
 using WhenValue = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
-// The result of when_any().
+// The result of when_any(): which task has ended first, and the result of that task.
 template <class T>
 struct WhenAny {
   size_t index;  // the position of the task that ended first
@@ -53,13 +53,15 @@ WhenValue<T> when_value(Task<T>& task) {
   }
 }
 
-// The type of a container with one Branch for each task of `Tasks`.
+// The type of a container with one Branch for each task: a std::vector if `Tasks` is a std::vector, otherwise a
+// std::array.
 template <class Tasks, class Branch>
 struct BranchesOf : std::type_identity<std::array<Branch, std::tuple_size_v<Tasks>>> {};
 template <class T, class Branch>
 struct BranchesOf<std::vector<Task<T>>, Branch> : std::type_identity<std::vector<Branch>> {};
 
-// Runs the tasks in a tuple, an array or a vector, each in a strand of its own, and waits until all have ended.
+// Runs the tasks of a tuple, an array or a vector, and waits until all of them have ended. Each task has a strand of
+// its own.
 template <class Tasks>
 class Group : public Wait {
  public:
@@ -82,7 +84,7 @@ class Group : public Wait {
   }
 
  protected:
-  // The strand of one of the tasks.
+  // The strand in which one task of the group runs.
   class Branch final : public Strand, public Runnable {
    public:
     Branch() : Strand(nullptr) {}
@@ -111,8 +113,8 @@ class Group : public Wait {
     left_ = branches_.size();
   }
   ~Group() = default;
-  // Returns true if the end of a task cancels the other tasks. `first`: no other task has ended before. `threw`: the
-  // task ended by an exception.
+  // Called when a task has ended. Returns true if the other tasks must now be cancelled. `first` is true if no other
+  // task has ended before. `threw` is true if the task has ended by an exception.
   virtual bool ends_others(bool first, bool threw) const = 0;
 
   static constexpr size_t kNobody = SIZE_MAX;
@@ -120,7 +122,8 @@ class Group : public Wait {
   size_t decisive_ = kNobody;  // the position of the task whose end cancelled the others
 
  private:
-  // Called at the end of each task. Returns the awaiting coroutine after the last.
+  // Called at the end of each task. Cancels the other tasks if ends_others() returns true. After the last task, returns
+  // the awaiting coroutine, which is then resumed.
   std::coroutine_handle<> ended(Branch& branch) {
     if (decisive_ == kNobody && ends_others(left_ == branches_.size(), branch.thrown() != nullptr)) {
       decisive_ = static_cast<size_t>(&branch - branches_.data());
@@ -141,8 +144,8 @@ class WhenAllOf final : public Group<std::tuple<Task<Ts>...>> {
     auto rethrow_if_decisive = [this, i = size_t{0}](auto& task) mutable {
       if (i++ == this->decisive_) static_cast<void>(when_value(task));
     };
-    // Throws the exception that cancelled the other tasks, rather than an exception that cancelling caused in one of
-    // them.
+    // If a task's exception has cancelled the other tasks, throws that exception. Cancelling may have caused exceptions
+    // in other tasks, and these must not be thrown instead.
     std::apply([&](auto&... tasks) { (rethrow_if_decisive(tasks), ...); }, this->tasks_);
     return std::apply([](auto&... tasks) { return std::tuple<WhenValue<Ts>...>{when_value(tasks)...}; }, this->tasks_);
   }
@@ -192,19 +195,20 @@ class WhenAnyIn final : public Group<std::vector<Task<T>>> {
 
 }  // namespace detail
 
-// Returns an awaitable of a std::tuple of the tasks' results.
+// Returns an awaitable that runs the tasks and returns a std::tuple of their results.
 template <class... Ts>
 [[nodiscard]] detail::WhenAllOf<Ts...> when_all(Task<Ts>... tasks) {
   return detail::WhenAllOf<Ts...>(std::move(tasks)...);
 }
 
-// Returns an awaitable of a std::vector of the tasks' results.
+// Returns an awaitable that runs the tasks and returns a std::vector of their results.
 template <class T>
 [[nodiscard]] detail::WhenAllIn<T> when_all(std::vector<Task<T>> tasks) {
   return detail::WhenAllIn<T>(std::move(tasks));
 }
 
-// Returns an awaitable of a WhenAny<T>: the result of the first task that ends.
+// Returns an awaitable that runs the tasks and returns a WhenAny<T>, which holds the result of the first task that
+// ends.
 template <class T, std::same_as<Task<T>>... Others>
 [[nodiscard]] detail::WhenAnyOf<T, 1 + sizeof...(Others)> when_any(Task<T> first, Others... others) {
   return detail::WhenAnyOf<T, 1 + sizeof...(Others)>(std::move(first), std::move(others)...);
