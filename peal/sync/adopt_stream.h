@@ -16,19 +16,19 @@
 
 namespace peal {
 
-// Makes a stream socket ready for an engine that uses the kernel's sockets. Takes ownership of the fd in any case. Sets
-// close-on-exec and O_NONBLOCK; the latter also takes effect for others that share the open socket by dup(2) or
-// fork(2). Errors:
+// Makes a LooseStream of a connected stream socket, for a loop whose engine uses the kernel's sockets. Takes ownership
+// of the fd, even if this function fails. Sets close-on-exec and O_NONBLOCK. O_NONBLOCK also takes effect for others
+// that share the open socket by dup(2) or fork(2). Errors:
 // - EBADF, ENOTSOCK: the fd is not open, or not a socket.
 // - ENOTCONN: the socket has no peer.
 // - EPROTOTYPE: the socket is not of type SOCK_STREAM.
 Result<LooseStream> connected_stream(Fd socket);
 
-// Makes a Stream of a connected socket and takes ownership of the fd in any case. Must be called on the loop's thread,
-// inside run() (asserted). With ConnectionOptions::layer, the stream is plain until start_layer(), as with
-// `layer_later`. Errors are those of connected_stream(), and:
+// Makes a Stream of a connected socket. Takes ownership of the fd, even if this function fails. Must be called on the
+// loop's thread, inside run() (asserted). A layer in ConnectionOptions::layer does not start before start_layer() is
+// called, as with `layer_later`. Errors are those of connected_stream(), and:
 // - Trouble::kLoopStopped: the loop has begun to end.
-// - ENOMEM: the connection did not open.
+// - ENOMEM: there is no memory for the state of the stream.
 Result<Stream> adopt_stream(Loop& loop, Fd socket, const ConnectionOptions& options = {});
 
 }  // namespace peal

@@ -3,8 +3,8 @@
 
 namespace peal {
 
-// Returns the datagram in a form that is kept until receive(). A small datagram is copied, because each one would
-// otherwise keep a whole block of memory.
+// Returns the datagram in the form in which it is kept until receive(). A small datagram is copied into a small piece
+// of memory, because each received datagram occupies a whole block.
 static Buffer to_keep(Buffer& bytes) {
   constexpr size_t kLittle = kLargeBlockBytes / 4;
   Buffer kept;

@@ -18,7 +18,7 @@
 
 namespace peal {
 
-// A datagram that was received, and its sender.
+// A received datagram and the address of its sender.
 struct Datagram {
   Datagram(const SocketAddress& sender, Buffer&& payload) : from(sender), bytes(std::move(payload)) {}
 
@@ -26,14 +26,15 @@ struct Datagram {
   Buffer bytes;
 };
 
-// Belongs to its loop's thread. No coroutine may wait in receive() when this object is destroyed (asserted).
+// An AsyncDatagrams may be used only on its loop's thread. No coroutine may wait in receive() when the object is
+// destroyed (asserted).
 class AsyncDatagrams {
  public:
-  // Makes a socket that is not open yet. At most `most_waiting` datagrams are kept until receive() is called; further
-  // ones are dropped and counted by dropped(). `most_waiting` must be > 0.
+  // Makes a socket that is not open yet. Received datagrams are kept until receive() is called, but at most
+  // `most_waiting` of them. Further datagrams are dropped and counted by dropped(). `most_waiting` must be > 0.
   explicit AsyncDatagrams(Loop& loop, size_t most_waiting = 256);
 
-  // These functions call those of DatagramSocket with the same names.
+  // open(), join() and leave() call the functions of DatagramSocket with these names.
   Result<SocketAddress> open(const SocketAddress& local, const DatagramOptions& options = {}) {
     return socket_.open(local, options);
   }
@@ -52,18 +53,18 @@ class AsyncDatagrams {
   Result<void> leave(std::string_view group, const std::string& interface = {}) {
     return socket_.leave(group, interface);
   }
-  // Waits for a datagram. Returns Result<Datagram>; each datagram is given to one coroutine, in the order of arrival.
-  // EPIPE after close(), when no received datagram is left.
+  // Waits for a datagram. The await returns Result<Datagram>. Each datagram is given to one coroutine, in the order of
+  // arrival. After close(), the await fails with EPIPE when no received datagram is left.
   auto receive() { return waiting_.pop(); }
-  // Calls DatagramSocket::send_to(): the datagram is sent at once, or fails.
+  // Calls DatagramSocket::send_to(), which sends the datagram at once or fails. Never waits.
   Result<void> send_to(const SocketAddress& to, std::string_view bytes) { return socket_.send_to(to, bytes); }
   // Closes the socket. Coroutines that wait in receive() fail with EPIPE.
   void close();
 
-  // Returns how many datagrams were received and dropped because `most_waiting` were waiting. Datagrams that the kernel
-  // dropped are counted in socket().stats().
+  // Returns how many received datagrams were dropped because `most_waiting` others were already waiting for receive().
+  // socket().stats() counts the datagrams that the kernel has dropped.
   uint64_t dropped() const { return dropped_; }
-  // Returns the socket, for its address and its counters.
+  // Returns the socket, so that its address and its counters can be read.
   const DatagramSocket& socket() const { return socket_; }
 
  private:

@@ -36,9 +36,9 @@ class AsyncEvent {
   AsyncEvent(const AsyncEvent&) = delete;
   AsyncEvent& operator=(const AsyncEvent&) = delete;
 
-  // Waits until the event is set; does not wait if it is set already. Returns Result<void>.
+  // Waits until the event is set. If the event is set already, does not wait. The await returns Result<void>.
   Waiting wait() { return Waiting(*this); }
-  // Sets the event. All coroutines that wait are resumed with success, even if the event is reset before they run.
+  // Sets the event. All coroutines that wait are resumed with success, even if reset() is called before they run.
   void set() {
     const detail::ReadyQueue::Hold hold;
     set_ = true;

@@ -19,7 +19,8 @@ AsyncFd::AsyncFd(Loop& loop, int fd, Fd&& watched) : loop_(loop), fd_(fd) {
     error_ = errno_code(fd < 0 ? EBADF : errno);
     return;
   }
-  // Fails if no engine can watch the fd. poll(2), which is_ready() calls, would report such an fd as always ready.
+  // Fails for a kind of fd that no engine can watch, such as a regular file. Without this check, poll(2) in is_ready()
+  // would always report such an fd as ready.
   if (const Result<void> pollable = detail::check_pollable(watched.get()); !pollable) {
     error_ = pollable.error();
     return;
@@ -33,8 +34,8 @@ AsyncFd::~AsyncFd() {
   PEAL_ASSERT(readers_.empty() && writers_.empty(), "an AsyncFd is destroyed while tasks wait for fd {}", fd_);
 }
 
-// Asks the kernel only if the fd is not watched yet. If the fd is ready then, this system call saves two that register
-// the fd, and a turn of the loop. For a watched fd it would save the turn only.
+// Calls poll(2) only if the engine does not watch the fd yet. If the fd is ready then, poll(2) saves one turn of the
+// loop and the two system calls that register the fd. For a watched fd, poll(2) would save only the turn.
 bool AsyncFd::is_ready(Readiness what) {
   const uint64_t turn = loop_.stats().turns;
   const bool watched = what.readable ? watch_->interest().readable : watch_->interest().writable;
@@ -50,8 +51,8 @@ void AsyncFd::watch_for(Readiness what) {
   watch_->set_interest(all);
 }
 
-// Ends the waits for which the fd is ready. If a resumed coroutine waits again before this function returns, the fd is
-// still watched and need not be registered again.
+// Completes the waits for which the fd is ready. If a coroutine has waited for an event, the engine keeps watching for
+// that event. So a coroutine that is resumed and waits again need not register the fd again.
 void AsyncFd::on_ready(Readiness ready) {
   const detail::ReadyQueue::Hold hold;
   Readiness still = watch_->interest();

@@ -32,35 +32,37 @@ class AsyncFd {
   // The awaitable that readable() and writable() return.
   class Ready;
 
-  // Takes ownership of the fd. The destructor closes it when the engine no longer refers to it, at most one turn of the
-  // loop later.
+  // Takes ownership of the fd. After the destructor, the fd is closed when the engine no longer refers to it, at most
+  // one turn of the loop later.
   AsyncFd(Loop& loop, Fd fd);
-  // Borrows the fd: watches a duplicate (dup(2)), which takes one more fd. So the lender may close its fd at any time.
-  // The connection or pipe end that the fd names ends for the other side only after both fds are closed.
+  // Borrows the fd: watches a duplicate of it (dup(2)), which needs one more fd. So the caller may close its own fd at
+  // any time. The other side of a connection or pipe sees the end only after both fds are closed.
   AsyncFd(Loop& loop, int fd);
-  // Must not be called while a coroutine waits in this object (asserted).
+  // The object must not be destroyed while a coroutine waits in it (asserted).
   ~AsyncFd();
   AsyncFd(const AsyncFd&) = delete;
   AsyncFd& operator=(const AsyncFd&) = delete;
 
-  // Waits until the fd can be read or written. Returns Result<void>. An error or a hang-up of the fd counts as ready;
-  // the next read or write reports it. Errors, which all later calls return as well:
-  // - EPERM: the engine cannot watch such an fd, for example a regular file. See Watch::OnError for all errors of this
-  //   kind.
+  // readable() waits until the fd can be read, and writable() waits until the fd can be written. The await returns
+  // Result<void>. An error or a hang-up of the fd counts as ready, and the next read or write of the fd reports it.
+  // Errors, which all later calls return as well:
+  // - EPERM: the engine cannot watch such an fd, for example a regular file. Watch::OnError lists the other errors of
+  //   an fd that cannot be watched.
   // - EBADF: the fd is not open.
   // - EMFILE: no fd is left for the duplicate.
   Ready readable();
   Ready writable();
-  // Returns the fd that the constructor was given.
+  // Returns the fd that was given to the constructor.
   int fd() const { return fd_; }
 
  private:
   AsyncFd(Loop& loop, int fd, Fd&& watched);
-  // Asks the kernel whether the fd is ready, if that may be asked in this turn; otherwise returns false.
+  // Returns true if the kernel reports the fd as ready now. Asks the kernel at most once in a turn of the loop, and
+  // only if the fd is not watched; otherwise returns false.
   bool is_ready(Readiness what);
-  // Has the engine watch for `what`, too.
+  // Makes the engine watch for `what`, in addition to what it watches for already.
   void watch_for(Readiness what);
-  // Callbacks of `watch_`.
+  // on_ready() and on_error() are the callbacks of `watch_`.
   void on_ready(Readiness ready);
   void on_error(std::error_code error);
 

@@ -16,8 +16,8 @@ namespace peal {
 
 class AsyncMutex {
  public:
-  // Deleter of Guard: unlocks the mutex, which the next waiting coroutine then holds. A Guard must be destroyed on the
-  // mutex's loop.
+  // The deleter of Guard. Unlocks the mutex; if coroutines wait in lock(), the first of them then holds the mutex. A
+  // Guard must be destroyed on the mutex's loop.
   struct Unlock {
     void operator()(AsyncMutex* mutex) const { mutex->unlock(); }
   };
@@ -48,7 +48,7 @@ class AsyncMutex {
   AsyncMutex(const AsyncMutex&) = delete;
   AsyncMutex& operator=(const AsyncMutex&) = delete;
 
-  // Waits until no other coroutine holds the mutex, then locks it. Returns Result<Guard>.
+  // Waits until no other coroutine holds the mutex, then locks the mutex. The await returns Result<Guard>.
   Lock lock() { return Lock(*this); }
   bool locked() const { return locked_; }
 

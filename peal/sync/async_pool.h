@@ -52,16 +52,17 @@ struct AsyncPoolStats {
 
 namespace detail {
 
-// The counters that jobs change. Each job shares them, because a job object may outlive its pool.
+// The counters that jobs change. Each job holds a shared_ptr to the counters, because a job object may outlive its
+// pool.
 struct PoolCounters {
   std::atomic<size_t> running = 0;
   std::atomic<uint64_t> finished = 0, withdrawn = 0;
 };
 
-// A job: a call that a thread of the pool makes while the coroutine waits.
+// A job: a call that a thread of the pool makes while the coroutine that awaits the job is suspended.
 class PoolJob final : public LentCall {
  public:
-  // The wait for the job; a part of the awaiting coroutine's frame.
+  // The awaiting coroutine's wait for its job. This object is a part of that coroutine's frame.
   class JobWait : public Lender {
    protected:
     ~JobWait() = default;
@@ -87,23 +88,23 @@ class PoolJob final : public LentCall {
 template <class Function>
 class [[nodiscard]] PoolRun;
 
-// May be used by any thread and by the coroutines of any number of loops. The owner must not destroy it on one of the
-// pool's threads.
+// A pool may be used by any thread, and by the coroutines of any number of loops. The pool must not be destroyed on one
+// of its own threads.
 class AsyncPool {
  public:
-  // Starts the threads. EAGAIN: the system refuses another thread.
+  // Makes a pool and starts its threads. Fails with EAGAIN if the system refuses to start another thread.
   static Result<std::unique_ptr<AsyncPool>> start(const AsyncPoolOptions& options = {});
-  // Waits for the jobs that run. Drops the queued jobs, whose awaits fail with ESHUTDOWN.
+  // Waits until the jobs that run have ended. Drops the queued jobs; the awaits of these jobs fail with ESHUTDOWN.
   ~AsyncPool();
   AsyncPool(const AsyncPool&) = delete;
   AsyncPool& operator=(const AsyncPool&) = delete;
 
-  // Calls `job`, which returns T, on a thread of the pool. The await returns Result<T>, or T if T is a Result already.
-  // EAGAIN: the queue is full. `job` is borrowed until the await ends.
+  // Calls `job` on a thread of the pool. If `job` returns T, the await returns Result<T>, or T if T is a Result itself.
+  // Fails with EAGAIN if the queue is full. `job` is borrowed until the await ends.
   template <class Function>
   PoolRun<std::remove_reference_t<Function>> run(Function&& job);
-  // Returns the counters. Any thread may call this. The counters are read one after the other, so they may belong to
-  // different moments.
+  // Returns the counters. Any thread may call this. The counters are read one after the other, so their values may
+  // belong to different moments.
   AsyncPoolStats stats() const;
 
  private:

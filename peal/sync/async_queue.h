@@ -31,26 +31,28 @@ class AsyncQueue {
   AsyncQueue(const AsyncQueue&) = delete;
   AsyncQueue& operator=(const AsyncQueue&) = delete;
 
-  // Waits for room and appends the item. Returns Result<void>; EPIPE if the queue is closed. After any error the item
-  // was not appended and is destroyed.
+  // Waits until the queue has room, then appends the item. The await returns Result<void>, and fails with EPIPE if the
+  // queue is closed. After any error, the item was not appended and is destroyed.
   Push push(T item) { return Push(*this, std::move(item)); }
-  // Waits for an item and removes it. Returns Result<T>; EPIPE if the queue is closed and empty.
+  // Waits until the queue has an item, then removes the first item. The await returns Result<T>, and fails with EPIPE
+  // if the queue is closed and empty.
   Pop pop() { return Pop(*this); }
-  // Appends the item if the queue has room and is not closed. Otherwise returns false and leaves `item` unchanged. Does
-  // not wait, so callbacks may call this.
+  // Appends the item if the queue has room and is not closed. Otherwise returns false and leaves `item` unchanged.
+  // Never waits, so callbacks may call this function.
   bool try_push(T& item) {
     if (closed_ || items_.size() >= limit_) return false;
     add(std::move(item));
     return true;
   }
-  // Removes and returns the first item; nullopt if the queue is empty. Does not wait, so callbacks may call this.
+  // Removes and returns the first item. Returns nullopt if the queue is empty. Never waits, so callbacks may call this
+  // function.
   std::optional<T> try_pop() {
     std::optional<T> item;
     if (!items_.empty()) item.emplace(take());
     return item;
   }
-  // Closes the queue: nothing more can be appended, and items in the queue can still be removed. Coroutines that wait
-  // in push() or pop() fail with EPIPE.
+  // Closes the queue. Afterwards no item can be appended, but items that are in the queue can still be removed.
+  // Coroutines that wait in push() or pop() fail with EPIPE.
   void close() {
     const detail::ReadyQueue::Hold hold;
     closed_ = true;
@@ -61,7 +63,8 @@ class AsyncQueue {
   bool closed() const { return closed_; }
 
  private:
-  // Gives the item to the first coroutine that waits in pop(); appends it to the queue if there is none.
+  // Gives the item to the first coroutine that waits in pop(). If no coroutine waits there, appends the item to the
+  // queue.
   void add(T item) {
     if (Pop* pop = popping_.pop_front()) {
       pop->item_.emplace(std::move(item));
@@ -70,7 +73,8 @@ class AsyncQueue {
       items_.push_back(std::move(item));
     }
   }
-  // Removes the first item, and appends that of the first coroutine that waits in push().
+  // Removes and returns the first item. If a coroutine waits in push(), appends that coroutine's item and ends its
+  // wait.
   T take() {
     T item = std::move(items_.front());
     items_.pop_front();

@@ -20,7 +20,8 @@ namespace peal {
 
 class AsyncSemaphore {
  public:
-  // One or more permits, which the destructor gives back. A Permit must be destroyed on the semaphore's loop.
+  // One or more permits of a semaphore. The destructor gives the permits back. A Permit must be destroyed on the
+  // semaphore's loop.
   class Permit {
    public:
     Permit(Permit&& other) noexcept : semaphore_(std::exchange(other.semaphore_, nullptr)), count_(other.count_) {}
@@ -34,7 +35,7 @@ class AsyncSemaphore {
       semaphore_->in_use_ -= count_;
       semaphore_->release(count_);
     }
-    // Uses the permits up: the destructor does not give them back.
+    // Removes the permits from the semaphore for good: the destructor of this Permit does not give them back.
     void spend() {
       if (semaphore_ != nullptr) std::exchange(semaphore_, nullptr)->in_use_ -= count_;
     }
@@ -56,7 +57,7 @@ class AsyncSemaphore {
       return Permit(semaphore_, count_);
     }
     detail::Wait& selectable() { return *this; }
-    // Also serves the coroutines that wait behind this one: the permits that are free may be enough for them.
+    // Removes this wait, and then serves the coroutines that wait behind it: the free permits may be enough for them.
     void cancel(detail::Why why) noexcept override {
       const detail::ReadyQueue::Hold hold;
       AsyncSemaphore& semaphore = semaphore_;
@@ -74,7 +75,8 @@ class AsyncSemaphore {
     const size_t count_;
   };
 
-  // Makes a semaphore with `permits` free permits. Asserts when destroyed while permits are in use or waited for.
+  // Makes a semaphore with `permits` free permits. Must not be destroyed while permits are in use or coroutines wait
+  // for permits (asserted).
   explicit AsyncSemaphore(size_t permits) : free_(permits) {}
   ~AsyncSemaphore() {
     PEAL_ASSERT(waiting_.empty() && in_use_ == 0, "a semaphore is destroyed with {} permits in use", in_use_);
@@ -82,16 +84,17 @@ class AsyncSemaphore {
   AsyncSemaphore(const AsyncSemaphore&) = delete;
   AsyncSemaphore& operator=(const AsyncSemaphore&) = delete;
 
-  // Waits until `count` permits are free, and takes them. Returns Result<Permit>. If `count` is more than all permits,
-  // free or in use, waits for a release() of new ones.
+  // Waits until `count` permits are free, then takes them. The await returns Result<Permit>. If the semaphore has fewer
+  // than `count` permits in total, free and in use, the await lasts until release() has added enough.
   Acquire acquire(size_t count = 1) { return {*this, count}; }
-  // Takes `count` permits without waiting, so callbacks may call this. Returns nullopt if fewer are free, or if
-  // coroutines wait for permits.
+  // Takes `count` permits without waiting, so callbacks may call this function. Returns nullopt if fewer permits are
+  // free, or if coroutines already wait for permits.
   std::optional<Permit> try_acquire(size_t count = 1) {
     if (!take(count)) return {};
     return Permit(*this, count);
   }
-  // Adds `count` free permits: new ones, or those of a Permit that was spent.
+  // Adds `count` free permits to the semaphore. They may be additional permits, or replace permits that Permit::spend()
+  // has removed.
   void release(size_t count = 1) {
     const detail::ReadyQueue::Hold hold;
     free_ += count;
@@ -101,7 +104,8 @@ class AsyncSemaphore {
   size_t available() const { return free_; }
 
  private:
-  // Takes the permits if enough are free and no coroutine waits; otherwise returns false.
+  // Takes `count` permits and returns true, if that many are free and no coroutine waits for permits. Otherwise returns
+  // false.
   bool take(size_t count) {
     if (!waiting_.empty() || count > free_) return false;
     use(count);
@@ -111,7 +115,8 @@ class AsyncSemaphore {
     free_ -= count;
     in_use_ += count;
   }
-  // Gives free permits to waiting coroutines, oldest first. Called only while a ReadyQueue::Hold exists.
+  // Gives free permits to waiting coroutines, oldest first. Called only while a ReadyQueue::Hold exists, so that no
+  // coroutine is resumed before this function returns.
   void serve() {
     while (Acquire* first = waiting_.front()) {
       if (first->count_ > free_) return;

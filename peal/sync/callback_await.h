@@ -33,7 +33,7 @@ namespace detail {
 template <class T>
 class CallbackWait;
 
-// The connection between a Completion and its wait, which may have ended.
+// Connects a Completion with the wait that it ends. The wait may have ended before the Completion is called.
 template <class T>
 struct CallbackLink {
   const std::shared_ptr<Mailbox> mailbox;
@@ -42,10 +42,10 @@ struct CallbackLink {
 
 }  // namespace detail
 
-// Ends one wait of callback_await(). Only the first call has an effect, and only if the wait has not ended. A
-// Completion is move-only; where copies are needed, put it into a std::shared_ptr. Any thread may call it, one at a
-// time. A call on another thread than the loop's posts the result to the loop. Destroying a Completion that was not
-// called ends the wait with EOWNERDEAD.
+// A function object that ends one wait of callback_await(). Only the first call has an effect, and only if the wait has
+// not ended. A Completion is move-only; an API that copies its callbacks needs a std::shared_ptr<Completion>. Any
+// thread may call a Completion, but not two threads at the same time. A call on a thread other than the loop's posts
+// the result to the loop. If a Completion is destroyed without having been called, the wait fails with EOWNERDEAD.
 template <class T = void>
 class Completion {
  public:
@@ -60,7 +60,7 @@ class Completion {
     if (link_) fail(errno_code(EOWNERDEAD));
   }
 
-  // Ends the wait with a value; Completion<> takes no argument.
+  // Ends the wait with `value`. A Completion<void> is called without an argument.
   void operator()(Value value)
     requires(!std::is_void_v<T>)
   {
@@ -71,7 +71,7 @@ class Completion {
   {
     answer(Result<Value>(Value()));
   }
-  // Ends the wait with an error.
+  // Ends the wait: the await fails with `error`.
   void fail(std::error_code error) { answer(std::unexpected(error)); }
 
  private:
@@ -91,11 +91,12 @@ class Completion {
 
 namespace detail {
 
-// The part of the awaitable that does not depend on the two functions.
+// The part of callback_await()'s awaitable that does not depend on the types of the functions `start` and `cancel`.
 template <class T>
 class CallbackWait : public Wait {
  public:
-  // Ends the wait of `link` with `value`, unless that wait has ended. Called on the loop's thread.
+  // Ends the wait that `link` refers to, with `value` as its result. Does nothing if that wait has ended. Called on the
+  // loop's thread.
   static void arrive(CallbackLink<T>& link, Result<typename Completion<T>::Value> value) {
     if (CallbackWait* wait = std::exchange(link.wait, nullptr)) wait->arrived(std::move(value));
   }
@@ -113,14 +114,14 @@ class CallbackWait : public Wait {
   CallbackWait() = default;
   ~CallbackWait() = default;
 
-  // Makes the completion that `start` is called with.
+  // Makes the Completion that is given to `start`.
   Completion<T> completion() {
     link_ = std::make_shared<CallbackLink<T>>(strand().loop().mailbox(), this);
     return Completion<T>(link_);
   }
-  // Makes later calls of the completion do nothing.
+  // Disconnects the Completion from this wait: later calls of the Completion do nothing.
   void detach() { link_->wait = nullptr; }
-  // True if the completion was called.
+  // True if the Completion was called.
   bool has_answer() const { return answer_.has_value(); }
   bool starting_ = true;  // true until `start` has returned: the wait must not be completed inside `start`
 
@@ -134,7 +135,7 @@ class CallbackWait : public Wait {
   std::optional<Result<typename Completion<T>::Value>> answer_;
 };
 
-// The second function if callback_await() is given none.
+// The default `cancel` function of callback_await(), which does nothing.
 struct NoCancel {
   void operator()() const {}
 };
@@ -176,8 +177,9 @@ class [[nodiscard]] CallbackAwait final : public Awaitable<CallbackAwait<T, Star
 
 }  // namespace detail
 
-// Returns an awaitable of Result<T>: the value or the error that the completion is called with. An exception of `start`
-// is thrown where the await stands; an exception of `cancel` ends the process.
+// Returns an awaitable that calls `start` and waits until the Completion is called. The await returns Result<T>: the
+// value or the error that was given to the Completion. An exception of `start` is thrown by the co_await expression. An
+// exception of `cancel` ends the process.
 template <class T = void, class Start, class Cancel = const detail::NoCancel>
 auto callback_await(Start&& start, Cancel&& cancel = {}) {
   static_assert(detail::kMayStandInAwait<Start> && detail::kMayStandInAwait<Cancel>,

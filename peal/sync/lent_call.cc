@@ -11,7 +11,8 @@ void LentCall::run() noexcept {
   State queued = State::kQueued;
   if (!state_.compare_exchange_strong(queued, State::kRunning)) return;
   work();
-  // If the coroutine's loop has ended, it refuses this post; cancel() then waits for `state_` instead.
+  // The coroutine's loop refuses this post if that loop has ended. In that case cancel() waits for `state_` and needs
+  // no post.
   home_->insist([call = shared_from_this()] { call->end_wait(0); });
   state_.store(State::kOver, std::memory_order_release);
   state_.notify_all();
@@ -38,7 +39,7 @@ void LentCall::cancel(Why why) noexcept {
   if (withdraw()) return end_wait(why);
   if (wait_ended_) return;
   if (home_->open()) return cancel_when_home_ends();
-  // A loop that has ended runs no more posts, so this thread waits for the call's end itself.
+  // The coroutine's loop has ended and runs no more posts. So this thread waits here until the call has ended.
   PEAL_ASSERT(state_ != State::kRunning || caller_ != std::this_thread::get_id(),
               "a loop is ended by a call that one of its own tasks waits for; {} posts wait in the loop",
               home_->waiting());
@@ -46,7 +47,8 @@ void LentCall::cancel(Why why) noexcept {
   end_wait(why);
 }
 
-// Registers with the coroutine's loop, because nothing else may be left to wait for the call when that loop ends.
+// Registers a function that waits for the call when the coroutine's loop ends. Without it, possibly no other code would
+// wait for the call at that time.
 void LentCall::cancel_when_home_ends() noexcept {
   Loop* const home = home_->reachable();
   if (home == nullptr || std::exchange(registered_, true)) return;

@@ -15,17 +15,18 @@
 
 namespace peal::detail {
 
-// One call. The wait and the queue of the other thread share it. The call is either begun by that thread or withdrawn,
-// never both.
+// One call, which the waiting coroutine and the queue of the other thread share. Either the other thread begins the
+// call or the coroutine withdraws the call, never both.
 class LentCall : public std::enable_shared_from_this<LentCall> {
  public:
-  // The wait for the call, and the function itself; a part of the awaiting coroutine's frame.
+  // The coroutine's wait for the call. A derived class also holds the function that is called. The Lender is a part of
+  // the awaiting coroutine's frame.
   class Lender : public Wait {
    public:
     void cancel(Why why) noexcept override { call_->cancel(why); }
     // Makes the call. Called on the other thread.
     virtual void work() noexcept = 0;
-    // Ends the wait with `why`; 0 if the call was made.
+    // Ends the wait with `why`. 0 means that the call was made.
     void call_ended(Why why) noexcept { complete(why); }
 
    protected:
@@ -33,8 +34,8 @@ class LentCall : public std::enable_shared_from_this<LentCall> {
     std::shared_ptr<LentCall> call_;
   };
 
-  // The entry in the other thread's queue, which that thread calls. If the entry is destroyed without being called, the
-  // queue has dropped it and the wait ends.
+  // The entry in the other thread's queue. That thread calls the entry. If the entry is destroyed without being called,
+  // the queue has dropped the call, and the wait ends with an error.
   class Ticket {
    public:
     explicit Ticket(std::shared_ptr<LentCall> call) : call_(std::move(call)) {}
@@ -49,32 +50,33 @@ class LentCall : public std::enable_shared_from_this<LentCall> {
     std::shared_ptr<LentCall> call_;
   };
 
-  // Makes a call for a coroutine on the loop `home`. `dropped` is the error of the wait if the queue drops the call.
+  // Makes a LentCall for a coroutine on the loop `home`. If the queue drops the call, the wait fails with `dropped`.
   LentCall(Lender& lender, Loop& home, Why dropped) : lender_(lender), home_(home.mailbox()), dropped_(dropped) {}
   virtual ~LentCall() = default;
   LentCall(const LentCall&) = delete;
   LentCall& operator=(const LentCall&) = delete;
 
-  // Marks the call as over, because the queue has refused it. The caller ends the wait itself.
+  // Marks the call as over, because the queue has refused the call. The caller of refuse() must end the wait itself.
   void refuse() { state_ = State::kOver; }
-  // Withdraws the call if it has not begun. Otherwise the wait goes on until the call has ended. Called on the thread
-  // of the coroutine's loop.
+  // Cancels the wait. If the call has not begun, withdraws the call and ends the wait with `why`. If the call has
+  // begun, the wait lasts until the call has ended. Called on the thread of the coroutine's loop.
   virtual void cancel(Why why) noexcept;
 
  protected:
   // Makes the call. Called on the other thread.
   virtual void work() noexcept { lender_.work(); }
-  // Withdraws the call if it has not begun; otherwise returns false.
+  // Withdraws the call and returns true, if the call has not begun. Otherwise returns false.
   virtual bool withdraw() noexcept;
 
  private:
   enum class State : int { kQueued, kRunning, kOver };
-  // The acts of a Ticket: run() when the other thread calls it, drop() when it is destroyed without being called.
+  // The Ticket calls run() when the other thread calls the Ticket. The Ticket calls drop() when it is destroyed without
+  // having been called.
   void run() noexcept;
   void drop() noexcept;
-  // Ends the wait unless that has been done. Called on the thread of the coroutine's loop.
+  // Ends the wait with `why`, unless the wait has ended before. Called on the thread of the coroutine's loop.
   void end_wait(Why why) noexcept;
-  // Has the end of the coroutine's loop wait for the call.
+  // Makes the coroutine's loop wait for the call when that loop ends.
   void cancel_when_home_ends() noexcept;
 
   Lender& lender_;
@@ -83,7 +85,7 @@ class LentCall : public std::enable_shared_from_this<LentCall> {
   std::thread::id caller_;  // the thread that makes the call; set before `state_` is kRunning
   std::atomic<State> state_ = State::kQueued;
   bool wait_ended_ = false;  // true after end_wait(); used by the thread of the coroutine's loop
-  bool registered_ = false;  // true if cancel_when_home_ends() has registered this; used by the same thread
+  bool registered_ = false;  // true if cancel_when_home_ends() has registered this; used by that loop's thread
 };
 
 }  // namespace peal::detail

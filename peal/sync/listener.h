@@ -13,11 +13,11 @@
 
 namespace peal {
 
-// Belongs to its loop. The destructor ends the connections of all its streams. No coroutine may wait in accept() then
-// (asserted).
+// A Listener may be used only on its loop's thread. The destructor ends the connections of all its streams, including
+// the accepted ones. No coroutine may wait in accept() when the Listener is destroyed (asserted).
 class Listener {
  public:
-  // How many connections may wait for accept(). Further ones are closed and counted by shed().
+  // The number of connections that may wait for accept(). Further connections are closed and counted by shed().
   static constexpr size_t kMostWaiting = 1024;
 
   explicit Listener(Loop& loop, const ServerOptions& options = {})
@@ -26,14 +26,15 @@ class Listener {
 
   // Calls Server::listen().
   Result<SocketAddress> listen(std::string_view address) { return server_.listen(address); }
-  // Waits for a connection. Returns Result<Stream>; EPIPE after close(), when no connection is left.
+  // Waits for a connection. The await returns Result<Stream>. After close(), the await fails with EPIPE when no waiting
+  // connection is left.
   auto accept() { return waiting_.pop(); }
-  // Stops listening. Connections that wait can still be accepted.
+  // Stops listening. Connections that already wait for accept() can still be accepted.
   void close() {
     server_.stop_listening();
     waiting_.close();
   }
-  // Returns how many connections were closed because kMostWaiting were waiting.
+  // Returns how many connections were closed because kMostWaiting connections were already waiting for accept().
   uint64_t shed() const { return shed_; }
 
  private:

@@ -18,14 +18,18 @@
 
 namespace peal {
 
-// Returns how many bytes went each way, after both connections have ended; Stream::close_reason() tells how each ended.
-// If both peers have ended in order, Stream::read() then returns an empty Buffer. No coroutine may wait in either
-// stream when the pipe begins (asserted), nor read from one until the pipe has ended. If the await is cancelled, or the
-// deadline passes (`pipe(a, b).within(1h)`), both connections are aborted. Errors:
+// Relays bytes between the streams until both connections have ended, then returns how many bytes went each way.
+// Stream::close_reason() tells how each connection ended. If both peers have ended in order, a later Stream::read()
+// returns an empty Buffer.
+//
+// No coroutine may wait in either stream when the pipe begins (asserted). No coroutine may read from either stream
+// until the pipe has ended. If the await is cancelled or its deadline passes (`pipe(a, b).within(1h)`), both
+// connections are aborted. Errors:
 // - ENOTCONN: one connection has ended or is ending, or its layer is being started.
 // - EXDEV: the streams belong to different loops.
 // - ESHUTDOWN: the Server or Client of one stream was destroyed.
-// - The reason of a cancellation; ETIMEDOUT for a deadline.
+// - ETIMEDOUT: the deadline has passed.
+// - The reason of the cancellation, if the await was cancelled.
 Task<Result<PipeReport>> pipe(Stream& a, Stream& b, PipeOptions options = {});
 
 }  // namespace peal

@@ -34,13 +34,14 @@ namespace peal {
 
 namespace detail {
 
-// An awaitable that select() accepts: selectable() returns its Wait.
+// An awaitable that select() accepts. Its function selectable() returns its Wait.
 template <class What>
 concept Selectable = requires(What& what) {
   { what.selectable() } -> std::same_as<Wait&>;
 };
 
-// The awaitable that select() returns. As a Strand, it is what the waits of its arguments report their completion to.
+// The awaitable that select() returns. A Select is also a Strand, so that the waits of the arguments report their
+// completion to it by on_done().
 template <class... Whats>
 class [[nodiscard]] Select final : public Awaitable<Select<Whats...>>, private Strand {
  public:
@@ -78,8 +79,8 @@ class [[nodiscard]] Select final : public Awaitable<Select<Whats...>>, private S
  private:
   static constexpr size_t kNone = sizeof...(Whats);  // the value of chosen_ while none is chosen
 
-  // Calls `ask(index, awaitable)` for one argument after the other, until it returns true. Returns false if it never
-  // does.
+  // Calls `ask(index, awaitable)` for one argument after the other, until a call returns true. Returns false if all
+  // calls return false.
   template <class Ask>
   bool any(Ask&& ask) {
     size_t index = 0;
@@ -89,8 +90,8 @@ class [[nodiscard]] Select final : public Awaitable<Select<Whats...>>, private S
     chosen_ = index;
     return true;
   }
-  // Called when one of the waits completes. The first is chosen; the other calls come from withdrawing the others and
-  // do nothing.
+  // Called when the wait of an argument completes. The first call chooses that argument and withdraws the others.
+  // Withdrawing a wait completes that wait, so this function is called again; these further calls do nothing.
   std::coroutine_handle<> on_done() noexcept override {
     if (!decided_) {
       any([this](size_t index, auto& what) { return !what.selectable().selected() && choose(index); });
@@ -99,8 +100,8 @@ class [[nodiscard]] Select final : public Awaitable<Select<Whats...>>, private S
     }
     return std::noop_coroutine();
   }
-  // Withdraws the waits that have not completed, last argument first. If two of them wait for the same thing,
-  // withdrawing the first would hand its place in the line to the second.
+  // Withdraws the waits that have not completed, from the last argument to the first. The order matters if two
+  // arguments wait in the same list: withdrawing the first of them could complete the second.
   template <size_t kLeft = kNone>
   void withdraw_others() {
     decided_ = true;
@@ -126,7 +127,8 @@ class [[nodiscard]] Select final : public Awaitable<Select<Whats...>>, private S
 
 }  // namespace detail
 
-// Returns an awaitable that takes one of the given awaits; see the top of this file.
+// Returns an awaitable that waits for all arguments at once and takes the first that completes. The others are
+// withdrawn without effect.
 template <class... Whats>
 detail::Select<std::remove_reference_t<Whats>...> select(Whats&&... whats) {
   static_assert(sizeof...(Whats) > 0, "select() needs at least one argument");
