@@ -20,7 +20,8 @@
 
 namespace peal::detail {
 
-// The result of OnLoop<T>::ask() with a `Function` that returns R: Result<R>, or R if that is a Result already.
+// The type of the result of OnLoop<T>::ask() for a `Function` that returns R: R itself if R is a Result, otherwise
+// Result<R>.
 template <class T, class Function>
 using AskAnswer = typename RunOnAnswer<std::invoke_result_t<Function&, T&>>::type;
 
@@ -35,7 +36,8 @@ AskAnswer<T, Function> answer_from(Function& function, T& object) {
   }
 }
 
-// True if OnLoop<T>::ask() accepts a `Function`. Otherwise fails to compile, with a message that says why.
+// True if OnLoop<T>::ask() accepts a `Function`. For any other type the code does not compile, and the compiler's
+// message says why.
 template <class T, class Function>
 constexpr bool may_ask() {
   constexpr bool kTaken = std::is_invocable_v<Function&, T&>;
@@ -59,30 +61,31 @@ class LoopCell {
  public:
   using Make = Callback<std::shared_ptr<T>(Loop&)>;
 
-  // Makes a cell without an object. The first function that needs the object, on the loop's thread, calls `make` for
-  // it.
+  // Makes a cell without an object. `make` is called on the loop's thread when a function needs the object for the
+  // first time.
   LoopCell(Loop& loop, Make make) : mailbox_(loop.mailbox()), make_(std::move(make)) {}
 
   Mailbox& mailbox() const { return *mailbox_; }
   // True if the calling thread runs the object's loop.
   bool here() const { return mailbox_->here() != nullptr; }
 
-  // This function and all that follow must be called on the object's loop's thread. Returns the object, which the first
-  // call makes; null if the object has been destroyed or could not be made.
+  // Returns the object; the first call makes it. Returns null if the object has been destroyed or could not be made.
+  // object(), ask(), ask_for() and drop() must be called on the thread of the object's loop.
   std::shared_ptr<T> object() {
     if (make_) make();
     return object_.lock();
   }
   // Calls `function` with the object and returns the result. Fails with EOWNERDEAD if the object has been destroyed. If
-  // the object could not be made, throws the exception that making it has thrown.
+  // `make` has thrown instead of making the object, throws that exception again.
   template <class Function>
   AskAnswer<T, Function> ask(Function& function) {
     if (const std::shared_ptr<T> object = this->object()) return answer_from<T>(function, *object);
     if (thrown_) std::rethrow_exception(thrown_);
     return fail(EOWNERDEAD);
   }
-  // Calls `function` as ask() does, then calls `then` with the result on the loop of `home`; at once if that is this
-  // loop. If `function` throws, the exception is logged and the result is ECANCELED.
+  // Calls `function` as ask() does. Then calls `then` with the result on the loop of `home`: inside this call if the
+  // calling thread runs that loop, otherwise by a post. If `function` throws, the exception is logged and the result is
+  // ECANCELED.
   template <class Function>
   void ask_for(Mailbox& home, Function& function, Callback<void(AskAnswer<T, Function>)> then) {
     std::optional<AskAnswer<T, Function>> answer;
@@ -97,7 +100,7 @@ class LoopCell {
     if (home.here() != nullptr) return then(std::move(*answer));
     home.insist([then = std::move(then), answer = std::move(*answer)]() mutable { then(std::move(answer)); });
   }
-  // Has the loop release the object.
+  // Makes the loop release the object. If the object was not made yet, it will never be made.
   void drop() {
     make_ = nullptr;
     if (const std::shared_ptr<T> last = object_.lock()) mailbox_->here()->let_go(last.get());

@@ -29,8 +29,8 @@
 
 namespace peal {
 
-// The awaitable that OnLoop::ask() returns. It costs one post to the object's loop and one post back; on the object's
-// own loop, none.
+// The awaitable that OnLoop::ask() returns. An ask() from another loop costs one post to the object's loop and one post
+// back. An ask() on the object's own loop costs no post.
 template <class T, class Function>
 class [[nodiscard]] Ask final : public detail::Awaitable<Ask<T, Function>, detail::LentCall::Lender> {
  public:
@@ -47,7 +47,8 @@ class [[nodiscard]] Ask final : public detail::Awaitable<Ask<T, Function>, detai
     if (!this->begin(handle)) return false;
     const detail::Why stopped = detail::why_of(Trouble::kLoopStopped);
     this->call_ = std::make_shared<detail::LentCall>(*this, this->strand().loop(), stopped);
-    // If the loop refuses the post, the Ticket is destroyed, which ends this wait with Trouble::kLoopStopped.
+    // If the loop refuses this post, the Ticket is destroyed. The destructor of the Ticket ends this wait with
+    // Trouble::kLoopStopped.
     cell_->mailbox().post(detail::LentCall::Ticket(this->call_));
     return true;
   }
@@ -71,25 +72,26 @@ class [[nodiscard]] Ask final : public detail::Awaitable<Ask<T, Function>, detai
   std::exception_ptr thrown_;
 };
 
-// A handle of an object. Copies refer to the same object. Any thread may use a handle, but not two threads the same
-// copy at once. The loop must exist when the first handle is made.
+// A handle of an object that lives on one loop. Copies of a handle refer to the same object. Any thread may use a
+// handle, but two threads must not use the same copy at once. The loop must exist when the first handle is made.
 template <class T>
 class OnLoop {
  public:
-  // Makes the object by calling `make(Loop&)` on the loop's thread. If `make` throws, the exception is logged, and
-  // thrown again by each ask(); functions given to tell() are then dropped.
+  // Makes the object by calling `make(Loop&)` on the loop's thread. If `make` throws, the exception is logged. Each
+  // ask() then throws the exception again, and functions that are given to tell() are dropped.
   template <class Make>
   OnLoop(Loop& loop, Make make) : cell_(cell_of(loop, std::move(make))), owner_(owner_of(cell_)) {}
   // Makes the object as T(loop), or as T() if T has no such constructor.
   explicit OnLoop(Loop& loop) : OnLoop(loop, [](Loop& own) { return plain(own); }) {}
 
-  // Calls `function` with the object: in this call on the object's loop, later by a post on other threads. Returns
-  // false if `function` will not be called:
+  // Calls `function` with the object. On the object's loop the call is made at once, on other threads later by a post.
+  // Returns false if `function` will not be called:
   // - on another thread: the loop has stopped, or its queue of posts is full;
   // - on the object's loop: the object has been destroyed or could not be made.
   //
-  // A post that the loop has accepted is dropped if the object is destroyed before, or could not be made. An exception
-  // of `function` is thrown to the caller on the object's loop. After a post it is logged and counted by the loop.
+  // A post that the loop has accepted is dropped if the object could not be made, or is destroyed before the post runs.
+  // On the object's loop, an exception of `function` is thrown to the caller of tell(). In a post, the loop logs and
+  // counts the exception.
   bool tell(Callback<void(T&)> function) const {
     if (cell_->here()) {
       const std::shared_ptr<T> object = cell_->object();
@@ -101,15 +103,16 @@ class OnLoop {
     });
   }
 
-  // For coroutines: calls `function`, which returns R, with the object. The await returns Result<R>, or R if that is a
-  // Result already; an exception of `function` is thrown where the await stands. Errors:
+  // For coroutines: calls `function` with the object. If `function` returns R, the await returns Result<R>, or R if R
+  // is a Result already. An exception of `function` is thrown by the co_await expression. Errors:
   // - Trouble::kLoopStopped: the object's loop has stopped, or its queue of posts is full.
   // - EOWNERDEAD: the object has been destroyed.
   //
   // If the await is cancelled, or its deadline (within()) passes, before `function` has begun, `function` is not
-  // called. If `function` has begun, its result counts. The coroutine is resumed after it, even if the call that has
-  // cancelled it (such as the destructor of a server) has returned before. So `function` may refer to the frame of the
-  // awaiting coroutine. `function` is borrowed until the await ends.
+  // called. If `function` has begun by then, the await still ends after `function` and returns its result. The
+  // coroutine may then be resumed after the call that has cancelled it, such as the destructor of a server, has
+  // returned. So `function` may refer to the frame of the awaiting coroutine. `function` is borrowed until the await
+  // ends.
   template <class Function>
   auto ask(Function&& function) const {
     static_assert(detail::kMayStandInAwait<Function>,
@@ -120,10 +123,10 @@ class OnLoop {
     }
   }
 
-  // For callbacks: calls `function` with the object, then `then` with the result on the loop `home`. Both are called at
-  // once if the calling thread runs both loops. Returns false if the object's loop refuses; then neither is called. If
-  // `function` throws, the exception is logged and the result is ECANCELED. `then` is destroyed on the object's loop
-  // without being called in two cases:
+  // For callbacks: calls `function` with the object, then calls `then` with the result on the loop `home`. Both are
+  // called inside ask() if the calling thread runs both loops. If the object's loop refuses the post, ask() returns
+  // false and neither function is called. If `function` throws, the exception is logged and the result is ECANCELED.
+  // `then` is destroyed on the object's loop without being called in two cases:
   // - `home` has ended before the result came.
   // - The object's loop has ended without ever running.
   template <class Function, class Then>
@@ -146,7 +149,7 @@ class OnLoop {
  private:
   using Cell = detail::LoopCell<T>;
 
-  // Makes the object for the constructor without `make`.
+  // Makes the object if the constructor of OnLoop was given no `make`.
   static T plain(Loop& loop) {
     if constexpr (std::constructible_from<T, Loop&>) {
       return T(loop);
@@ -154,7 +157,7 @@ class OnLoop {
       return T();
     }
   }
-  // Makes the cell, and has the object made: in this call on the loop's thread, otherwise by a post.
+  // Makes the cell. Also makes the object: inside this call on the loop's thread, by a post on other threads.
   template <class Make>
   static std::shared_ptr<Cell> cell_of(Loop& loop, Make make) {
     constexpr bool kMakes = std::is_invocable_r_v<T, Make&, Loop&>;
@@ -173,8 +176,8 @@ class OnLoop {
       return nullptr;
     }
   }
-  // Returns a pointer whose last copy, when destroyed, has the loop release the object. If the loop refuses that post,
-  // it is about to end and to destroy the object itself.
+  // Returns a pointer that all handles share. When its last copy is destroyed, a post makes the loop release the
+  // object. If the loop refuses that post, the loop is about to end, and destroys the object itself.
   static std::shared_ptr<void> owner_of(const std::shared_ptr<Cell>& cell) {
     return run_when_released([cell] { cell->mailbox().insist([cell] { cell->drop(); }); });
   }

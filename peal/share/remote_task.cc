@@ -32,7 +32,7 @@ class RemoteCall : public std::enable_shared_from_this<RemoteCall> {
     kOver,     // called for the last time, cancelled or dropped
   };
 
-  // The closure that the loop holds. The task is destroyed with this closure.
+  // The closure that the loop's mailbox or timer wheel holds. Its destructor destroys the task.
   struct Held {
     explicit Held(std::shared_ptr<RemoteCall> its_call) : call(std::move(its_call)) {}
     Held(Held&&) noexcept = default;
@@ -45,23 +45,25 @@ class RemoteCall : public std::enable_shared_from_this<RemoteCall> {
     std::shared_ptr<RemoteCall> call;
   };
 
-  // Returns a handle of this task if the loop has accepted it, otherwise an empty handle.
+  // Returns a handle of this task if the loop has accepted the task. Otherwise returns an empty handle.
   RemoteTask handle_if(bool accepted) { return accepted ? RemoteTask(shared_from_this()) : RemoteTask(); }
-  // Puts the task into the timer wheel; called on the loop's thread. False if it was cancelled or the loop refuses.
+  // Puts the task into the timer wheel. Called on the loop's thread. Returns false if the task was cancelled or the
+  // loop refuses the timer.
   bool arm(Held held, TimePoint first);
-  // Calls the task unless it was cancelled, then after_run().
+  // Calls the task and then after_run(). Does nothing if the task was cancelled.
   void run();
-  // Ends the task, unless it is one of every_on() that was not cancelled.
+  // Called after each call of the task. A task of every_on() that was not cancelled stays in the timer wheel. Any other
+  // task is marked as over.
   void after_run();
-  // Removes the task from the timer wheel, from any thread.
+  // Removes the task from the timer wheel. May be called on any thread.
   void disarm();
-  // Destroys the task.
+  // Marks the task as over and destroys its function.
   void drop();
 
   const std::shared_ptr<Mailbox> mailbox_;
   const Duration period_;  // the period of every_on(); 0 for a task that is called once
   std::atomic<State> state_ = State::kSent;
-  // Used by the loop's thread only, after the task was posted.
+  // After the task was posted, only the loop's thread uses `task_` and `timer_`.
   Callback<void()> task_;
   TimerId timer_;
 };
@@ -129,7 +131,8 @@ void RemoteCall::disarm() {
   }
 }
 
-// Moves the task out first, because destroying the task may destroy the last reference to this object.
+// Moves the function out of this object before destroying it, because destroying the function may release the last
+// reference to this object.
 void RemoteCall::drop() {
   state_ = State::kOver;
   const Callback<void()> dies = std::move(task_);

@@ -21,18 +21,18 @@ namespace detail {
 class RemoteCall;
 }  // namespace detail
 
-// A handle of one task. Copies refer to the same task. Any thread may use it. Destroying a handle does not cancel the
-// task. A handle may outlive the loop.
+// A handle of one task. Copies of a handle refer to the same task. Any thread may use a handle. Destroying a handle
+// does not cancel the task. A handle may outlive the loop.
 class RemoteTask {
  public:
   // Makes a handle that refers to no task.
   RemoteTask() = default;
   // True if the handle refers to a task that the loop has accepted. A loop refuses tasks after it has stopped, and
-  // while `post_limit` tasks wait.
+  // while LoopOptions::post_limit tasks wait in its queue.
   explicit operator bool() const { return call_ != nullptr; }
-  // Cancels the task. Returns true if the task was waiting: it will never be called. Returns false if there was nothing
-  // to withdraw: the task has been called, is being called, was cancelled before, or was refused. A task of every_on()
-  // that is being called is not called again after that.
+  // Cancels the task. Returns true if the task was waiting to be called: then it is not called any more. Returns false
+  // if the task was called for the last time, is being called, was cancelled before, or was refused. If a task of
+  // every_on() is being called at this moment, it is not called again afterwards.
   bool cancel() const;
 
  private:
@@ -42,9 +42,9 @@ class RemoteTask {
   std::shared_ptr<detail::RemoteCall> call_;
 };
 
-// Start a task on `loop`, as Loop::post(), after() and every() do. Any thread may call these functions while the loop
-// exists. Times count from this call, not from when the loop takes the task. every_on() throws std::invalid_argument if
-// `period` is not above 0.
+// post_on(), after_on() and every_on() start a task on `loop`, as Loop::post(), Loop::after() and Loop::every() do. Any
+// thread may call these functions while the loop exists. `delay` and `period` count from the call of the function, not
+// from when the loop takes the task. every_on() throws std::invalid_argument if `period` is not above 0.
 RemoteTask post_on(Loop& loop, Callback<void()> task);
 RemoteTask after_on(Loop& loop, Duration delay, Callback<void()> task);
 RemoteTask every_on(Loop& loop, Duration period, Callback<void()> task);

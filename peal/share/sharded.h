@@ -30,7 +30,7 @@ namespace peal {
 
 namespace detail {
 
-// Returns which of `count` objects the key belongs to.
+// Returns the index, below `count`, of the object that `key` belongs to.
 template <class Key>
 size_t shard_of(const Key& key, size_t count) {
   uint64_t hash = 0;
@@ -46,13 +46,13 @@ size_t shard_of(const Key& key, size_t count) {
 
 }  // namespace detail
 
-// Any thread may use a Sharded, several threads at once. The owner may destroy it on any thread; then each T is
-// destroyed on its own loop, as by OnLoop. The group must outlive it.
+// Any thread may use a Sharded, and several threads may use it at the same time. The owner may destroy the Sharded on
+// any thread. Each T is then destroyed on its own loop, as with OnLoop. The group must outlive the Sharded.
 template <class T>
 class Sharded {
  public:
-  // Makes the T of each loop by calling `make(Loop&, size_t index)` on that loop's thread. Each loop calls its own copy
-  // of `make`.
+  // Makes the T of each loop by calling `make(Loop&, size_t index)` on that loop's thread. Each loop has and calls its
+  // own copy of `make`.
   template <class Make>
   Sharded(LoopGroup& group, const Make& make) {
     for (size_t i = 0; i < group.size(); ++i) {
@@ -66,9 +66,9 @@ class Sharded {
   Sharded(const Sharded&) = delete;
   Sharded& operator=(const Sharded&) = delete;
 
-  // Returns the number of objects, which is the number of loops.
+  // Returns the number of objects. There is one object for each loop of the group.
   size_t size() const { return shards_.size(); }
-  // Returns the object of the group's loop with this index.
+  // Returns the handle of the object on the group's loop with this index.
   const OnLoop<T>& operator[](size_t index) const {
     PEAL_ASSERT(index < shards_.size(), "shard {} of {}", index, shards_.size());
     return shards_[index];
@@ -78,12 +78,12 @@ class Sharded {
   size_t index_of(const Key& key) const {
     return detail::shard_of(key, shards_.size());
   }
-  // Returns the object that `key` belongs to.
+  // Returns the handle of the object that `key` belongs to.
   template <class Key>
   const OnLoop<T>& of(const Key& key) const {
     return shards_[index_of(key)];
   }
-  // Returns the object of the loop that the calling thread runs; null if the thread runs no loop of the group.
+  // Returns the object of the loop that the calling thread runs. Returns null if the thread runs no loop of the group.
   T* here() const {
     for (const OnLoop<T>& shard : shards_) {
       if (T* object = shard.here()) return object;
@@ -91,7 +91,8 @@ class Sharded {
     return nullptr;
   }
 
-  // These functions call those of OnLoop with the same names, on the T that `key` belongs to.
+  // tell() and both ask() functions find the T that `key` belongs to and call the function of OnLoop with their name on
+  // it.
   template <class Key>
   bool tell(const Key& key, Callback<void(T&)> function) const {
     return of(key).tell(std::move(function));
@@ -105,17 +106,17 @@ class Sharded {
     return of(key).ask(home, std::move(function), std::move(then));
   }
 
-  // Calls `function` with each T, on each loop, at the same time. Returns how many loops have accepted the call:
-  // size(), less those for which OnLoop::tell() returns false.
+  // Calls `function` with each T on the T's own loop. The loops do this in parallel. Returns for how many loops
+  // OnLoop::tell() has returned true.
   size_t tell_all(SharedCallback<void(T&)> function) const {
     const auto shared = std::make_shared<const SharedCallback<void(T&)>>(std::move(function));
     size_t taken = 0;
     for (const OnLoop<T>& shard : shards_) taken += shard.tell([shared](T& object) { (*shared)(object); }) ? 1 : 0;
     return taken;
   }
-  // Calls `function` with each T, on each loop, at the same time. Returns a Task of a vector of the results in the
-  // order of the loops, each as of OnLoop::ask(). The first exception cancels the other calls and is thrown again.
-  // `function` is borrowed until the await ends.
+  // Calls `function` with each T on the T's own loop. The loops do this in parallel. Returns a Task of a vector that
+  // has one result for each loop, in the order of the loops. Each result is that of OnLoop::ask(). The first exception
+  // of a call cancels the other calls and is thrown again. `function` is borrowed until the await ends.
   template <class Function>
   auto ask_all(Function&& function) const {
     using Shared = const std::remove_reference_t<Function>;
@@ -126,7 +127,8 @@ class Sharded {
   }
 
  private:
-  // The tasks of ask_all(): one for each loop, and one that waits for those.
+  // ask_one() asks one object. gather() runs ask_one() for all objects and waits for the results; ask_all() returns the
+  // task of gather().
   template <class Function>
   static Task<detail::AskAnswer<T, Function>> ask_one(const OnLoop<T>& shard, Function& function) {
     co_return co_await shard.ask(function);
