@@ -54,8 +54,8 @@ class RateLimiter {
   const std::unique_ptr<Table> table_;
 };
 
-// Returns the key for whose limit a request counts. A request with an empty key is not limited. Called on the
-// exchange's loop, on several loops at the same time.
+// Returns the key of a request: all requests with the same key share one limit. A request with an empty key is not
+// limited. Called on the exchange's loop, and on several loops at the same time.
 using RateLimitKey = std::function<std::string(const HttpExchange&)>;
 
 // Without `key` a request counts for the client's address. For IPv6 that is the /64 network, because one client usually
