@@ -39,16 +39,17 @@ namespace peal {
 using ListenerId = EngineId<struct ListenerTag>;
 using WatchId = EngineId<struct WatchTag>;
 
-// Maps host names to addresses, for an engine that has a network of its own, as the simulator has.
+// Maps host names to addresses. Used by an engine that has a network of its own, such as the simulator.
 using NameTable = std::map<std::string, std::vector<SocketAddress>, std::less<>>;
 
 // Implemented by the owner of a listener. The object must live until on_accept_stopped() is called.
 class AcceptEvents {
  public:
-  // Delivers an accepted connection. Nothing is read from it until the callee or a later owner adopts it.
+  // Delivers an accepted connection. Nothing is read from the connection until the callee or a later owner gives it to
+  // adopt().
   virtual void on_accepted(LooseStream stream) = 0;
-  // Is the last completion after stop(): the listening socket is closed. Connections that were accepted after stop()
-  // have been delivered before.
+  // Reports that the listening socket is closed, after stop(). This is the last callback of the listener. Connections
+  // that were accepted after stop() have been delivered before this call.
   virtual void on_accept_stopped() = 0;
 
  protected:
@@ -58,19 +59,20 @@ class AcceptEvents {
 // Implemented by the owner of a watch. The object must live until on_unwatched() is called.
 class WatchEvents {
  public:
-  // Reports that the fd is ready for what watch() asked for. An error or a hang-up makes it both readable and writable,
-  // as far as both were asked for. A FIN makes it readable only. Reports are level-triggered: they are repeated in each
-  // wait() while the fd stays ready.
+  // Reports that the fd is readable or writable, as far as watch() asked for it. An error or a hang-up counts as both
+  // readable and writable. A FIN counts as readable only. Reports are level-triggered: they are repeated in each wait()
+  // while the fd stays ready.
   virtual void on_ready(bool readable, bool writable) = 0;
-  // Is the last completion after unwatch(): from now on the fd may be closed.
+  // Reports that the watch has ended, after unwatch(). This is the last callback of the watch. From now on the fd may
+  // be closed.
   virtual void on_unwatched() = 0;
 
  protected:
   ~WatchEvents() = default;
 };
 
-// Waker: ends the engine's wait() from any thread, at any time. A waker may outlive its engine; then wake() has no
-// effect.
+// Waker: ends the engine's wait() from any thread, at any time. A waker may outlive its engine. wake() has no effect
+// after the engine was destroyed.
 class Waker {
  public:
   virtual ~Waker() = default;
@@ -84,15 +86,15 @@ struct ListenOptions {
   SocketOptions socket = {};  // Set once on the listener; every accepted stream inherits them.
 };
 
-// Options for a socket that listens already, see Engine::adopt_listener().
+// Options for Engine::adopt_listener(), which takes over a socket that listens already.
 struct AdoptOptions {
   SocketOptions socket = {};
-  // True if other processes accept from the socket, too. The engine then accepts one connection a turn, so that the
-  // others get their share.
+  // True if other processes accept from the socket, too. The engine then accepts one connection in each turn, so that
+  // the other processes get their share.
   bool shared = false;
 };
 
-// Counters of one engine, from open() on. They are plain integers, to be read on the engine's thread.
+// Counters of one engine, which count from open() on. They are plain integers and must be read on the engine's thread.
 struct EngineStats {
   uint64_t waits = 0;     // System calls that may block in wait().
   uint64_t events = 0;    // Completions or readiness events that were handled.
@@ -107,7 +109,7 @@ struct EngineStats {
   uint64_t accepts_shed = 0;     // Clients accepted and closed at once, because the process is out of usable fds.
   uint64_t accept_pauses = 0;    // Times a listener paused because fds or memory had run out.
   uint64_t accepted_late = 0;    // Connections accepted after stop() was called.
-  uint64_t lost_bytes = 0;       // Bytes still queued for sending when shut() had sent what the kernel had room for.
+  uint64_t lost_bytes = 0;       // Queued bytes that shut() dropped, because the kernel had no room for them.
   uint64_t stale_calls = 0;      // Calls of the engine with a dead id.
   uint64_t stashed_bytes = 0;    // Bytes received after a pause and kept for the resume. No engine does that today.
   uint64_t file_bytes = 0;       // Bytes sent by send_file(). They are counted in sent_bytes, too.
@@ -116,87 +118,88 @@ struct EngineStats {
 
 class Engine : public StreamPort {
  public:
-  // Returns the engine's name: "epoll", "io_uring", ...
+  // Returns the engine's name, such as "epoll" or "io_uring".
   virtual std::string_view name() const = 0;
 
-  // Opens the engine and makes the calling thread the engine's thread. Acquires the fds that wait() needs, and fails
-  // with the error of the system call that refused one.
+  // Opens the engine and makes the calling thread the engine's thread. Opens the fds that wait() needs. If a system
+  // call refuses one of them, open() fails with the error of that call.
   virtual Result<void> open() = 0;
 
-  // Sends what is queued as far as the kernel has room, then closes everything and delivers every last completion. Must
-  // be called on the engine's thread. The engine can never be opened again.
+  // Sends queued output as far as the kernel has room for it. Then closes all streams, listeners and watches, and calls
+  // their last completions (on_closed() and so on). Must be called on the engine's thread. The engine can never be
+  // opened again.
   virtual void shut() = 0;
 
-  // Binds a socket and listens; nothing is accepted before accept(). Fails with EADDRINUSE, EACCES, EADDRNOTAVAIL,
-  // EMFILE, and other errors of socket(2), bind(2) and listen(2).
+  // Binds a socket and listens. No connection is accepted before accept() is called. Fails with EADDRINUSE, EACCES,
+  // EADDRNOTAVAIL, EMFILE, and other errors of socket(2), bind(2) and listen(2).
   virtual Result<ListenerId> bind(const SocketAddress& address, const ListenOptions& options) = 0;
 
-  // Takes over a stream socket that listens already, because it was inherited or passed from another process. Makes it
-  // non-blocking, which all its holders see, and close-on-exec. The listener ends as one of bind() does, except that
-  // the socket file of a unix address is not removed. Errors:
+  // Takes over a stream socket that listens already, because it was inherited or passed from another process. Makes the
+  // socket close-on-exec and non-blocking; the latter applies to all processes that hold the socket. stop() closes the
+  // listener like one made by bind(), except that the socket file of a unix address is not removed. Errors:
   // - ENOTSOCK: the fd is no socket;
-  // - EINVAL: the socket does not listen for streams;
+  // - EINVAL: the socket does not listen, or is not a stream socket;
   // - EOPNOTSUPP: this engine works without fds.
   virtual Result<ListenerId> adopt_listener(Fd /*listening*/, const AdoptOptions& /*options*/) {
     return fail(EOPNOTSUPP);
   }
 
   using StreamPort::local_address;
-  // Returns the address at which the listener listens. EBADF: the id is dead.
+  // Returns the address at which the listener listens. Fails with EBADF if the id is dead.
   virtual Result<SocketAddress> local_address(ListenerId listener) const = 0;
 
   // Accepts connections until stop(). Running out of fds or memory never ends accepting: the engine closes a few
-  // waiting clients, pauses, and counts both. If another holder calls shutdown(2) for the socket, the engine logs that
-  // and tries again once a second.
+  // waiting clients and pauses, and counts both in EngineStats. If another process that holds the socket calls
+  // shutdown(2) for it, the engine logs that and tries to accept once a second.
   virtual void accept(ListenerId listener, AcceptEvents& events) = 0;
 
-  // Stops accepting and closes the listening socket. on_accept_stopped() follows if accept() was called. May be called
-  // before open(). After shut() it does nothing.
+  // Stops accepting and closes the listening socket. If accept() was called for the listener, on_accept_stopped()
+  // follows. May be called before open(). After shut(), stop() does nothing.
   virtual void stop(ListenerId listener) = 0;
 
   // Watches an fd that the caller owns and must keep open until on_unwatched(). If one fd is watched several times,
-  // each watch reports every event. If watch() fails, nothing is ever reported. Errors:
+  // each watch reports every event. If watch() fails, `events` is never called. Errors:
   // - EPERM: the kernel cannot tell when the fd is ready, as for a regular file, a folder or /dev/null;
   // - EBADF: the fd is not open;
-  // - EMFILE: select was given an fd of FD_SETSIZE or more, or no fd is left for a second watch of this fd;
-  // - ENOSPC, ENOMEM: the kernel has no room.
+  // - EMFILE: the engine is "select" and the fd is FD_SETSIZE or more, or no fd is left for a second watch of this fd;
+  // - ENOSPC, ENOMEM: the kernel has no room for another watch.
   virtual Result<WatchId> watch(int fd, bool readable, bool writable, WatchEvents& events) = 0;
 
-  // Ends the watch. on_unwatched() follows.
+  // Ends the watch. on_unwatched() is called later, inside wait() or shut().
   virtual void unwatch(WatchId watch) = 0;
 
-  // Opens a UDP socket bound to `local`, where port 0 lets the kernel choose one, or a unix datagram socket. The
-  // default implementation uses a socket of the kernel and watch(); an engine with a network of its own overrides it.
-  // Errors:
+  // Opens a datagram socket bound to `local`: a UDP socket, or a unix socket if `local` is a path. Port 0 lets the
+  // kernel choose a port. The default implementation uses a socket of the kernel and watch(); an engine with a network
+  // of its own overrides it. Errors:
   // - EADDRINUSE, EACCES, EMFILE, and others of socket(2) and bind(2);
   // - ENODEV: an interface named in `options` does not exist;
   // - EINVAL: a TTL or a buffer size is out of range;
-  // - EOPNOTSUPP: a unix socket with options that only IP has.
+  // - EOPNOTSUPP: `local` is a unix address, and `options` sets an option that only IP sockets have.
   virtual Result<Datagrams*> open_datagrams(const SocketAddress& local, const DatagramOptions& options,
                                             DatagramEvents& events);
 
-  // Returns the host names of an engine that has a network of its own. Null: names are those of
-  // the real network, resolved by DNS.
+  // Returns the host names of an engine that has a network of its own. Returns null if the engine uses the real
+  // network, whose names are resolved by DNS.
   virtual const NameTable* names() const { return nullptr; }
 
-  // Returns a seed for random numbers that need not be secret. It comes from the machine, or from the simulated world
-  // of the engine, which makes it repeatable.
+  // Returns a seed for random numbers that need not be secret. A real engine takes it from the machine. A simulated
+  // engine takes it from its world, so that a run can be repeated.
   virtual uint64_t random_seed();
 
-  // Calls `task` once, inside the next wait() or shut(), before the engine sends what is queued. A layer over the
-  // engine uses it to encrypt what was sent outside of callbacks, and to deliver input that it has held back. `task`
-  // returns whether it has called a callback. A task added inside such a task runs in the wait() after this one, and
-  // this wait() does not block. A task added while the engine shuts is dropped.
+  // Calls `task` once, inside the next wait() or shut(), before the engine sends queued output. A layer over the engine
+  // uses this to encrypt what was sent outside of callbacks, and to deliver input that it has held back. `task` returns
+  // whether it has called a callback. A task that another task adds runs in the wait() after the current one, and the
+  // current wait() does not block. A task added while the engine shuts is dropped.
   virtual void before_wait(std::move_only_function<bool()> task) = 0;
 
-  // Waits in the kernel until an event comes or `deadline` is over, then calls the callbacks. With kPollOnly the call
-  // does not block. Returns how many events were handled; a wake() counts as one.
+  // Waits in the kernel until an event comes or the time `deadline` is reached, then calls the callbacks. With
+  // kPollOnly the call does not block. Returns how many events were handled; a wake() counts as one.
   virtual size_t wait(TimePoint deadline) = 0;
 
-  // Makes each later wait() measure itself. It writes to `woke_at` when it came out of the kernel, before it calls
-  // callbacks. To `worked` it adds the time it spent on due work before it went into the kernel. This costs one reading
-  // of the clock for each wait(), or three. May be called at any time, but only once; both variables must outlive the
-  // engine. An engine whose clock stands still during callbacks may ignore it.
+  // Makes each later wait() measure itself. Before wait() calls callbacks, it stores in `woke_at` the time at which it
+  // came out of the kernel. If work was due before it went into the kernel, it adds the time of that work to `worked`.
+  // Each wait() then reads the clock once, or three times if work was due. May be called at any time, but only once;
+  // both variables must outlive the engine. An engine whose clock stands still during callbacks may ignore the call.
   virtual void note_waits(TimePoint& /*woke_at*/, Duration& /*worked*/) {}
 
   // Returns the time of the engine's clock.
@@ -205,12 +208,12 @@ class Engine : public StreamPort {
   // Returns whether the engine's clock is the machine's CLOCK_MONOTONIC, as opposed to simulated time.
   virtual bool keeps_real_time() const { return true; }
 
-  // Returns the waker of this engine, which other threads may keep.
+  // Returns the waker of this engine. Other threads may keep it.
   virtual std::shared_ptr<Waker> waker() = 0;
 
   virtual const EngineStats& stats() const = 0;
 
-  // Deadline for wait() that only asks what is ready.
+  // Deadline with which wait() does not block: it handles only the events that are ready already.
   static constexpr TimePoint kPollOnly = TimePoint::min();
 
   // Payload of the largest datagram that UDP over IPv4 can carry (RFC 768, RFC 791).

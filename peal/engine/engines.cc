@@ -20,7 +20,8 @@ struct Maker {
 
 std::string always_supported() { return {}; }
 
-// All engines. "auto" makes the first: it runs on every machine and is never far slower than another (docs/engines.md).
+// All engines. "auto" stands for the first of them, which runs on every machine and is never far slower than another
+// engine (docs/engines.md).
 constexpr std::array kMakers{
     Maker{"epoll", always_supported, make_epoll_engine},
     Maker{"io_uring", why_uring_unsupported, make_uring_engine},

@@ -13,15 +13,15 @@
 
 namespace peal {
 
-// Returns the names that make_engine() takes besides "auto". "auto" stands for the first of them.
+// Returns the names that make_engine() takes. The name "auto" is not among them; it stands for the first of them.
 std::span<const std::string_view> engine_names();
 
-// Makes the engine of that name. "auto" makes epoll, which runs on every machine. If the name is unknown or the engine
+// Makes the engine called `name`. "auto" makes epoll, which runs on every machine. If the name is unknown or the engine
 // cannot run here, fails with Trouble::kUnsupportedEngine. May be called on any thread; the engine's own thread is the
 // one that calls open().
 Result<std::unique_ptr<Engine>> make_engine(std::string_view name);
 
-// Returns in one sentence why the engine cannot run on this machine. Empty if it can.
+// Returns a sentence that says why the engine cannot run on this machine. The result is empty if it can.
 std::string why_unsupported(std::string_view name);
 
 }  // namespace peal

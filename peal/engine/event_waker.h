@@ -20,24 +20,24 @@ class EventWaker final : public Waker {
   // Ends the engine's wait(). May be called on any thread, at any time.
   void wake() override;
 
-  // Returns the error with which the constructor failed to open the eventfd: EMFILE, ENFILE or ENOMEM. Engine::open()
-  // returns it.
+  // Returns success, or the error with which the constructor failed to open the eventfd: EMFILE, ENFILE or ENOMEM.
+  // Engine::open() fails with the same error.
   Result<void> ready() const;
   // Returns the eventfd. It is readable after a wake().
   int fd() const { return fd_.get(); }
   // Returns whether wake() was called since the last drain() or clear_pending().
   bool woken() const { return pending_.load(std::memory_order_acquire); }
-  // Empties the eventfd. To be called on the engine's thread, after the wait. What another thread posted before its
-  // wake() is visible to the engine's thread when this returns.
+  // Empties the eventfd and clears the mark that woken() returns. Must be called on the engine's thread, after the
+  // wait. Data that another thread wrote before its wake() is visible to the engine's thread when drain() returns.
   void drain();
-  // Does what drain() does without emptying the eventfd. An edge-triggered poller needs no more, because it reports
-  // each wake() anew.
+  // Clears the mark that woken() returns, as drain() does, but does not empty the eventfd. An edge-triggered poller
+  // needs no more, because it reports each wake() anew.
   void clear_pending() { pending_.exchange(false, std::memory_order_acq_rel); }
 
  private:
   Fd fd_;
   int error_ = 0;  // Errno of eventfd(2); 0 if it succeeded.
-  // True if a wake() has written to the eventfd and was not noticed yet.
+  // True if a wake() has written to the eventfd and the engine has not noticed that yet.
   std::atomic<bool> pending_ = false;
 };
 

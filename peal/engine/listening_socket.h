@@ -10,12 +10,12 @@
 
 namespace peal {
 
-// Opens a socket, binds it and listens, as Engine::bind() does. The fd is close-on-exec.
+// Opens a listening socket as Engine::bind() does: calls socket(2), bind(2) and listen(2). The fd is close-on-exec.
 Result<Fd> open_listening_socket(const SocketAddress& address, const ListenOptions& options);
 // Returns the address at which the socket listens. ENOTSOCK: the fd is no socket. EINVAL: the socket does not listen,
-// or not for streams.
+// or is not a stream socket.
 Result<SocketAddress> listening_address(int fd);
-// Closes the listening socket for good. Removes its socket file if the path still leads to `file`.
+// Closes the listening socket. Removes its socket file if the path still leads to `file`.
 void close_listening_socket(Fd fd, const SocketFile& file);
 
 }  // namespace peal

@@ -10,8 +10,8 @@ namespace peal::detail {
 // Succeeds if the kernel can report when `fd` is ready. Costs one system call for a socket or a pipe, and four for any
 // other file. Errors:
 // - EBADF: the fd is not open;
-// - EPERM: the kernel cannot report it, as for a regular file, a folder or /dev/null;
-// - EMFILE: no fd is left for the epoll set that this function asks.
+// - EPERM: the kernel cannot report when the fd is ready, as for a regular file, a folder or /dev/null;
+// - EMFILE: no fd is left for the epoll set that this function opens to find out.
 Result<void> check_pollable(int fd);
 
 }  // namespace peal::detail

@@ -14,12 +14,13 @@ class SocketFile {
  public:
   // Makes a SocketFile that stands for no file.
   SocketFile() = default;
-  // Returns the file of the path that the socket `fd` is bound to. Stands for no file if the socket has no path or the
-  // path leads to no socket. Must be called right after bind(2), before another process can have replaced the file.
+  // Returns the file of the path that the socket `fd` is bound to. The result stands for no file if the socket has no
+  // path, or if the path does not lead to a socket. Must be called right after bind(2), before another process can have
+  // replaced the file.
   static SocketFile of(int fd);
 
-  // Returns whether the path still leads to this file. Inode numbers are reused, so the answer is certain only while
-  // the socket is open, which keeps its inode.
+  // Returns whether the path still leads to this file, which is compared by device and inode number. The answer is
+  // certain only while the socket is open. After that, a new file may get the inode number.
   bool is_there() const;
   // Removes the file if the path still leads to it. Must be called before the socket is closed.
   void remove() const;

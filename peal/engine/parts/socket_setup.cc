@@ -37,16 +37,16 @@ Result<void> apply(int fd, const SocketAddress& address, const SocketOptions& op
   return done;
 }
 
-// Returns the index of an interface. An empty name gives 0, which lets the kernel choose. ENODEV: there is no such
-// interface.
+// Returns the index of the network interface with this name. An empty name gives 0, which lets the kernel choose an
+// interface. ENODEV: there is no such interface.
 Result<int> index_of(const std::string& interface) {
   if (interface.empty()) return 0;
   const unsigned index = ::if_nametoindex(interface.c_str());
   return index != 0 ? Result<int>(static_cast<int>(index)) : fail(errno);
 }
 
-// Sets an option of IPv4 and, on an IPv6 socket, the corresponding one of IPv6. An IPv6 socket needs both, because the
-// IPv4 option applies to what it sends to IPv4-mapped addresses (RFC 4291 2.5.5.2).
+// Sets the IPv4 option and, on an IPv6 socket, also the corresponding IPv6 option. An IPv6 socket needs both, because
+// the IPv4 option applies to datagrams that the socket sends to IPv4-mapped addresses (RFC 4291 2.5.5.2).
 Result<void> set_of_both(int fd, const SocketAddress& local, int ipv4_name, int ipv6_name, int value) {
   const Result<void> done = set(fd, IPPROTO_IP, ipv4_name, value);
   return done && local.family() == AF_INET6 ? set(fd, IPPROTO_IPV6, ipv6_name, value) : done;
@@ -60,7 +60,7 @@ Result<void> send_groups_by(int fd, const SocketAddress& local, int interface_in
   return set(fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, interface_index);
 }
 
-// Returns whether an option is set that only IP sockets have.
+// Returns whether `options` sets an option that only IP sockets have.
 bool asks_for_ip(const DatagramOptions& options) {
   return options.reuse_address || options.broadcast || options.ttl != 0 || options.multicast_ttl != 1 ||
          !options.multicast_loop || !options.multicast_interface.empty() || !options.interface.empty();
@@ -74,7 +74,8 @@ Result<void> apply_ip(int fd, const SocketAddress& local, const DatagramOptions&
   const bool is_v6 = local.family() == AF_INET6;
   Result<void> done = is_v6 ? set(fd, IPPROTO_IPV6, IPV6_RECVERR, 1) : set(fd, IPPROTO_IP, IP_RECVERR, 1);
   if (done) done = set(fd, SOL_SOCKET, SO_RXQ_OVFL, 1);
-  // Without this, a socket bound to [::] or 0.0.0.0 receives from every group that any process of this host has joined.
+  // If IP_MULTICAST_ALL were left at 1, a socket bound to [::] or 0.0.0.0 would receive from every group that any
+  // process of this host has joined.
   if (done) done = set_of_both(fd, local, IP_MULTICAST_ALL, IPV6_MULTICAST_ALL, 0);
   if (done && options.reuse_address) done = set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
   if (done && options.broadcast) done = set(fd, SOL_SOCKET, SO_BROADCAST, 1);
@@ -93,8 +94,8 @@ Result<Fd> open_socket(const SocketAddress& address, int type) {
   return fd ? Result<Fd>(std::move(fd)) : fail(errno);
 }
 
-// Returns whether no socket is bound to the unix path any more. connect(2) then fails with ECONNREFUSED. If a stream
-// listener is bound there, connecting a datagram socket fails with EPROTOTYPE instead, and the listener notices
+// Returns whether no socket is bound to the unix path any more. In this case connect(2) fails with ECONNREFUSED. If a
+// stream listener is bound there, connecting a datagram socket fails with EPROTOTYPE instead, and the listener notices
 // nothing.
 bool refuses(int probe, const SocketAddress& address) {
   return ::connect(probe, address.data(), address.size()) != 0 && errno == ECONNREFUSED;
@@ -105,13 +106,13 @@ bool same_file(const struct stat& one, const struct stat& other) {
 }
 
 // Creates and locks the lock file `path`. The lock is held as long as the returned fd is open. EADDRINUSE: another
-// process of this user holds it. Returns an empty Fd if there can be no lock, and the caller then continues without
-// one:
+// process of this user holds the lock. In the following cases no lock is possible. The function then returns an empty
+// Fd, and the caller continues without a lock:
 // - the file cannot be created, for example because the disk is full;
 // - the file is not empty, so it is not a lock file of peal;
 // - the file belongs to another user, or another user may open it and could hold the lock for ever.
-// A holder removes the file when it is done. A file that is no longer at `path` therefore locks nothing, and the
-// function tries again.
+// The holder of a lock removes the lock file before it unlocks it. A file that is no longer at `path` therefore locks
+// nothing, and the function tries again with a new file.
 Result<Fd> take_lock(const std::string& path) {
   for (;;) {
     Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
@@ -129,8 +130,8 @@ Result<Fd> take_lock(const std::string& path) {
   }
 }
 
-// Removes the file at `path` and binds there. EADDRINUSE: `path` no longer leads to the file `pinned`. The caller keeps
-// that file open, so that no other file can get its inode number.
+// Removes the file at `path` and binds there. EADDRINUSE: `path` no longer leads to the file that `pinned` describes.
+// The caller keeps that file open, so that no other file can get its inode number.
 Result<void> replace_file(int fd, const SocketAddress& address, const std::string& path, const struct stat& pinned) {
   struct stat now{};
   if (::stat(path.c_str(), &now) != 0 || !same_file(now, pinned)) return fail(EADDRINUSE);
@@ -138,9 +139,10 @@ Result<void> replace_file(int fd, const SocketAddress& address, const std::strin
   return ::bind(fd, address.data(), address.size()) == 0 ? Result<void>() : fail(errno);
 }
 
-// Binds where a stale socket file is. Two servers that start at once find the same stale file, and the slower one must
-// not remove the file that the faster one has just bound. A lock file beside the socket file lets one proceed at a
-// time. In a shared folder such as /tmp, servers of another user cannot remove the file, so their locks are ignored.
+// Binds to a path at which there is a stale socket file. Two servers that start at once find the same stale file, and
+// the slower one must not remove the file that the faster one has just bound. A lock file beside the socket file makes
+// them proceed one after the other. In a shared folder such as /tmp, servers of another user cannot remove the file, so
+// a lock file of another user is ignored.
 Result<void> replace_stale(int fd, const SocketAddress& address, const std::string& path) {
   const Fd pinned(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat stale{};
@@ -240,8 +242,9 @@ Result<Fd> open_connector(const SocketAddress& address, const ConnectOptions& op
   if (!fd) return fd;
   Result<void> done = apply(fd->get(), address, options.socket);
   if (done && options.source.is_set()) {
-    // The kernel then chooses the port in connect(2), where it must be unique only for the whole four-tuple. So one
-    // source address can have more than 28,000 connections.
+    // With this option the kernel chooses the local port not in bind(2) but in connect(2). Several connections may then
+    // have the same local port, because only the four-tuple of both addresses and ports must be unique. So one source
+    // address can have more than 28,000 connections.
     if (options.source.is_ip()) done = set(fd->get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
     if (done && ::bind(fd->get(), options.source.data(), options.source.size()) != 0) return fail(errno);
   }
@@ -321,7 +324,8 @@ std::optional<int> take_queued_error(int fd) {
   message.msg_control = control.data();
   message.msg_controllen = control.size();
   if (::recvmsg(fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) return std::nullopt;
-  // The control data (cmsg(3)) can hold nothing but the error, because no other kind was asked for.
+  // An entry of the error queue carries only the error as control data (cmsg(3)), because the socket enables no other
+  // kind of control data for this queue.
   const cmsghdr* first = CMSG_FIRSTHDR(&message);
   if (first == nullptr) return 0;
   return static_cast<int>(reinterpret_cast<const sock_extended_err*>(CMSG_DATA(first))->ee_errno);

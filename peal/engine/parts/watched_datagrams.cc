@@ -29,7 +29,8 @@ constexpr int kDatagramsPerTurn = 32;
 
 class WatchedDatagrams final : public Datagrams, private WatchEvents {
  public:
-  // Opens the socket. The object then owns itself until on_unwatched(), which follows close() or the engine's shut().
+  // Opens the socket. The object then owns itself and is destroyed in on_unwatched(), which follows close() or the
+  // engine's shut().
   static Result<Datagrams*> open(Engine& engine, const SocketAddress& local, const DatagramOptions& options,
                                  DatagramEvents& events) {
     Result<Fd> fd = detail::open_datagram_socket(local, options);
@@ -81,7 +82,7 @@ class WatchedDatagrams final : public Datagrams, private WatchEvents {
   DatagramEvents& events_;
   Fd fd_;
   const SocketFile file_;
-  // False for a unix socket, where reading the error queue would take the next datagram instead.
+  // False for a unix socket. Such a socket has no error queue: reading one would take the next datagram instead.
   const bool has_error_queue_;
   WatchId watch_;
   uint32_t drops_ = 0;  // The last count of dropped datagrams that the kernel has given.
@@ -91,7 +92,8 @@ class WatchedDatagrams final : public Datagrams, private WatchEvents {
 
 Result<void> WatchedDatagrams::send(const SocketAddress& to, std::string_view bytes) {
   if (closing_) return fail(EBADF);
-  // An error of an earlier datagram makes one call fail, whichever comes next. This datagram is then tried again.
+  // An error of an earlier datagram makes the next call on the socket fail, whichever call that is. If that was this
+  // sendto(), the datagram is tried again.
   int error = 0;
   for (int attempt = 0; attempt < 3; ++attempt) {
     if (::sendto(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL, to.data(), to.size()) >= 0) return {};
@@ -108,7 +110,7 @@ void WatchedDatagrams::on_ready(bool /*readable*/, bool /*writable*/) {
   }
 }
 
-// Receives one datagram and delivers it. Returns false if none is there, or if the owner has closed the socket.
+// Receives one datagram and delivers it. Returns false if no datagram is there, or if the owner has closed the socket.
 bool WatchedDatagrams::receive_one() {
   sockaddr_storage from{};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(uint32_t))> control;
@@ -134,7 +136,7 @@ void WatchedDatagrams::note_drops(const msghdr& message) {
   if (more > 0) events_.on_datagrams_dropped(more);
 }
 
-// Reports the oldest entry of the error queue. Returns false if the queue is empty.
+// Takes the oldest entry from the error queue and reports its error to the owner. Returns false if the queue is empty.
 bool WatchedDatagrams::receive_error() {
   const std::optional<int> met = detail::take_queued_error(fd_.get());
   if (met && *met != 0) events_.on_datagram_error(errno_code(*met));

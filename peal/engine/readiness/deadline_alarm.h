@@ -15,7 +15,7 @@ namespace peal::detail {
 
 class DeadlineAlarm {
  public:
-  // Returns whether an alarm ends the wait no later than `deadline`, so that the wait needs no timeout. May call
+  // Returns true if the alarm rings at `deadline` or earlier, so that the wait needs no timeout. May call
   // `set(deadline)`, which must set the alarm to that time.
   template <class Set>
   bool ends_by(TimePoint deadline, Set&& set) {
@@ -28,7 +28,7 @@ class DeadlineAlarm {
     ever_set_ = true;
     return true;
   }
-  // Returns whether set() was ever called. Before, no event of the alarm can come.
+  // Returns whether ends_by() has ever called `set`. If it has not, no event of the alarm can come.
   bool ever_set() const { return ever_set_; }
   // Must be called when the alarm has rung.
   void rang() {
@@ -37,12 +37,12 @@ class DeadlineAlarm {
   }
 
  private:
-  // The alarm is set to a deadline that has come more than this many times in a row.
+  // If more than this many waits in a row have the same deadline, the alarm is set to that deadline.
   static constexpr int kRepeats = 4;
 
   TimePoint at_ = kNever;        // Time the alarm is set to; kNever if it is not set.
-  TimePoint repeated_ = kNever;  // Deadline of the last waits.
-  int repeats_ = 0;              // Times that repeated_ has come in a row.
+  TimePoint repeated_ = kNever;  // Deadline of the last wait.
+  int repeats_ = 0;              // Number of last waits in a row that had this deadline.
   bool ever_set_ = false;
 };
 

@@ -11,7 +11,8 @@
 
 namespace peal {
 
-// Makes such an engine over any poller. Engine::name() returns `name`, which must outlive the engine.
+// Makes a readiness engine over the poller that `make_poller` makes. Engine::name() returns `name`, which must outlive
+// the engine.
 std::unique_ptr<Engine> make_readiness_engine(std::string_view name, detail::MakePoller make_poller);
 
 std::unique_ptr<Engine> make_epoll_engine();

@@ -10,7 +10,8 @@
 namespace peal {
 
 std::unique_ptr<Engine> make_uring_engine();
-// Returns in one sentence why this machine cannot run the engine. Empty if it can. May be called on any thread.
+// Returns a sentence that says why this machine cannot run the io_uring engine. The result is empty if it can. May be
+// called on any thread.
 std::string why_uring_unsupported();
 
 }  // namespace peal

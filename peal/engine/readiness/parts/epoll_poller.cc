@@ -18,7 +18,7 @@ static_assert(sizeof(PollEvent) == sizeof(epoll_event) && offsetof(PollEvent, ke
 static_assert(kReadable == EPOLLIN && kWritable == EPOLLOUT);
 static_assert(kBroken == (EPOLLHUP | EPOLLERR) && kReadersNews == (EPOLLRDHUP | EPOLLPRI));
 
-// Key of the alarm's timerfd. No engine's key equals it, because the kind that it would name does not exist.
+// Key of the alarm's timerfd. No key of an engine equals it, because its low bits name a kind that does not exist.
 constexpr uint64_t kAlarmKey = ~uint64_t{0};
 
 uint32_t to_epoll(uint32_t interest, bool edge) {
@@ -33,8 +33,8 @@ Result<std::unique_ptr<Poller>> EpollPoller::make() {
   Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll) return fail(errno);
   std::unique_ptr<EpollPoller> poller(new EpollPoller(std::move(epoll)));
-  // The timerfd is made now and not with the first alarm, so that a loop has the same fds all its life. It is watched
-  // edge-triggered, so that it need not be read.
+  // The timerfd is made here and not when the first alarm is set, so that a loop has the same fds all its life. It is
+  // watched edge-triggered, so that no read has to clear it.
   poller->timer_.reset(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   if (!poller->timer_) return fail(errno);
   const Result<void> added = poller->add(poller->timer_.get(), kAlarmKey, kReadable, true);
@@ -76,7 +76,7 @@ void EpollPoller::set_alarm(TimePoint at) {
   PEAL_ASSERT(done == 0, "timerfd_settime failed with errno {}", errno);
 }
 
-// Removes the alarm's own event, and returns how many events are left.
+// Removes the event of the alarm's timerfd from `events`. Returns how many events are left.
 size_t EpollPoller::remove_alarm_event(std::span<PollEvent> events) {
   for (size_t i = 0; i < events.size(); ++i) {
     if (events[i].key != kAlarmKey) continue;
@@ -87,8 +87,8 @@ size_t EpollPoller::remove_alarm_event(std::span<PollEvent> events) {
   return events.size();
 }
 
-// The fast path: most waits have no deadline, and many programs never set an alarm. Nothing is then left to do after
-// the system call, so the function need not even save registers.
+// This is the fast path: most waits have no deadline, and many programs never set an alarm. Without an alarm there is
+// nothing to do after epoll_wait(), so the compiler need not even save registers.
 size_t EpollPoller::wait(std::span<PollEvent> events, TimePoint deadline) {
   if (deadline != kNever || alarm_.ever_set()) [[unlikely]]
     return wait_with_deadline(events, deadline);

@@ -19,7 +19,8 @@ class EpollPoller final : public Poller {
   }
   void modify(int fd, uint64_t key, uint32_t interest, bool edge) override;
   void remove(int fd, uint64_t key) override;
-  // Closing an fd takes it out of an epoll set, so nothing else is to be done.
+  // Closes the fd by destroying it. The kernel then removes the fd from the epoll set, so no call of epoll_ctl(2) is
+  // needed.
   void close(Fd /*fd*/, uint64_t /*key*/) override {}
 
   size_t wait(std::span<PollEvent> events, TimePoint deadline) override;

@@ -20,10 +20,10 @@ class FileQueue {
   void append(std::string_view bytes);
 
   bool empty() const { return items_.empty(); }
-  // Returns the memory that the queue takes: whole blocks, and one entry for each range. Blocks count whole, because
-  // many ranges may each have only a few bytes after them.
+  // Returns the memory in bytes that the queue takes: whole blocks, and one entry for each range. Blocks are counted
+  // with their unused room, because many ranges may each have only a few bytes after them.
   size_t held_bytes() const { return held_bytes_; }
-  // Returns how many bytes are to be sent, those in the files included.
+  // Returns how many bytes are still to be sent, including bytes of the files.
   size_t bytes() const { return bytes_; }
 
   // Sends at most `most` bytes of the front range by one sendfile(2). The call blocks on the disk if the bytes are not

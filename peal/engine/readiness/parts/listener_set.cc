@@ -47,14 +47,14 @@ Result<SocketAddress> ListenerSet::local_address(ListenerId id) const {
   return detail::local_address(listener->fd.get());
 }
 
-// Returns null and counts a stale call if the id is dead.
+// Returns the listener. If the id is dead, counts a stale call and returns null.
 ListenerSet::Listener* ListenerSet::find(ListenerId id) {
   Listener* listener = listeners_.find(id.slot, id.generation);
   if (listener == nullptr) ++stats_.stale_calls;
   return listener;
 }
 
-// Pauses the listener by removing it from the poller, so that not even its readiness costs anything.
+// Pauses the listener: removes it from the poller, so that the poller does not report waiting clients during the pause.
 void ListenerSet::pause(Listener& listener, TimePoint until) {
   PEAL_ASSERT(listener.resume_at == kNever, "fd {} is paused already", listener.fd.get());
   leave_poller(listener);
@@ -67,8 +67,8 @@ void ListenerSet::leave_poller(Listener& listener) {
   poller_->remove(listener.fd.get(), key_(listener.slot, listener.generation));
 }
 
-// Accepts the connections that the kernel had finished before the stop. Without this, closing the socket would reset
-// them. Returns how many there were.
+// Accepts the connections whose handshake the kernel had finished before the listener was stopped. Without this,
+// closing the socket would reset these connections. Returns how many there were.
 size_t ListenerSet::accept_late(int fd, AcceptEvents& events) {
   size_t count = 0;
   for (size_t tries = 0; tries < kMostLate; ++tries) {
@@ -101,7 +101,8 @@ void ListenerSet::accept(ListenerId id, AcceptEvents& events) {
   }
 }
 
-// Makes the poller watch the listener. If that fails, the listener pauses, as if an accept had failed, and tries again.
+// Makes the poller watch the listener. If that fails, the listener pauses as it does when accept(2) fails, and resume()
+// tries again.
 Result<void> ListenerSet::start_polling(Listener& listener) {
   Result<void> added = poller_->add(listener.fd.get(), key_(listener.slot, listener.generation), kReadable, false);
   listener.armed = added.has_value();
@@ -153,8 +154,8 @@ void ListenerSet::accept_ready(uint32_t slot, uint16_t generation) {
     Fd fd(::accept4(listener->fd.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     const bool beyond = fd && !poller_->can_hold(fd.get());
     if (beyond) {
-      // The poller cannot watch this fd. Closing it tells the client. For the clients that still wait, the listener
-      // acts as if fds had run out.
+      // The poller cannot watch this fd. Closing it ends the client's connection, so that the client does not wait in
+      // vain. The listener then sheds clients and pauses, as if fds had run out.
       fd.reset();
       errno = EMFILE;
     }
@@ -166,7 +167,7 @@ void ListenerSet::accept_ready(uint32_t slot, uint16_t generation) {
       continue;
     }
     const int error = errno;
-    // A unix socket that another holder has shut down is always ready, and accept(2) then answers EAGAIN.
+    // If another holder of a unix socket has shut it down, the socket is always ready and accept(2) fails with EAGAIN.
     if (error == EAGAIN && (i > 0 || !is_shut_down(listener->fd.get()))) {
       listener->accepts = 1;
       return;
@@ -177,14 +178,15 @@ void ListenerSet::accept_ready(uint32_t slot, uint16_t generation) {
     if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM) {
       return pause_starved(*listener, error);
     }
-    // These errors are bugs of peal. Every other error belongs to a connection that is lost (accept(2), "Error
-    // handling").
+    // The errors in this assertion would be bugs of peal. Any other error concerns a single connection, which is lost
+    // (accept(2), "Error handling").
     PEAL_ASSERT(error != EBADF && error != ENOTSOCK && error != EFAULT && error != EOPNOTSUPP,
                 "accept on fd {} failed with errno {}", listener->fd.get(), error);
   }
 }
 
-// Handles a socket that another holder has shut down. A unix socket stays so; a TCP socket can be revived by listen(2).
+// Pauses a listener whose socket another process has shut down by shutdown(2). A unix socket stays shut down for good;
+// a TCP socket can be revived by listen(2).
 void ListenerSet::pause_shut_down(Listener& listener) {
   if (!std::exchange(listener.shut_down, true)) {
     PEAL_LOG_ERROR("another holder of listening socket fd {} has shut it down; accepting is tried again once a second",
@@ -208,7 +210,8 @@ void ListenerSet::pause_starved(Listener& listener, int error) {
   pause(listener, later(now, starved_for_));
 }
 
-// Accepts and closes at most kShedAtOnce waiting clients with the spare fd. Returns how many there were.
+// Accepts at most kShedAtOnce waiting clients with the spare fd, and closes their connections. Returns how many clients
+// there were.
 uint64_t ListenerSet::shed(int fd) {
   uint64_t count = 0;
   for (int i = 0; i < kShedAtOnce; ++i) {

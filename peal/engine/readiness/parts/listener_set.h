@@ -26,32 +26,34 @@ class ListenerSet {
  public:
   explicit ListenerSet(EngineStats& stats) : stats_(stats) {}
 
-  // Implement the functions of Engine with these names. A failed bind() or adopt() changes nothing.
+  // bind(), adopt() and local_address() implement Engine::bind(), Engine::adopt_listener() and Engine::local_address().
+  // If bind() or adopt() fails, nothing has changed.
   Result<ListenerId> bind(const SocketAddress& address, const ListenOptions& options);
   Result<ListenerId> adopt(Fd listening, const AdoptOptions& options);
   Result<SocketAddress> local_address(ListenerId id) const;
 
-  // Makes the key under which the poller reports a listener.
+  // Function that makes the key with which the poller reports events of a listener.
   using MakeKey = uint64_t (*)(uint32_t slot, uint32_t generation);
 
-  // Sets the poller. accept() may be called only after that.
+  // open() sets the poller and must be called before accept(). accept() and stop() implement the functions of Engine
+  // with these names. stop_all() stops every listener.
   void open(Poller& poller, MakeKey key);
   void accept(ListenerId id, AcceptEvents& events);
   void stop(ListenerId id);
   void stop_all();
 
-  // Accepts a limited number of connections. Called when the poller reports that some wait. `generation` is the low
-  // half of the id's generation.
+  // Accepts a limited number of connections of the listener in `slot`. Called when the poller reports that connections
+  // wait there. `generation` is the low half of the generation in the listener's id.
   void accept_ready(uint32_t slot, uint16_t generation);
 
-  // Ends the pauses that are over at `now`.
+  // Resumes every listener whose pause is over at the time `now`.
   void resume(TimePoint now);
 
-  // Returns the time of the next pause's end; kNever if no listener is paused.
+  // Returns the earliest time at which a paused listener resumes; kNever if no listener is paused.
   TimePoint next_resume() const { return next_resume_; }
 
-  // Delivers the last completions of stopped listeners. If `deliver_late` is true, first accepts and delivers the
-  // connections that the kernel had finished before the stop. Returns the number of callbacks.
+  // Calls on_accept_stopped() for the listeners that were stopped. If `deliver_late` is true, first accepts and
+  // delivers the connections whose handshake the kernel had finished before stop(). Returns the number of callbacks.
   size_t deliver_last_completions(bool deliver_late);
   bool has_last_completions() const { return !last_completions_.empty(); }
 
@@ -62,8 +64,8 @@ class ListenerSet {
     bool shared = false;             // Copied from AdoptOptions.
     AcceptEvents* events = nullptr;  // Null before accept().
     TimePoint resume_at = kNever;    // End of the pause; kNever if the listener is not paused.
-    // How many times the next event tries to accept. A try that finds no client costs as much as one that does, so the
-    // number is small while few clients come.
+    // How many times the next event of this listener calls accept(2). A call that finds no client costs as much as one
+    // that does, so the number is small while few clients come.
     int accepts = 1;
     bool armed = false;      // True if the poller watches the fd.
     bool shut_down = false;  // True if the last try found that another holder has shut the socket down.

@@ -10,8 +10,8 @@ namespace {
 
 pollfd to_poll(int fd, uint32_t interest) {
   // poll(2) always reports POLLHUP and POLLERR, so an fd without interest must be hidden from it. An interest in
-  // kFailed alone therefore reports both. The peer's FIN is reported to readers only: a stream that waits just for room
-  // to send would be woken by it again and again.
+  // kFailed alone therefore reports both. POLLRDHUP, the peer's FIN, is asked for only together with kReadable. It
+  // would wake a stream that waits only for room to send again and again.
   auto events = static_cast<short>(interest | (interest & kReadable ? uint32_t{POLLRDHUP} : 0U));
   return {.fd = interest == 0 ? ~fd : fd, .events = events, .revents = 0};
 }
@@ -56,8 +56,8 @@ size_t PollPoller::wait(std::span<PollEvent> events, TimePoint deadline) {
   int ready = ::ppoll(polled_.data(), polled_.size(), timeout_until(deadline, room), nullptr);
   PEAL_ASSERT(ready >= 0 || errno == EINTR, "ppoll of {} fds failed with errno {}", polled_.size(), errno);
   size_t count = 0;
-  // Each wait() starts after the fd that the last one reported. If more fds are ready than `events` can hold, all of
-  // them are still reported in turn.
+  // Each wait() starts after the fd that the last wait() reported. If more fds are ready than `events` can hold, the
+  // next waits report the others.
   for (size_t left = polled_.size(); ready > 0 && left > 0 && count < events.size(); --left) {
     if (next_ >= polled_.size()) next_ = 0;
     const size_t place = next_++;

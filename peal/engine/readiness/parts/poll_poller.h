@@ -24,8 +24,8 @@ class PollPoller final : public Poller {
 
   static constexpr uint32_t kNowhere = UINT32_MAX;
 
-  // The fds, in no order. An fd without interest is stored as its complement, which is negative and makes poll(2)
-  // ignore the entry.
+  // The polled fds, in no particular order. An fd without interest is stored as its complement, which is negative and
+  // makes poll(2) ignore the entry.
   std::vector<pollfd> polled_;
   std::vector<uint64_t> keys_;    // The key of each entry of polled_.
   std::vector<uint32_t> places_;  // For each fd its index in polled_, or kNowhere.

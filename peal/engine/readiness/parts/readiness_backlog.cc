@@ -10,8 +10,8 @@
 
 namespace peal::detail {
 
-// Sends what was queued before shut(), without regard for the budget of a turn. The number of rounds is limited, for a
-// peer that reads a huge file as fast as it is sent.
+// Sends the output that was queued before shut(), without regard for the budget of a turn. The number of rounds is
+// limited, because a peer may read a huge file as fast as it is sent.
 void ReadinessEngine::flush_before_shut() {
   constexpr int kMostTurns = 1000;
   run_before_wait();
@@ -23,8 +23,8 @@ void ReadinessEngine::flush_before_shut() {
   if (has_poller_send_) finish_sends_in_flight();
 }
 
-// Waits for the outcome of the sends that the poller has, and sends what is queued after them. Every other event comes
-// too late and is dropped.
+// Submits the sends that were given to the poller, takes their outcomes, and sends what is queued after them. All other
+// events are dropped, because the engine is being shut.
 void ReadinessEngine::finish_sends_in_flight() {
   for (bool more = true; more;) {
     const size_t count = poller_->wait(events_, TimePoint::min());
@@ -41,7 +41,7 @@ void ReadinessEngine::finish_sends_in_flight() {
 }
 
 // Does what flush() cannot do: sends several parts, files or a pipe, and handles a short or failed send. `sent` is the
-// result of a send of `offered_bytes` bytes that flush() has made; 0 and 0 if it has made none.
+// result of a send of `offered_bytes` bytes that was already made. If none was made, the caller passes 0 for both.
 bool ReadinessEngine::flush_rest(Stream& stream, ssize_t sent, size_t offered_bytes) {
   if (stream.output & (kStalled | kInFlight | kPutOff)) return true;
   int error = 0;
@@ -61,7 +61,8 @@ bool ReadinessEngine::flush_rest(Stream& stream, ssize_t sent, size_t offered_by
 }
 
 // Sends the queue until it is empty, the kernel takes no more, or the bulk budget is used up. Files count against the
-// budget, and so do sends after the first. Returns the errno that ends sending, or 0.
+// budget, and so does every send of bytes in memory except the first one. Returns 0, or the errno after which nothing
+// more can be sent.
 int ReadinessEngine::send_queue(Stream& stream, bool& progress) {
   const bool has_turn = put_off_.empty() || serving_put_off_;
   size_t budget = has_turn ? std::min(bulk_budget_, put_off_.empty() ? kBulkTurnBytes : kBulkShareBytes) : 0;
@@ -92,8 +93,8 @@ void ReadinessEngine::put_off(Stream& stream) {
   unfinished_ = true;
 }
 
-// Serves the streams that wait for bulk budget, the longest waiting first, with what the turn has left. Called at the
-// end of a turn. Restores the budget for the next one.
+// Called at the end of a turn. Serves the streams that wait for bulk budget, the longest waiting first, until the
+// budget of this turn is used up. Then restores the budget for the next turn.
 void ReadinessEngine::serve_put_off() {
   serving_put_off_ = true;
   for (size_t count = put_off_.size(); count > 0 && bulk_budget_ > 0; --count) {
@@ -115,7 +116,8 @@ int ReadinessEngine::send_parts(Stream& stream, bool& progress) {
   message.msg_iovlen = stream.out.gather(parts);
   size_t offered = 0;
   for (size_t i = 0; i < message.msg_iovlen; ++i) offered += parts[i].iov_len;
-  // If a file follows, MSG_MORE makes the kernel wait for it before it sends less than a whole segment.
+  // If a file range follows these bytes, MSG_MORE makes the kernel wait for bytes of the file before it sends less than
+  // a whole segment.
   const int more = stream.output & kFiles ? MSG_MORE : 0;
   ssize_t count = ::sendmsg(stream.fd, &message, MSG_NOSIGNAL | more);
   ++stats_.sends;
@@ -123,7 +125,8 @@ int ReadinessEngine::send_parts(Stream& stream, bool& progress) {
   return take_send_result(stream, count, offered);
 }
 
-// Takes the result of one send of `offered_bytes`. Returns the errno that ends sending, or 0.
+// Updates the queue and the counters after one send of `offered_bytes` bytes. `count` is the result of the system call.
+// Returns 0, or the errno after which nothing more can be sent.
 int ReadinessEngine::take_send_result(Stream& stream, ssize_t count, size_t offered_bytes) {
   if (count < 0) {
     if (errno == EINTR) return 0;
@@ -134,14 +137,15 @@ int ReadinessEngine::take_send_result(Stream& stream, ssize_t count, size_t offe
   stats_.sent_bytes += sent;
   stream.out.consume(sent);
   if (sent == offered_bytes) return 0;
-  // When the kernel takes less than was offered it marks the socket as short of space, so an edge will follow.
+  // The kernel has taken less than it was offered, so it has marked the socket as short of space. An edge-triggered
+  // poller will therefore report when there is room again.
   stream.output |= kStalled;
   ++stats_.short_sends;
   stream.out.compact();
   return 0;
 }
 
-// Drops the output and calls on_send_failed(). Returns false if the callback closed the stream.
+// Drops the queued output and calls on_send_failed(). Returns false if that callback closed the stream.
 bool ReadinessEngine::fail_output(Stream& stream, int error) {
   uint32_t generation = stream.generation;
   drop_output(stream);
@@ -151,8 +155,8 @@ bool ReadinessEngine::fail_output(Stream& stream, int error) {
   return stream.generation == generation;
 }
 
-// Does what must follow progress or the end of the queue: FIN, on_sent(), detaching. Returns false if the stream is
-// closed or detached afterwards.
+// Called when output was sent or the queue is empty. Sends FIN, calls on_sent() and detaches the stream, each if it is
+// due. Returns false if the stream is closed or detached afterwards.
 bool ReadinessEngine::after_output(Stream& stream, bool progress) {
   size_t left = queued(stream);
   if (left == 0 && (stream.output & kSendFin)) {

@@ -39,7 +39,7 @@ void ReadinessEngine::shut() {
   shutting_ = true;
   flush_before_shut();
   listeners_.stop_all();
-  // A last completion may still connect or adopt a stream, which is then closed in the next round.
+  // The callback of a last completion may still connect or adopt a stream. Such a stream is closed in the next round.
   constexpr int kMostRounds = 1000;
   for (int round = 0;; ++round) {
     PEAL_ASSERT(round < kMostRounds, "streams are still being made after {} rounds of closing", round);
@@ -85,8 +85,8 @@ StreamId ReadinessEngine::add_stream(Fd fd, StreamEvents& events, bool connectin
   stream.pending_error = error;
   stream.fd = fd.release();
   if (error != 0) {
-    // If an adopted stream cannot be polled it takes no output. Its input ends with the error when it is to be
-    // received.
+    // An adopted stream that cannot be polled takes no output. When its owner calls receive(), its input ends with the
+    // error.
     stream.input |= kUnread;
     if (connecting) {
       list_ready(stream);
@@ -101,7 +101,8 @@ StreamId ReadinessEngine::adopt(LooseStream loose, StreamEvents& events) {
   Buffer early = std::move(loose.early());
   StreamId id = add_stream(std::move(loose).take_fd(), events, false, 0);
   if (!early.empty()) {
-    // A stream marked unread is read only through the ready list, which delivers these bytes first.
+    // A stream that is marked kUnread is read only through the ready list, which delivers the bytes of
+    // LooseStream::early() first.
     streams_[id.slot].input |= kUnread;
     pending_deliveries_.emplace(id.slot, std::move(early));
   }
@@ -112,8 +113,8 @@ StreamId ReadinessEngine::connect(const SocketAddress& address, const ConnectOpt
   Result<Fd> fd = open_connector(address, options);
   if (!fd) return add_stream(Fd(), events, true, fd.error().value());
   int error = ::connect(fd->get(), address.data(), address.size()) == 0 ? 0 : errno;
-  // An interrupted connect continues in the background (connect(2), EINTR). A connect that succeeds at once is reported
-  // like the others: the poller finds the socket writable.
+  // An interrupted connect continues in the background (connect(2), EINTR). A connect that has succeeded at once needs
+  // no special case, because the poller will find the socket writable.
   if (error == EINPROGRESS || error == EINTR) error = 0;
   return add_stream(std::move(*fd), events, true, error);
 }
@@ -304,7 +305,8 @@ Buffer ReadinessEngine::take_early(const Stream& stream) {
   return early ? std::move(early.mapped()) : Buffer();
 }
 
-// Delivers the bytes that another engine had received. Returns true if the stream should be read next.
+// Delivers the input that another engine had received before this engine adopted the stream. Returns true if the stream
+// is still open and receiving, so that it can be read next.
 bool ReadinessEngine::deliver_pending(Stream& stream) {
   const uint32_t generation = stream.generation;
   Buffer bytes = take_early(stream);

@@ -33,7 +33,7 @@ namespace peal::detail {
 
 class ReadinessEngine final : public Engine {
  public:
-  // `name` is the engine's name and must outlive the engine. open() calls `make_poller`.
+  // `name` is the engine's name and must outlive the engine. `make_poller` is called inside open().
   ReadinessEngine(std::string_view name, MakePoller make_poller);
   ~ReadinessEngine() override;
 
@@ -87,7 +87,7 @@ class ReadinessEngine final : public Engine {
   const EngineStats& stats() const override { return stats_; }
 
  private:
-  // Bits of Stream::input. If `input` is exactly kReceiving, the stream can be read without any other check.
+  // Bits of Stream::input. If kReceiving is the only bit that is set, the stream can be read without any other check.
   enum Input : uint8_t {
     kReceiving = 1,    // The owner has switched receiving on.
     kUnread = 2,       // The poller has reported input, and no read has found the socket empty since.
@@ -96,10 +96,10 @@ class ReadinessEngine final : public Engine {
     kListed = 16,      // The stream is on the ready list.
     kForwarding = 32,  // forward() moves the input to another stream.
     kWaiting = 64,     // Forwarding waits until the other stream's output has been sent.
-    kGone = 128,       // The poller has reported an error, which receiving will meet.
+    kGone = 128,       // The poller has reported an error, which a read will return.
   };
 
-  // Bits of Stream::output. If `output` is 0, queued output can be sent at once.
+  // Bits of Stream::output. If no bit is set, queued output can be sent at once.
   enum Output : uint16_t {
     kStalled = 1,     // The stream is connecting or the kernel's send buffer is full; it waits for writability.
     kConnecting = 2,  // connect() has not finished.
@@ -113,12 +113,14 @@ class ReadinessEngine final : public Engine {
     kPutOff = 512,    // The stream is on put_off_, until a turn has bulk budget left.
   };
 
-  // State of one stream: one cache line, which is all that an idle connection costs in the engine.
+  // State of one stream. It fills one cache line (64 bytes), and an idle connection takes no other memory in the
+  // engine.
   struct alignas(64) Stream : SlotLinks {
     StreamEvents* events = nullptr;
     Buffer out;
     int fd = -1;
-    // Errno of a call of the owner that failed, or of a failure found while receiving was off. wait() reports it.
+    // Errno of a failed connect() or adopt(), or of a failure that was found while receiving was off. 0 if there is
+    // none. wait() reports the error later.
     int pending_error = 0;
     uint16_t output = 0;
     uint16_t in_flight_bytes = 0;  // Bytes given to the poller to send, while kInFlight is set.
@@ -126,8 +128,8 @@ class ReadinessEngine final : public Engine {
     bool dirty = false;    // True if there is output to send or progress to report.
     bool polled = false;   // True if the poller watches the fd.
     uint8_t interest = 0;  // The interest that was last given to the poller.
-    // True if a level-triggered poller has reported an end or error while receiving was off. Its report is then no
-    // longer asked for.
+    // True if a level-triggered poller has reported an end or error while receiving was off. The engine then no longer
+    // asks the poller for such reports.
     bool end_reported = false;
   };
   static_assert(sizeof(Stream) == 64);
@@ -140,8 +142,8 @@ class ReadinessEngine final : public Engine {
     Fd second;  // A duplicate of the fd, if another watch has it already: some pollers take each fd only once.
   };
 
-  // Kinds of keys. A key has 16 bits of a generation, 42 bits of a stream's address or of a slot, and 6 bits of the
-  // kind. The last 6 bits of a stream's address are zero, which is the kind kStream.
+  // Kinds of keys. A key has 16 bits of a generation, 42 bits of a stream's address or of a slot, and 6 bits that name
+  // the kind. The last 6 bits of a stream's address are zero, which is the value of kStream.
   enum Kind : uint64_t { kStream = 0, kListener = 1, kWatch = 2, kWaker = 3 };
   static constexpr uint64_t kKindMask = 63;
   static constexpr int kGenerationShift = 48;
@@ -153,8 +155,8 @@ class ReadinessEngine final : public Engine {
     return uint64_t{generation} << kGenerationShift | uint64_t{slot} << 6 | kind;
   }
 
-  // A stream that is forwarded to another. forwards_ holds it until `from` closes, and feeds_ until `to` has sent
-  // everything.
+  // Forwarding of one stream to another. The map forwards_ holds this object until `from` closes. The map feeds_ holds
+  // it until everything was sent to `to`.
   struct Forward {
     Splicer pipe;
     StreamId from;
@@ -162,40 +164,42 @@ class ReadinessEngine final : public Engine {
     uint64_t bytes = 0;  // Bytes taken out of `from` by all its forwards.
   };
 
-  // A last completion that wait() is to deliver.
+  // A last completion that wait() must still deliver.
   struct LastCompletion {
     StreamEvents* stream;
     WatchEvents* watch;
     Fd detached;
-    // For a closed stream, output that the poller may still be sending. For a detached stream, input that was not
+    // For a closed stream: output that the poller may still be sending. For a detached stream: input that was not
     // delivered.
     Buffer kept;
     size_t lost_bytes = 0;
   };
 
-  // Returns null and counts a stale call if the id is dead.
+  // Returns the stream, or null if the id is dead. If the id is dead, the first overload also counts a stale call.
   Stream* find(StreamId id);
   const Stream* find(StreamId id) const { return streams_.find(id.slot, id.generation); }
 
-  // Returns the stream's fd. For null it returns -1, with which a system call fails with EBADF.
+  // Returns the stream's fd. If `stream` is null, returns -1, with which any system call fails with EBADF.
   static int fd_of(const Stream* stream) { return stream == nullptr ? -1 : stream->fd; }
   StreamId add_stream(Fd fd, StreamEvents& events, bool connecting, int error);
   void release_stream(Stream& stream, bool detach);
 
-  // Handles one event, the fast path first. dispatch_rest() handles whatever is not plain input of an open stream.
+  // dispatch() handles one event. Its fast path is plain input of an open stream; dispatch_rest() handles all other
+  // events. dispatch_measured_or_batched() handles the events of a whole turn.
   void dispatch(const PollEvent& event);
   [[gnu::noinline]] void dispatch_measured_or_batched(size_t count);
   [[gnu::noinline]] void dispatch_rest(const PollEvent& event);
 
-  // Returns whether an event asks only for reading. A stream that is also registered for writing gets both bits at
-  // once; kWritable matters only if it is stalled.
+  // Returns whether the only thing to do for an event is to read. If the poller also watches the stream for writing, it
+  // reports kReadable and kWritable together. kWritable matters only if the stream is stalled.
   static bool only_readable(const Stream& stream, uint32_t readiness) {
     return readiness == kReadable || (readiness == (kReadable | kWritable) && !(stream.output & kStalled));
   }
   void stream_ready(Stream& stream, uint32_t readiness);
   void finish_connect(Stream& stream, std::error_code error);
 
-  // Input. The functions that return bool return true if the stream should be read again at once.
+  // Functions that read input and report its end. The functions that return bool return true if the stream should be
+  // read again at once.
   bool read_once(Stream& stream);
   [[gnu::noinline]] bool read_much(Stream& stream);
   bool deliver(Stream& stream, Buffer bytes, size_t size, bool full);
@@ -209,8 +213,8 @@ class ReadinessEngine final : public Engine {
   Buffer take_early(const Stream& stream);
   bool deliver_pending(Stream& stream);
 
-  // Marks that the stream has something to send or report. If the stream's callback is running, deliver() flushes it
-  // when the callback returns. Otherwise it goes on the list dirty_.
+  // Marks that the stream has something to send or report. If on_received() of the stream is being called, deliver()
+  // flushes the stream after that. Otherwise the stream is added to the list dirty_.
   void make_dirty(Stream& stream) {
     if (stream.dirty) return;
     stream.dirty = true;
@@ -228,8 +232,8 @@ class ReadinessEngine final : public Engine {
   }
   [[gnu::noinline]] void flush_all();
 
-  // Output. The functions that return bool return false if the stream has been closed or detached; those that return
-  // int return an errno that ends sending, or 0.
+  // Functions that send output and report progress. The functions that return bool return false if the stream has been
+  // closed or detached. The functions that return int return 0, or the errno after which nothing more can be sent.
   bool flush(Stream& stream);
   bool send_in_batch(Stream& stream, std::string_view bytes);
   void finish_send(Stream& stream, uint32_t outcome);
@@ -245,7 +249,7 @@ class ReadinessEngine final : public Engine {
   bool fail_output(Stream& stream, int error);
   bool after_output(Stream& stream, bool progress);
 
-  // Files and forwarding, which are in readiness_zero_copy.cc.
+  // Functions for file ranges and forwarding, which are defined in readiness_zero_copy.cc.
   int send_front_file(Stream& stream, size_t& budget, bool& progress);
   size_t queued(const Stream& stream) const;
   size_t held_bytes(const Stream& stream) const;
@@ -255,15 +259,17 @@ class ReadinessEngine final : public Engine {
   void resume_feeder(Stream& to);
   void end_forward(Forward& forward);
 
-  // Do the parts of wait() before and after the poller's wait. They are skipped if unfinished_ is false.
+  // prepare_wait() is the part of wait() before the poller's wait, and finish_turn() is the part after it. wait() skips
+  // both if unfinished_ is false.
   [[gnu::noinline]] TimePoint prepare_wait(TimePoint deadline);
   [[gnu::noinline]] size_t finish_turn();
 
-  // Returns whether one of the lists below is not empty.
+  // has_work() returns whether one of the lists of pending work is not empty, for example dirty_ or ready_.
+  // update_unfinished() sets unfinished_.
   bool has_work() const;
   void update_unfinished();
 
-  // Delivers the last completions of closed streams, watches and listeners. Returns how many there were.
+  // Delivers the last completions of closed streams, watches and listeners. Returns how many callbacks were called.
   size_t deliver_last_completions();
 
   static constexpr size_t kMaxPollEvents = 256;
@@ -284,11 +290,12 @@ class ReadinessEngine final : public Engine {
   bool edge_ = false;             // True if the poller is edge-triggered.
   bool has_poller_send_ = false;  // True if the poller has a send(), even if it does not take sends at present.
   size_t sends_in_flight_ = 0;    // Sends given to the poller whose outcome is not known yet.
-  // True if small sends are given to the poller, because further events of this turn follow.
+  // True if small sends are given to the poller, because further events of the current turn follow.
   bool batches_sends_ = false;
   bool shutting_ = false;
   bool unfinished_ = false;  // True if a list below is not empty, a listener is paused, or bulk budget was used.
-  // True if this wait() has called a callback besides those for the poller's events. Its result then counts one more.
+  // True if the current wait() has called a callback that no event of the poller caused. The result of wait() is then
+  // one higher.
   bool called_back_ = false;
   bool serving_put_off_ = false;
   size_t bulk_budget_ = kBulkTurnBytes;  // Bytes that this turn may still send in bulk.
@@ -297,14 +304,14 @@ class ReadinessEngine final : public Engine {
   SlotTable<Watch> watches_;
   BlockPool* pool_ = nullptr;     // The block pool of the engine's thread.
   Stream* delivering_ = nullptr;  // The stream whose on_received() is being called.
-  // An id that no stream has. It is not the default id: send() with the default id would then take delivering_, which
-  // may be null, for its stream.
+  // An id that no stream has. It differs from the default id, because otherwise a call send() with a default id would
+  // match delivering_id_ and use delivering_, which may be null.
   static constexpr StreamId kNobody{UINT32_MAX, UINT32_MAX};
   StreamId delivering_id_ = kNobody;
   std::vector<Stream*> dirty_;
   std::vector<Stream*> ready_;
   std::vector<Stream*> serving_;  // The streams taken from ready_ before the wait, to be served after it.
-  // Maps a stream's slot to input that another engine had received before the stream was adopted.
+  // Maps a stream's slot to input that another engine had received before this engine adopted the stream.
   std::unordered_map<uint32_t, Buffer> pending_deliveries_;
   std::unordered_map<uint32_t, FileQueue> files_;                    // By slot, for streams that have kFiles.
   std::unordered_map<uint32_t, std::shared_ptr<Forward>> forwards_;  // By the slot of `from`.

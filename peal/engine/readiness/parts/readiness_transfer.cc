@@ -13,8 +13,8 @@
 
 namespace peal::detail {
 
-// Sends queued output until the queue is empty or the kernel's buffer is full. Returns false if the stream is closed or
-// detached afterwards.
+// Sends queued output until the queue is empty or the kernel's send buffer is full. Returns false if the stream is
+// closed or detached afterwards.
 [[gnu::always_inline]] inline bool ReadinessEngine::flush(Stream& stream) {
   stream.dirty = false;
   if (stream.output != 0 || !stream.out.is_one_part()) [[unlikely]]
@@ -32,7 +32,8 @@ namespace peal::detail {
   return true;
 }
 
-// Gives a small output to the poller, which sends it together with others. finish_send() learns the outcome.
+// Gives a small output to the poller, which sends it together with others. finish_send() is called when the outcome is
+// known.
 bool ReadinessEngine::send_in_batch(Stream& stream, std::string_view bytes) {
   ++sends_in_flight_;
   stream.output = kInFlight;
@@ -41,8 +42,8 @@ bool ReadinessEngine::send_in_batch(Stream& stream, std::string_view bytes) {
   return true;
 }
 
-// Reads once into one block and delivers it. Used if not more than a block is expected. Returns true if there is more
-// to read at once.
+// Reads once into one block and delivers the bytes. Used if at most one block of input is expected. Returns true if the
+// stream should be read again at once.
 [[gnu::always_inline]] inline bool ReadinessEngine::read_once(Stream& stream) {
   Block* block = pool_->acquire(kLargeBlockBytes);
   const ssize_t count = ::recv(stream.fd, block->data, kLargeBlockBytes, 0);
@@ -55,8 +56,8 @@ bool ReadinessEngine::send_in_batch(Stream& stream, std::string_view bytes) {
   return deliver(stream, Buffer(block, 0, size), size, size == kLargeBlockBytes);
 }
 
-// Reads once into several blocks and delivers them. Used after a read that filled its block. Returns true if there is
-// more to read at once.
+// Reads once into several blocks and delivers the bytes. Used after a read that filled its block. Returns true if the
+// stream should be read again at once.
 bool ReadinessEngine::read_much(Stream& stream) {
   msghdr message{};
   Buffer bytes;
@@ -65,8 +66,8 @@ bool ReadinessEngine::read_much(Stream& stream) {
   return deliver(stream, std::move(bytes), static_cast<size_t>(count), count == kMostReceiveBytes);
 }
 
-// Delivers what a read has brought, then flushes. `full` is true if the read filled all the room it had. Returns true
-// if there is more to read at once.
+// Delivers the bytes that a read has brought, then flushes the stream's output. `full` is true if the read filled all
+// the room that it had. Returns true if the stream should be read again at once.
 [[gnu::always_inline]] inline bool ReadinessEngine::deliver(Stream& stream, Buffer bytes, size_t size, bool full) {
   const uint32_t generation = stream.generation;
   ++stats_.receives;
@@ -78,8 +79,9 @@ bool ReadinessEngine::read_much(Stream& stream) {
   delivering_id_ = kNobody;
   if (stream.generation != generation || (stream.dirty && !flush(stream))) [[unlikely]]
     return false;
-  // A read that did not fill its room has emptied the socket. If more than data was reported, the end may follow
-  // without another edge, so the socket must be read again.
+  // A read that did not fill its room has emptied the socket, so the stream is usually not read again. The exception is
+  // a stream with kHungUp, for which the poller has reported a hang-up, an error or urgent data. The end of its input
+  // may follow without another edge, so it must be read again.
   if (!full && stream.input == kReceiving) [[likely]]
     return false;
   if (!full && !(stream.input & kHungUp)) {
@@ -106,8 +108,8 @@ bool ReadinessEngine::read_much(Stream& stream) {
 }
 
 // Dispatches the events of a wait that is measured or whose sends can be batched. While further events of this turn
-// follow, small sends are given to the poller, which needs one system call for a batch. The answer to the last event is
-// sent at once.
+// follow, small sends are given to the poller, which needs one system call for several of them. Output that the last
+// event causes is sent at once.
 void ReadinessEngine::dispatch_measured_or_batched(size_t count) {
   if (woke_at_ != nullptr) *woke_at_ = monotonic_now();
   for (size_t i = 0; i < count; ++i) {
@@ -132,18 +134,18 @@ size_t ReadinessEngine::wait(TimePoint deadline) {
   return count;
 }
 
-// Prepares a wait if something is unfinished: runs the tasks of before_wait(), flushes, and takes the streams that are
-// on the ready list now. A stream that joins the list later is served a turn later. Returns the deadline for the
-// poller.
+// Called before the poller's wait if `unfinished_` is true, because the engine then has work of its own. Runs the tasks
+// of before_wait(), flushes streams, and takes the streams that are on the ready list now. A stream that joins the list
+// later is served a turn later. Returns the deadline for the poller's wait.
 TimePoint ReadinessEngine::prepare_wait(TimePoint deadline) {
   called_back_ = false;
   const TimePoint began = worked_ == nullptr ? TimePoint() : monotonic_now();
   run_before_wait();
   flush_all();
   if (worked_ != nullptr) *worked_ += monotonic_now() - began;
-  // If a callback was called, it may have set a timer that ends before `deadline`, so the wait must not block.
+  // If a callback was called above, it may have set a timer that ends before `deadline`, so the wait must not block.
   const bool busy = called_back_ || has_work();
-  // Makes wait() call finish_turn(), which counts the callback.
+  // If `unfinished_` is true, wait() calls finish_turn(), which counts the callback in the result of wait().
   unfinished_ = unfinished_ || called_back_;
   serving_.swap(ready_);
   return busy ? kPollOnly : std::min(deadline, listeners_.next_resume());
@@ -153,8 +155,9 @@ void ReadinessEngine::run_before_wait() {
   for (auto& task : std::exchange(before_wait_, {})) called_back_ = task() || called_back_;
 }
 
-// Ends a turn that has unfinished work. Resumes listeners, reads the streams of the ready list, sends queued output and
-// delivers last completions. Returns the number of events handled.
+// Ends a turn in which the engine has work besides the poller's events. Resumes listeners, reads the streams that were
+// on the ready list, sends queued output and delivers last completions. wait() adds the result to the number of events
+// that it returns.
 size_t ReadinessEngine::finish_turn() {
   listeners_.resume(monotonic_now());
   size_t count = serve_ready_list();
@@ -172,7 +175,8 @@ bool ReadinessEngine::has_work() const {
 
 void ReadinessEngine::update_unfinished() { unfinished_ = has_work() || listeners_.next_resume() != kNever; }
 
-// Handles an event of a stream that is not plain input, or that came while receiving was off.
+// Handles an event of a stream for which dispatch() has no fast path, for example because the event reports more than
+// input, or because receiving is off.
 void ReadinessEngine::stream_ready(Stream& stream, uint32_t readiness) {
   if (readiness & kRegistrationLost) poller_->modify(stream.fd, key(stream), stream.interest, edge_);
   if (readiness & (kReadable | kHangup)) stream.input |= kUnread;
@@ -193,9 +197,11 @@ void ReadinessEngine::stream_ready(Stream& stream, uint32_t readiness) {
   if (!(stream.input & kReceiving)) report_if_gone(stream);
 }
 
-// Handles an event that came while receiving was off. If the connection has failed, calls on_gone(). If the next read
-// would meet the error, the error is taken out of the socket, kept in pending_error and reported. If there is input to
-// read before it, on_gone() gets no error. If only data or a FIN has arrived, nothing is reported.
+// Called when an event came while receiving was off. Calls on_gone() if the connection has failed:
+// - If a read would now fail, the error is taken out of the socket and kept in pending_error. on_gone() gets this
+//   error.
+// - If there is still input to read before the error, on_gone() gets no error.
+// If only data or a FIN has arrived, nothing is called.
 void ReadinessEngine::report_if_gone(Stream& stream) {
   const bool known = (stream.input & kGone) != 0;
   if ((edge_ && !known) || queued(stream) > 0) return;
@@ -225,8 +231,9 @@ void ReadinessEngine::receive(StreamId id, bool on) {
   if (receiving && (stream->input & kUnread)) list_ready(*stream);
 }
 
-// Gives the poller the interest that the stream has now, if it has changed. A level-triggered poller would otherwise
-// report in every wait what the stream does not take. For an edge-triggered poller the interest only grows.
+// Computes what the stream waits for now, and gives it to the poller if it has changed. Without this, a level-triggered
+// poller would report in every wait what the stream does not want. For an edge-triggered poller the interest only
+// grows.
 void ReadinessEngine::update_interest(Stream& stream) {
   if (!stream.polled) return;
   uint32_t interest = edge_ ? stream.interest : 0U;
@@ -246,7 +253,7 @@ void ReadinessEngine::list_ready(Stream& stream) {
 }
 
 // Serves the streams that prepare_wait() took from the ready list. A stream that was closed since then has lost
-// kListed; a new stream in its slot has kListed only if it was listed itself.
+// kListed. A new stream in its slot has kListed only if it was put on the list itself.
 size_t ReadinessEngine::serve_ready_list() {
   size_t count = serving_.size();
   for (Stream* stream : serving_) {
@@ -275,8 +282,8 @@ void ReadinessEngine::end_with_pending(Stream& stream) {
   stream.events->on_receive_end(error);
 }
 
-// Reads until the socket is empty or the stream's budget for this turn is used up; then other streams are served first.
-// `more` is true if a read has filled its block already.
+// Reads until the socket is empty or the stream has received kReceiveTurnBytes. In the second case other streams are
+// served first, and this stream continues in the next turn. `more` is true if a read has filled its block already.
 void ReadinessEngine::read_turn(Stream& stream, bool more) {
   for (size_t taken = kMostReceiveBytes; taken <= kReceiveTurnBytes; taken += kMostReceiveBytes) {
     if (stream.input & kForwarding) return forward_turn(stream);
@@ -286,8 +293,8 @@ void ReadinessEngine::read_turn(Stream& stream, bool more) {
   list_ready(stream);
 }
 
-// Handles a read that brought nothing; `error` 0 is the end of the input. Returns true if the read was interrupted and
-// should be tried again.
+// Handles a read that brought no bytes. `error` is the errno of the read; 0 stands for the end of the input. Returns
+// true if the read was interrupted and should be tried again.
 bool ReadinessEngine::read_failed(Stream& stream, int error) {
   if (error == EINTR) return true;
   stream.input &= static_cast<uint8_t>(~kUnread);
@@ -338,8 +345,8 @@ size_t ReadinessEngine::send_copy_after_files(Stream& stream, std::string_view b
   return held_bytes(stream);
 }
 
-// Flushes the streams that are dirty when this is called. Output that callbacks queue meanwhile waits for the next
-// call. Otherwise a stream that is refilled as fast as it drains could hold the loop.
+// Flushes the streams that are dirty when the function is called. Output that callbacks queue meanwhile waits for the
+// next call. Otherwise a stream that is refilled as fast as it drains could occupy the loop for ever.
 void ReadinessEngine::flush_all() {
   size_t count = dirty_.size();
   for (size_t i = 0; i < count; ++i) {
@@ -349,8 +356,8 @@ void ReadinessEngine::flush_all() {
   update_unfinished();
 }
 
-// Handles the outcome of a send that the poller has made. If it is the only output and was sent completely, the queue
-// is cleared; flush_rest() does everything else.
+// Handles the outcome of a send that the poller has made. If that send took the whole queue, the queue is cleared.
+// Otherwise flush_rest() handles the outcome and the rest of the output.
 void ReadinessEngine::finish_send(Stream& stream, uint32_t outcome) {
   const auto count = static_cast<uint16_t>(outcome & kSendOutcomeMask);
   const bool failed = (outcome & kSendFailed) != 0;

@@ -19,8 +19,9 @@ void ReadinessEngine::send_file(StreamId id, FileRange range) {
   make_dirty(*stream);
 }
 
-// Sends from the front file range. Returns the errno that ends sending, or 0. A short count does not mean that the
-// socket is full, since the page cache may end there: only EAGAIN means that.
+// Sends bytes of the first queued file range. Returns 0, or the errno after which nothing more can be sent. A short
+// count does not mean that the socket is full, because sendfile(2) may stop where the cached part of the file ends.
+// Only EAGAIN means that the socket is full.
 int ReadinessEngine::send_front_file(Stream& stream, size_t& budget, bool& progress) {
   FileQueue& files = files_.at(stream.slot);
   TransferResult moved = files.send(stream.fd, budget);
@@ -71,7 +72,8 @@ bool ReadinessEngine::forward(StreamId from_id, StreamId to_id) {
   if (!can_give || !can_take) return false;
   std::shared_ptr<Forward>& forward = forwards_[from_id.slot];
   if (forward == nullptr) forward = std::make_shared<Forward>();
-  // The pipe is still open if bytes of an earlier forward have not been sent. open() fails if no pipe is to be had.
+  // The pipe is still open if bytes of an earlier forwarding have not been sent. open() fails if the system has no pipe
+  // left.
   if (forward->pipe.is_open() || !forward->pipe.open()) return false;
   forward->from = from_id;
   forward->to = to_id;
@@ -89,7 +91,8 @@ uint64_t ReadinessEngine::forwarded_bytes(StreamId id) const {
   return forward == forwards_.end() ? 0 : forward->second->bytes;
 }
 
-// Moves bytes until the socket is empty, the other stream takes no more, or the turn's budget is used up.
+// Moves bytes from `from` to the stream that it is forwarded to. Ends when the socket of `from` is empty, the other
+// stream takes no more, or kReceiveTurnBytes were moved.
 void ReadinessEngine::forward_turn(Stream& from) {
   const uint32_t generation = from.generation;
   for (size_t taken = 0; taken < kReceiveTurnBytes;) {
@@ -109,14 +112,15 @@ void ReadinessEngine::forward_turn(Stream& from) {
     taken += moved.bytes;
     forward.bytes += moved.bytes;
     stats_.forwarded_bytes += moved.bytes;
-    // This may call the owner of `to`, which may do anything, even close `from`.
+    // flush_rest() may call the owner of `to`. The owner may do anything, for example close `from`.
     flush_rest(to, 0, 0);
     if (from.generation != generation || !(from.input & kForwarding)) return;
   }
   list_ready(from);
 }
 
-// Sends the bytes in the pipe that feeds `to`. Returns the errno that ends sending, or 0.
+// Sends the bytes that are in the pipe from which `to` is fed. Returns 0, or the errno after which nothing more can be
+// sent.
 int ReadinessEngine::drain_feed(Stream& to, bool& progress) {
   Splicer& pipe = feeds_.at(to.slot)->pipe;
   while (pipe.held_bytes() > 0) {
@@ -131,8 +135,8 @@ int ReadinessEngine::drain_feed(Stream& to, bool& progress) {
   return 0;
 }
 
-// Called when the output of `to` has made progress. Lets the stream that feeds it continue, or ends the forward if that
-// stream has ended.
+// Called when output of `to` was sent. Lets the stream that is forwarded to `to` continue. If that stream has ended and
+// the pipe is empty, ends the forwarding.
 void ReadinessEngine::resume_feeder(Stream& to) {
   std::shared_ptr<Forward> feed = feeds_.at(to.slot);
   Stream* from = streams_.find(feed->from.slot, feed->from.generation);
@@ -145,7 +149,8 @@ void ReadinessEngine::resume_feeder(Stream& to) {
   }
 }
 
-// Ends the reading of `from`. `to` is still fed until the pipe is empty. `forward` may be destroyed afterwards.
+// Ends the forwarding of a stream. Nothing more is read from it, but bytes that are in the pipe will still be sent.
+// `forward` may be destroyed when the function returns.
 void ReadinessEngine::end_forward(Forward& forward) {
   Stream* from = streams_.find(forward.from.slot, forward.from.generation);
   if (from != nullptr && (from->input & kForwarding)) {

@@ -32,8 +32,8 @@ void SelectPoller::modify(int fd, uint64_t key, uint32_t interest, bool /*edge*/
   PEAL_ASSERT(fd >= 0 && fd < FD_SETSIZE && FD_ISSET(fd, &known_), "fd {} is not polled", fd);
   FD_CLR(fd, &read_);
   FD_CLR(fd, &write_);
-  // An interest in kFailed is watched as readability, because a failed socket is readable and select(2) has no other
-  // sign. A socket with unread data is readable, too, so the engine may be woken for nothing.
+  // An interest in kFailed is watched as readability. A failed socket is readable, and select(2) shows the failure in
+  // no other way. A socket with unread data is readable, too, so the engine may be woken in vain.
   if (interest & (kReadable | kFailed)) FD_SET(fd, &read_);
   if (interest & kWritable) FD_SET(fd, &write_);
   keys_[static_cast<size_t>(fd)] = key;
@@ -51,8 +51,8 @@ size_t SelectPoller::wait(std::span<PollEvent> events, TimePoint deadline) {
   int ready = ::pselect(end_, &readable, &writable, nullptr, timeout_until(deadline, room), nullptr);
   PEAL_ASSERT(ready >= 0 || errno == EINTR, "pselect of {} fds failed with errno {}", end_, errno);
   size_t count = 0;
-  // Each wait() starts after the fd that the last one reported. If more fds are ready than `events` can hold, all of
-  // them are still reported in turn.
+  // Each wait() starts after the fd that the last wait() reported. If more fds are ready than `events` can hold, the
+  // next waits report the others.
   for (int left = end_; ready > 0 && left > 0 && count < events.size(); --left) {
     if (next_ >= end_) next_ = 0;
     const int fd = next_++;

@@ -25,7 +25,7 @@ class SelectPoller final : public Poller {
   bool is_edge_triggered() const override { return false; }
 
  private:
-  // All three sets are empty, as FD_ZERO would make them.
+  // The sets read_, write_ and known_ start empty, as FD_ZERO would make them.
   fd_set read_{};
   fd_set write_{};
   fd_set known_{};

@@ -27,8 +27,8 @@ void Splicer::close() {
 
 TransferResult Splicer::fill(int from) {
   PEAL_ASSERT(is_open() && held_bytes_ == 0, "a pipe with {} bytes is filled", held_bytes_);
-  // No number of bytes is required to move, so that move_bytes() never looks for a SIGPIPE after a short answer. Only
-  // writing to a broken pipe raises it, and the Splicer holds the pipe's reading end.
+  // The number of wanted bytes is 0, so move_bytes() does not look for a SIGPIPE after a short count. Only writing to a
+  // pipe without a reader raises SIGPIPE, and the Splicer keeps the reading end open.
   constexpr size_t kNone = 0;
   TransferResult moved = move_bytes(kNone, [&] {
     return ::splice(from, nullptr, in_.get(), nullptr, kMostBytes, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);

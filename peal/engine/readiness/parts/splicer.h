@@ -13,7 +13,7 @@ namespace peal::detail {
 
 class Splicer {
  public:
-  // Opens the pipe. Returns false if there is no fd or no memory for it.
+  // Opens the pipe. Returns false if no fd or no memory is left for it.
   bool open();
   bool is_open() const { return static_cast<bool>(in_); }
   // Closes the pipe and drops the bytes in it.
@@ -21,9 +21,11 @@ class Splicer {
 
   size_t held_bytes() const { return held_bytes_; }
 
-  // Moves as many bytes as fit from a non-blocking socket into the pipe, which must be empty. EAGAIN: none had arrived.
+  // Moves bytes from the non-blocking socket `from` into the pipe, which must be empty, as many as fit. EAGAIN: no
+  // bytes had arrived.
   TransferResult fill(int from);
-  // Moves as many bytes as the non-blocking socket takes out of the pipe. EAGAIN: it took none.
+  // Moves bytes from the pipe to the non-blocking socket `to`, as many as the socket takes. EAGAIN: the socket took
+  // none.
   TransferResult drain(int to);
 
  private:

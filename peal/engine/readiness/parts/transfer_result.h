@@ -13,15 +13,16 @@
 
 namespace peal::detail {
 
-// Outcome of one call. `error` is an errno or 0. `bytes` is 0 without an error at the end of the input.
+// Outcome of one sendfile(2) or splice(2). `error` is an errno, or 0 if the call succeeded. At the end of the input,
+// `bytes` and `error` are both 0.
 struct TransferResult {
   size_t bytes;
   int error;
 };
 
-// Calls `call`, which must return as write(2) does, and repeats it if a signal interrupts it. A SIGPIPE that the call
-// has raised is removed. It comes with EPIPE. It also comes with a short count, if the peer sent its FIN and its RST
-// arrived after some bytes had been written. So a count below `wanted` is checked for it, too.
+// Calls `call`, which must return as write(2) does, and repeats it if a signal interrupts it. Removes the SIGPIPE that
+// the call may have raised. The signal may be raised in two cases: the call fails with EPIPE, or it moves fewer bytes
+// than `wanted`. In the second case the peer has sent its FIN, and its RST arrived after some bytes had been written.
 template <class Call>
 TransferResult move_bytes(size_t wanted, Call call) {
   sigset_t pipe;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // note_ring_close(): tells the thread sanitizer that a ring closes an fd. The sanitizer follows fds by the calls of
-// libc
-// (<sanitizer/linux_syscall_hooks.h>) and does not see this close. It would report a race between users of the old fd
-// and of a new fd with the same number.
+// libc and does not see this close (see <sanitizer/linux_syscall_hooks.h>). It would report a race between users of the
+// old fd and of a new fd with the same number.
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)
@@ -19,8 +18,8 @@
 
 namespace peal::detail {
 
-// Must be called before the calling thread requests the close, when no other thread of this process uses `fd` any more.
-// Does nothing without the sanitizer.
+// Tells the thread sanitizer that `fd` will be closed. Must be called before the calling thread requests the close, and
+// after every other use of `fd` in this process has ended. Does nothing without the sanitizer.
 inline void note_ring_close([[maybe_unused]] int fd) {
 #if defined(PEAL_NOTE_RING_CLOSE)
   __sanitizer_syscall_pre_close(fd);

@@ -24,13 +24,14 @@ class SendBatch {
   static constexpr unsigned kFewestTurns = 256;
   static constexpr unsigned kMostTurns = 65'536;
 
-  // Counts one more send that waits. Returns true if the batch must be submitted now.
+  // Counts one more send that waits to be submitted. Returns true if the batch must be submitted now.
   bool add(uint64_t now) {
     if (sends_++ == 0) began_ = now;
     return sends_ >= kMostSends || now - began_ > kMostCycles;
   }
   bool empty() const { return sends_ == 0; }
-  // Must be called when the batch is submitted. Returns true if its sends were late, so that batching pauses.
+  // Must be called when the batch is submitted. Returns true if the sends in it have waited too long (kLateCycles).
+  // Batching then pauses.
   bool finish(uint64_t now) {
     sends_ = 0;
     if (now - began_ <= kLateCycles) [[likely]]
@@ -39,7 +40,7 @@ class SendBatch {
     return true;
   }
   bool paused() const { return turns_left_ > 0; }
-  // Counts a turn with events during a pause.
+  // Counts one turn that had events. Must be called only during a pause, which ends after a number of such turns.
   void count_turn(uint64_t now) {
     if (--turns_left_ == 0) pause_ended_ = now;
   }

@@ -20,16 +20,16 @@ namespace {
 // A flag that liburing 2.3 does not define yet; its name is beside its value.
 constexpr unsigned kEnterAbsTimer = 1U << 5;  // IORING_ENTER_ABS_TIMER, Linux 6.12
 
-// Tags of requests that belong to no fd. No engine's keys equal them, because the kinds that they would name do not
-// exist.
+// Tags of requests that belong to no fd. No key of an engine equals them, because their low bits name a kind that does
+// not exist.
 constexpr uint64_t kAlarmTag = ~uint64_t{0};
 constexpr uint64_t kCancelTag = ~uint64_t{1};
 constexpr uint64_t kCloseTag = ~uint64_t{2};
 constexpr uint64_t kMoveTag = ~uint64_t{3};
 
-// A socket that has data wakes its polls with both of these bits, whether or not the data is urgent. The kernel reports
-// the bits it was woken with. If it was woken twice it reports the true state, in which a socket is never ready for
-// RDBAND. So PRI means urgent data only if RDBAND is missing.
+// When data arrives, a socket wakes its polls with both of these bits, whether or not the data is urgent. The kernel
+// then reports the bits with which a poll was woken. If a poll was woken twice, the kernel reports the socket's true
+// readiness instead, which never includes POLLRDBAND. So POLLPRI means urgent data only if POLLRDBAND is missing.
 constexpr uint32_t kWokenBits = POLLPRI | POLLRDBAND;
 
 uint32_t to_poll(uint32_t interest, bool edge) {
@@ -37,7 +37,8 @@ uint32_t to_poll(uint32_t interest, bool edge) {
   return edge ? interest | kReadersNews | kWokenBits : interest | POLLRDHUP;
 }
 
-// Returns whether a tag is that of a send. The engine's key is then that of a stream, whose kind is 0.
+// Returns whether the tag is that of a send. Such a tag is the key of a stream with kPollerKeyBit set; the other five
+// of the low six bits are 0.
 bool is_send(uint64_t tag) { return (tag & (kPollerKeyBit * 2 - 1)) == kPollerKeyBit; }
 
 uint32_t outcome_of(int32_t result) {
@@ -63,8 +64,8 @@ io_uring_sqe& UringPoller::request(int operation, int fd, uint64_t tag) {
   return sqe;
 }
 
-// Makes room in the full queue of requests by submitting it without waiting. A kernel whose completion queue is full
-// may refuse that, so completions are moved off the ring.
+// Makes room in the full queue of requests: submits the requests without waiting. If its completion queue is full, the
+// kernel may refuse them. Completions are therefore moved off the ring, too.
 void UringPoller::make_room() {
   const io_uring_sq& sq = ring_->sq;
   do {
@@ -79,7 +80,8 @@ void UringPoller::arm(int fd, uint64_t key, uint32_t interest, bool edges) {
   if (edges) sqe.len = IORING_POLL_ADD_MULTI;
 }
 
-// Cancels the request of `key`. Either that request completes with -ECANCELED, or there is none and the cancel fails.
+// Cancels the request of `key`. If the kernel has such a request, the request completes with -ECANCELED. Otherwise the
+// cancel itself fails with -ENOENT.
 void UringPoller::cancel(uint64_t key) {
   io_uring_sqe& sqe = request(IORING_OP_ASYNC_CANCEL, -1, kCancelTag);
   sqe.addr = key;
@@ -119,7 +121,8 @@ void UringPoller::close(Fd fd, uint64_t key) {
   request(IORING_OP_CLOSE, number, kCloseTag).flags = IOSQE_CQE_SKIP_SUCCESS;
 }
 
-// Requests a send. MSG_DONTWAIT makes the send end, wholly or in part, as soon as the kernel takes the request.
+// Requests a send. With MSG_DONTWAIT the send ends as soon as the kernel takes the request, even if only a part was
+// sent.
 void UringPoller::send(int fd, uint64_t key, std::string_view bytes) {
   io_uring_sqe& sqe = request(IORING_OP_SEND, fd, key | kPollerKeyBit);
   sqe.addr = reinterpret_cast<uintptr_t>(bytes.data());
@@ -128,7 +131,7 @@ void UringPoller::send(int fd, uint64_t key, std::string_view bytes) {
   if (batch_.add(CycleClock::stamp())) enter_kernel(publish(), 0, 0, nullptr, 0);
 }
 
-// Submits the queued requests, and takes completions until every cancel is confirmed.
+// Submits the queued requests, and takes completions off the ring until every cancel is confirmed.
 void UringPoller::finish_removals() {
   constexpr int kMostIdle = 10'000;
   for (int idle = 0; cancels_ > 0; ++idle) {
@@ -138,7 +141,7 @@ void UringPoller::finish_removals() {
   }
 }
 
-// Makes a new request for each level-triggered fd whose request has reported.
+// Makes a new poll request for each level-triggered fd whose last request has reported an event.
 void UringPoller::rearm_levels() {
   for (uint64_t key : std::exchange(to_rearm_, {})) {
     auto found = levels_.find(key);
@@ -153,7 +156,8 @@ void UringPoller::rearm_levels() {
   }
 }
 
-// Sets the alarm. If the kernel has an alarm already it is moved, since a second one would stay until its time, too.
+// Sets the alarm to `at`. If an alarm is set already, it is moved, because a second alarm would not replace the first
+// one.
 void UringPoller::set_alarm(TimePoint at) {
   alarm_time_ = seconds_and_nanoseconds<__kernel_timespec>(at.time_since_epoch());
   const auto time = reinterpret_cast<uintptr_t>(&alarm_time_);
@@ -192,7 +196,8 @@ void UringPoller::end_batch() {
 int UringPoller::enter_kernel(unsigned submit, unsigned least, unsigned flags, const void* argument, size_t size) {
   const int result = io_uring_enter2(static_cast<unsigned>(ring_->enter_ring_fd), submit, least, flags | enter_flags_,
                                      static_cast<sigset_t*>(const_cast<void*>(argument)), size);
-  // EBUSY and EAGAIN: the kernel lacks room or memory. Requests that it did not take stay queued for the next call.
+  // EBUSY and EAGAIN mean that the kernel lacks room or memory. Requests that the kernel did not take stay queued for
+  // the next call.
   const bool passing = result == -ETIME || result == -EINTR || result == -EBUSY || result == -EAGAIN;
   PEAL_ASSERT(result >= 0 || passing || probing_,
               "io_uring_enter failed with {}; only the thread that made a ring may use it", result);
@@ -210,10 +215,11 @@ int UringPoller::submit_and_wait_until(unsigned submit, TimePoint deadline) {
   return enter_kernel(submit, 1, flags, &argument, sizeof argument);
 }
 
-// Submits what is queued and waits until `deadline`. Does not wait if there are completions already. In one system call
-// the kernel handles only 20 of the completions that are due (since Linux 6.13). If the call waits, these 20 are
-// enough, for their data is warm. If it must not wait, the loop has other work, which would then run after every 20
-// events. So all completions that are due are taken, up to `room`.
+// Submits the queued requests and waits until `deadline`. Does not wait if there are completions already. Since Linux
+// 6.13, the kernel handles only 20 of the completions that are due in one system call:
+// - If the call waits, 20 are enough, because their data is still warm in the cache when the engine reads it.
+// - If the call must not wait, the loop has other work to do. That work would then run after every 20 events. So the
+//   call is repeated until all due completions, or `room` of them, were taken.
 void UringPoller::submit_and_wait(TimePoint deadline, size_t room) {
   const unsigned submit = publish();
   if (deadline == TimePoint::min() || pending_taken_ < pending_completions_.size() ||
@@ -222,8 +228,8 @@ void UringPoller::submit_and_wait(TimePoint deadline, size_t room) {
     const auto has_news = [this] { return (IO_URING_READ_ONCE(*ring_->sq.kflags) & kNews) != 0; };
     const auto ready = [this] { return io_uring_cq_ready(ring_.get()); };
     size_t had = room;
-    // Another thread that completes a request sets the flag, perhaps after the completion was handled already. No call
-    // would then clear the flag. So the loop also ends after a call that brought nothing.
+    // Another thread that completes a request sets IORING_SQ_TASKRUN, perhaps after the completion was handled already.
+    // No call would clear the flag then. So the loop also ends after a call that brought no completion.
     for (unsigned left = submit; left > 0 || (has_news() && ready() < room && ready() != had); left = 0) {
       had = ready();
       enter_kernel(left, 0, IORING_ENTER_GETEVENTS, nullptr, 0);
@@ -235,7 +241,8 @@ void UringPoller::submit_and_wait(TimePoint deadline, size_t room) {
   }
 }
 
-// Moves all completions from the ring to pending_completions_. Returns how many there were.
+// Takes all completions off the ring. Those that make an event are moved to pending_completions_; handle_own() handles
+// the others. Returns how many completions there were.
 size_t UringPoller::drain_ring() {
   io_uring_cq& cq = ring_->cq;
   unsigned head = *cq.khead;
@@ -255,8 +262,9 @@ size_t UringPoller::drain_ring() {
   return count;
 }
 
-// Fills `events` from index `count` on, up to `room`, and returns the new count. `plain` must be true only if no
-// level-triggered fd has a request for edges: a request that stays armed is then a stream's.
+// Writes events to `events` from index `count` on, up to `room`, and returns the new count. `plain` must be false if
+// the request of any level-triggered fd reports only changes. If `plain` is true, every request that stays armed
+// (IORING_CQE_F_MORE) belongs to a stream and needs no look-up.
 [[gnu::always_inline]] inline size_t UringPoller::take_events(PollEvent* events, size_t count, size_t room,
                                                               bool plain) {
   io_uring_cq& cq = ring_->cq;
@@ -287,10 +295,11 @@ size_t UringPoller::wait(std::span<PollEvent> events, TimePoint deadline) {
   return take_events(events.data(), 0, events.size(), true);
 }
 
-// Does what wait() does, in the cases that its fast path leaves out:
+// Does what wait() does in the cases that the fast path of wait() leaves out:
 // - the wait has a deadline;
-// - a request must be made again, or completions were set aside;
-// - batching pauses, so that turns are counted.
+// - the poll request of a level-triggered fd must be made again;
+// - completions were taken off the ring before this wait;
+// - batching pauses, so turns with events must be counted.
 size_t UringPoller::wait_with_pending_work(std::span<PollEvent> events, TimePoint deadline) {
   if (!to_rearm_.empty()) rearm_levels();
   if (deadline != kNever && alarm_.ends_by(deadline, [this](TimePoint at) { set_alarm(at); })) deadline = kNever;
@@ -307,8 +316,8 @@ size_t UringPoller::wait_with_pending_work(std::span<PollEvent> events, TimePoin
   return count;
 }
 
-// Handles the completion of an alarm, a cancel, a close or a cancelled poll, none of which makes an event. Returns
-// false and does nothing if the completion is another one.
+// Handles the completion of an alarm, a cancel, a close or a cancelled poll; none of these makes an event. For any
+// other completion, does nothing and returns false.
 bool UringPoller::handle_own(const Completion& completion) {
   switch (completion.tag) {
     case kAlarmTag:
@@ -316,7 +325,7 @@ bool UringPoller::handle_own(const Completion& completion) {
       --alarms_;
       return true;
     case kMoveTag:
-      // The alarm was ringing already; its own completion reports that.
+      // The alarm could not be moved, because it was ringing already. The alarm's own completion reports that it rang.
       PEAL_ASSERT(completion.result == -ENOENT || completion.result == -EALREADY, "moving the alarm ended with {}",
                   completion.result);
       return true;
@@ -334,7 +343,7 @@ bool UringPoller::handle_own(const Completion& completion) {
   return true;
 }
 
-// Makes an event of a completion. Returns false if the completion produces none.
+// Converts a completion to an event. Returns false if the completion makes no event.
 bool UringPoller::make_event(const Completion& completion, PollEvent& event) {
   if (is_send(completion.tag)) {
     event = {.readiness = outcome_of(completion.result), .key = completion.tag - kPollerKeyBit};
@@ -349,8 +358,9 @@ bool UringPoller::make_event(const Completion& completion, PollEvent& event) {
   return true;
 }
 
-// Makes an event of a level-triggered fd's completion. The kernel adds POLLRDHUP to every request. If the fd is not
-// watched for reading, a FIN is not wanted and stays true, so the next request waits for a change instead.
+// Converts the completion of a level-triggered fd to an event. Returns false if there is no event. The kernel adds
+// POLLRDHUP to every request, so it reports a FIN even if the fd is not watched for reading. Such a FIN is not wanted
+// and stays true, so the next request reports only changes.
 bool UringPoller::make_level_event(Level& level, const Completion& completion, PollEvent& event) {
   level.armed = (completion.flags & IORING_CQE_F_MORE) != 0;
   uint32_t told = completion.result < 0 ? uint32_t{POLLERR} : readiness_of(completion.result);

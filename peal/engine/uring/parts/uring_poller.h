@@ -13,8 +13,7 @@
 // A request keeps its file open, so close(2) alone would send no FIN. An fd is therefore closed by a request that
 // follows the one that ends its poll. There are two kinds of polls:
 //   - A stream's request reports changes (edges) until it is cancelled. If the kernel runs out of room, the request
-//   ends
-//     by itself, and its event says so (kRegistrationLost).
+//     ends by itself, and its event says so (kRegistrationLost).
 //   - The request of a level-triggered fd reports once and is made again before the next wait.
 #pragma once
 
@@ -36,15 +35,16 @@ namespace peal::detail {
 
 class UringPoller final : public Poller {
  public:
-  // Returns in one sentence why this machine cannot run the poller. Empty if it can. May be called on any thread.
+  // Returns a sentence that says why this machine cannot run the poller. The result is empty if it can. May be called
+  // on any thread.
   static std::string why_unsupported();
-  // Makes a poller. EPERM, ENOSYS and EINVAL are explained by why_unsupported().
+  // Makes a poller. If that fails with EPERM, ENOSYS or EINVAL, why_unsupported() explains the error.
   static Result<std::unique_ptr<Poller>> make();
   ~UringPoller() override;
 
-  // Never fails. If the kernel refuses the fd, that is reported as an event with POLLERR.
+  // Never fails. If the kernel refuses to poll the fd, a later event with POLLERR reports that.
   Result<void> add(int fd, uint64_t key, uint32_t interest, bool edge) override;
-  // Changes the interest of an edge-triggered fd; asserts if `edge` is false.
+  // Changes the interest of an edge-triggered fd. Asserts if `edge` is false.
   void modify(int fd, uint64_t key, uint32_t interest, bool edge) override;
 
   void remove(int fd, uint64_t key) override;
@@ -54,7 +54,7 @@ class UringPoller final : public Poller {
   size_t wait(std::span<PollEvent> events, TimePoint deadline) override;
   bool is_edge_triggered() const override { return true; }
 
-  // Returns how many alarms the kernel has that have not rung: at most one.
+  // Returns how many alarms the kernel holds that have not rung yet: at most one.
   size_t alarms() const { return alarms_; }
 
  private:
@@ -69,7 +69,7 @@ class UringPoller final : public Poller {
     int fd = -1;
     uint32_t interest = 0;
     bool armed = false;  // True if the kernel has a request for the fd.
-    bool edges = false;  // True if the request reports changes, because the present state is not wanted and will stay.
+    bool edges = false;  // True if the request reports only changes, see make_level_event().
   };
 
   UringPoller();
@@ -94,8 +94,8 @@ class UringPoller final : public Poller {
   bool handle_own(const Completion& completion);
 
   static constexpr unsigned kRequests = 512;
-  // Size of the ring of completions. It also sets the size of the table in which the kernel finds the request of a key:
-  // one row for 32 completions, and at most 256 rows.
+  // Number of completions that the ring has room for. This number also sets the size of the table in which the kernel
+  // looks up the request of a key. The table has one row for every 32 completions, and at most 256 rows.
   static constexpr unsigned kCompletions = 8192;
 
   std::unique_ptr<io_uring> ring_;
@@ -107,10 +107,11 @@ class UringPoller final : public Poller {
   std::unordered_map<uint64_t, Level> levels_;  // By key. There are few of them.
   size_t edged_levels_ = 0;                     // Entries of levels_ whose `edges` is true.
   std::vector<uint64_t> to_rearm_;              // Keys of levels whose request must be made again.
-  // Completions taken off the ring before the next wait, the oldest first. The first pending_taken_ are used up.
+  // Completions that were taken off the ring before the next wait, the oldest first. The first pending_taken_ of them
+  // have already been handled.
   std::vector<Completion> pending_completions_;
   size_t pending_taken_ = 0;
-  // True if wait() must do more than take events off the ring, see wait_with_pending_work().
+  // True if wait() must do more than take events off the ring; see wait_with_pending_work().
   bool has_pending_work_ = false;
   SendBatch batch_;
   DeadlineAlarm alarm_;

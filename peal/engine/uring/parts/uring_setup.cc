@@ -17,8 +17,9 @@ constexpr unsigned kFeatureNoIowait = 1U << 17;  // IORING_FEAT_NO_IOWAIT
 
 constexpr unsigned kNeededFeatures =
     IORING_FEAT_NODROP | IORING_FEAT_SUBMIT_STABLE | IORING_FEAT_EXT_ARG | IORING_FEAT_CQE_SKIP;
-// SUBMIT_ALL: a bad request must not hold back the requests after it. TASKRUN_FLAG: a wait that must not block sees in
-// shared memory whether the kernel has anything for it.
+// IORING_SETUP_SUBMIT_ALL is set because a bad request must not hold back the requests after it. With
+// IORING_SETUP_TASKRUN_FLAG the kernel says in shared memory whether it has completions. A wait that must not block can
+// then save the system call.
 constexpr unsigned kSetupFlags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG |
                                  IORING_SETUP_SUBMIT_ALL | IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP;
 
@@ -48,11 +49,14 @@ int UringPoller::set_up() {
   if (int result = io_uring_queue_init_params(kRequests, ring_.get(), &parameters); result < 0) return -result;
   has_ring_ = true;
   if ((parameters.features & kNeededFeatures) != kNeededFeatures) return EINVAL;
-  // Requests are filled in the order of the ring, so the submission array maps each index to itself, for good.
+  // Requests are filled in the order of the ring. The submission array therefore maps each index to itself and never
+  // changes.
   for (unsigned i = 0; i < ring_->sq.ring_entries; ++i) ring_->sq.array[i] = i;
-  // A registered ring spares each io_uring_enter the look-up of its fd. If the kernel refuses, the plain fd is used.
+  // If the ring is registered, io_uring_enter need not look up its fd in each call. If the kernel refuses to register
+  // it, the plain fd is used.
   if (io_uring_register_ring_fd(ring_.get()) == 1) enter_flags_ |= IORING_ENTER_REGISTERED_RING;
-  // Without this flag the kernel would count waiting for clients as waiting for a disk (iowait).
+  // Without IORING_ENTER_NO_IOWAIT the kernel would count time in which the loop waits for clients as time spent
+  // waiting for a disk (iowait).
   if (parameters.features & kFeatureNoIowait) enter_flags_ |= kEnterNoIowait;
   takes_absolute_time_ = submit_and_wait_until(0, TimePoint()) != -EINVAL;
   probing_ = false;
