@@ -38,9 +38,9 @@ bool asks_for_part(const HttpRequestHead& request) {
 }
 
 // Chooses the coding like choose_coding(), and compresses the file if the chosen variant does not exist yet. A request
-// for a range gets the plain file, as from nginx, or a compressed file from the disk. Only if the client accepts
-// neither does it get the file that is compressed here; the range is ignored then, because a client could not join such
-// bytes with its other ranges.
+// for a range gets the plain file, as from nginx, or a compressed file from the disk. If the client accepts neither, it
+// gets the whole file, compressed here. Its range is ignored then, because a client could not join such bytes with its
+// other ranges.
 std::optional<ContentCoding> coding_for(const HttpRequestHead& request, FileCache& cache, ServedFile& file) {
   if (asks_for_part(request)) {
     if (const auto stands = choose_coding(request, file, false)) return stands;
