@@ -19,8 +19,8 @@ void assert_failed(const char* file, int line, const char* condition, fmt::strin
   auto end =
       fmt::format_to_n(text.begin(), text.size() - 2, "{}:{}: assertion failed: {}: ", file, line, condition).out;
   end = fmt::vformat_to_n(end, static_cast<std::size_t>(text.end() - end) - 1, format, arguments).out;
-  // A value may have come from a peer. Control characters are replaced, so that the value can neither start a new line
-  // nor control the terminal.
+  // The text may contain values that came from a peer. Control characters are replaced, so that such a value can
+  // neither start a new line nor control the terminal.
   std::replace_if(text.begin(), end, [](unsigned char byte) { return byte < ' ' || byte == 0x7f; }, '?');
   *end++ = '\n';
   for (auto from = text.begin(); from < end;) {

@@ -13,7 +13,8 @@ namespace peal::detail {
 [[noreturn, gnu::cold, gnu::noinline]] void assert_failed(const char* file, int line, const char* condition,
                                                           fmt::string_view format, fmt::format_args arguments);
 
-// Packs the arguments of PEAL_ASSERT for assert_failed(). The function is out of line so that a check stays small.
+// Packs the arguments of PEAL_ASSERT for assert_failed(). The function is out of line, so that the code at each
+// PEAL_ASSERT stays small.
 template <class... Args>
 [[noreturn, gnu::cold, gnu::noinline]] void assert_failed_with(const char* file, int line, const char* condition,
                                                                fmt::format_string<Args...> format, Args&&... args) {

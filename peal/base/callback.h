@@ -45,7 +45,8 @@ struct CallbackCheck<Answer(Args...), What> {
   static constexpr bool kPassed = kCallable && kAnswers && kMoves;
 };
 
-// Returns `what` if it passes the check. Otherwise a static_assert fails with a sentence that says what is wrong.
+// Returns `what` if it can be used as a callback of Signature. Otherwise a static_assert fails with a sentence that
+// says what is wrong.
 template <class Signature, class What>
 constexpr decltype(auto) checked_callback(What&& what) {
   using Check = CallbackCheck<Signature, What>;
@@ -63,12 +64,13 @@ constexpr decltype(auto) checked_callback(What&& what) {
   }
 }
 
-// True if an argument of type `What` is to be checked as a callback. An `Own` is copied or moved instead, and a number
-// or an enumerator is left to other overloads.
+// True if the constructor of the callback class `Own` checks an argument of type `What`. False for an `Own`, which is
+// copied or moved, and for numbers and enumerators, which are left to other overloads.
 template <class What, class Own>
 concept MeantAsCallback = !std::derived_from<What, Own> && (!std::is_scalar_v<What> || std::is_pointer_v<What>);
 
-// A `Function`, which is a std::move_only_function or a std::function, whose constructor checks its argument.
+// A callback class whose constructor checks its argument. The base class `Function` is a std::move_only_function or a
+// std::function.
 template <class Function, class Signature>
 class CallbackOf : public Function {
  public:

@@ -26,8 +26,8 @@ constexpr TimePoint later(TimePoint time, Duration wait) {
   return wait == Duration::max() ? kNever : TimePoint(sum_of(time.time_since_epoch(), wait));
 }
 
-// A duration of a hundred years, which bounded() puts in place of every longer one. Duration::max(), which means
-// "never", is one of these. A time plus a bounded duration cannot overflow, so a hot path can add them without later().
+// A hundred years. bounded() returns kLongest in place of every longer duration, also of Duration::max(), which means
+// "never". A time plus a bounded duration cannot overflow, so a hot path can add the two without later().
 inline constexpr Duration kLongest = std::chrono::hours(24) * 36'500;
 constexpr Duration bounded(Duration time) { return time < kLongest ? time : kLongest; }
 

@@ -10,7 +10,7 @@
 
 namespace peal {
 
-// The parameters that a layer has agreed on with the peer of one open stream.
+// The parameters that a layer, such as TLS, has negotiated with the peer of one open stream.
 struct LayerFacts {
   // `protocol` and `cipher` are names such as "TLSv1.3" and "TLS_AES_128_GCM_SHA256". `application` is the protocol
   // that both sides chose by ALPN (RFC 7301), and empty if they chose none. `peer` is the subject of the peer's
@@ -20,7 +20,7 @@ struct LayerFacts {
   bool resumed = false;            // true if an earlier session was resumed
 };
 
-// Counters of a layer, summed over all its ports since the layer was created.
+// Counters of a layer, summed over all streams that have used the layer since it was created.
 struct LayerStats {
   // Handshakes:
   //   handshakes    completed

@@ -33,7 +33,8 @@ namespace {
 constexpr std::array<std::string_view, 7> kLevelNames{"trace", "debug", "info", "warn", "error", "critical", "off"};
 static_assert(static_cast<int>(LogLevel::kOff) == static_cast<int>(spdlog::level::off));
 
-// True while this thread is inside the log, and so holds its mutex. Another line on the same thread would deadlock.
+// True while this thread writes a log line and therefore holds the mutex of the log. If the thread logged another line
+// meanwhile, it would wait for itself.
 constinit thread_local bool inside_log = false;
 
 // Writes a line that cannot go to the log target. If stderr fails too, the line is lost.
@@ -41,7 +42,7 @@ void print_to_stderr(LogLevel level, std::string_view text) {
   write_whole(STDERR_FILENO, fmt::format("{} {}\n", to_string(level), text));
 }
 
-// Writes lines to a file that it owns, or to stderr if it owns none.
+// A sink that writes each line to the file that it owns, or to stderr if it owns no file.
 class FdSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
   explicit FdSink(Fd file = {}) : file_(std::move(file)) {}
@@ -97,7 +98,7 @@ class Logger {
 
 using Argument = fmt::basic_format_arg<fmt::format_context>;
 
-// Returns the text of the argument, or an empty view if the argument is not text.
+// Returns the characters of a format argument that is a string. Returns an empty view if the argument has another type.
 std::string_view text_of(const Argument& argument) {
   return fmt::visit_format_arg(
       []<class Value>(const Value& value) -> std::string_view {
@@ -111,7 +112,7 @@ std::string_view text_of(const Argument& argument) {
       argument);
 }
 
-// True if no text argument contains a byte that has to be escaped.
+// True if no string among the arguments contains a byte that has to be escaped.
 bool are_printable(fmt::format_args arguments) {
   for (int at = 0; const Argument argument = arguments.get(at); ++at) {
     if (!is_printable(text_of(argument))) return false;
@@ -119,8 +120,8 @@ bool are_printable(fmt::format_args arguments) {
   return true;
 }
 
-// Appends the formatted line to `text`, with all text arguments escaped. Returns false if that is not possible because
-// the format refers to arguments by name.
+// Appends the formatted line to `text`, with all string arguments escaped. Returns false if the format refers to
+// arguments by name, because they cannot be escaped one by one then.
 bool format_made_printable(fmt::memory_buffer& text, fmt::string_view format, fmt::format_args arguments) {
   std::vector<Argument> all;
   std::deque<std::string> changed;
@@ -140,11 +141,11 @@ bool format_made_printable(fmt::memory_buffer& text, fmt::string_view format, fm
   return true;
 }
 
-// Appends the formatted line to `text` and escapes what is not printable. Memory is allocated only if something has to
-// be escaped, because the line may report that memory is short.
+// Appends the formatted line to `text` and escapes the bytes that are not printable. Memory is allocated only if
+// something has to be escaped, because the line may report that memory is short.
 //
 // Newlines of the format itself are kept. If the arguments could not be escaped one by one, newlines are escaped too,
-// because each of them may come from an argument.
+// because each newline may come from an argument.
 void format_printable(fmt::memory_buffer& text, fmt::string_view format, fmt::format_args arguments) {
   const bool are_plain = are_printable(arguments);
   const bool made_plain = !are_plain && format_made_printable(text, format, arguments);

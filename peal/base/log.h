@@ -62,15 +62,16 @@ struct LogRecord {
   int line;
 };
 
-// Receives each line, on the thread that logs it. A lock ensures that only one thread at a time calls the sink.
+// The function that receives each line, on the thread that logs the line. A lock ensures that only one thread at a time
+// calls the sink.
 using LogSink = Callback<void(const LogRecord&)>;
 
 // Sends all further lines to `sink`, or to stderr if `sink` is empty. If the sink throws, or logs a line itself, that
 // line goes to stderr. Asserts if a sink calls it.
 void set_log_sink(LogSink sink);
 
-// Appends all further lines to the file at `path`, which is created if it does not exist. Returns the error of open(2)
-// if the file cannot be opened: then the log continues where it was.
+// Appends all further lines to the file at `path`, which is created if it does not exist. If the file cannot be opened,
+// returns the error of open(2) and leaves the target of the log unchanged.
 Result<void> set_log_file(const std::string& path);
 
 namespace detail {
@@ -78,7 +79,8 @@ namespace detail {
 // Formats one line and writes it.
 void log_line(LogLevel level, const char* file, int line, fmt::string_view format, fmt::format_args arguments) noexcept;
 
-// Packs the arguments of PEAL_LOG for log_line(). The function is out of line so that a log call stays small.
+// Packs the arguments of PEAL_LOG for log_line(). The function is out of line, so that the code at each PEAL_LOG stays
+// small.
 template <class... Args>
 [[gnu::cold, gnu::noinline]] void log_with(LogLevel level, const char* file, int line,
                                            fmt::format_string<Args...> format, Args&&... args) {
@@ -93,7 +95,8 @@ struct fmt::formatter<peal::LogLines> : fmt::formatter<fmt::string_view> {
   fmt::format_context::iterator format(const peal::LogLines& lines, fmt::format_context& context) const;
 };
 
-// PEAL_LOG(level, format, arguments...) is an expression of type void. The format follows fmt.
+// PEAL_LOG(level, format, arguments...) is an expression of type void. The format follows fmt. The arguments are
+// evaluated only if lines of this level are written.
 #define PEAL_LOG(level, ...)                                                                                          \
   (__builtin_expect(::peal::log_enabled(level), 0) ? ::peal::detail::log_with(level, __FILE__, __LINE__, __VA_ARGS__) \
                                                    : static_cast<void>(0))

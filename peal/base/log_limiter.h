@@ -20,8 +20,8 @@ class LogLimiter {
     PEAL_ASSERT(interval > Duration::zero(), "the interval must be above 0, not {} ns", interval.count());
   }
 
-  // Asks whether a line may be logged at the time `now`. If so, returns the number of lines that were suppressed since
-  // the last line that passed. Otherwise returns nullopt and counts this line as suppressed.
+  // Decides whether a line may be logged at the time `now`. If so, returns the number of lines that were suppressed
+  // since the last line that passed. Otherwise returns nullopt and counts this line as suppressed.
   std::optional<std::uint64_t> admit(TimePoint now) {
     if (now < next_) {
       ++suppressed_;

@@ -51,8 +51,8 @@ class PEAL_CAPABILITY("mutex") Mutex {
     mutex_.unlock();
   }
 
-  // Asserts that the calling thread holds the mutex, and tells clang that it is held from here on. For functions that
-  // cannot be declared with PEAL_REQUIRES, such as callbacks and virtual functions.
+  // Asserts that the calling thread holds the mutex, and declares to clang's analysis that the mutex is held from here
+  // on. Meant for functions that cannot be declared with PEAL_REQUIRES, such as callbacks and virtual functions.
   void assert_held() const PEAL_ASSERTS_HELD(this) {
     PEAL_ASSERT(held_here(), "thread {} does not hold the mutex it needs", current_thread_id());
   }
@@ -60,7 +60,8 @@ class PEAL_CAPABILITY("mutex") Mutex {
  private:
   friend class Condition;
 
-  // True if the calling thread holds the mutex.
+  // held_here() is true if the calling thread holds the mutex. set_holder() records the calling thread as the holder.
+  // clear_holder() asserts that the calling thread is the holder and removes the record.
   bool held_here() const { return holder_.load(std::memory_order_relaxed) == current_thread_id(); }
   void set_holder() { holder_.store(current_thread_id(), std::memory_order_relaxed); }
   void clear_holder() {
@@ -69,8 +70,8 @@ class PEAL_CAPABILITY("mutex") Mutex {
   }
 
   std::mutex mutex_;
-  // The id of the thread that holds the mutex, or 0. A thread can read its own id here only if it stored it itself, so
-  // relaxed operations are enough.
+  // The id of the thread that holds the mutex, or 0. A thread can read its own id here only if it has stored the id
+  // itself, so relaxed operations are enough.
   std::atomic<pid_t> holder_ = 0;
 };
 
@@ -86,12 +87,12 @@ class PEAL_SCOPED_CAPABILITY MutexLock {
   Mutex& mutex_;
 };
 
-// A condition variable for Mutex. Threads that wait at the same time must pass the same mutex. A wait may end although
-// no thread has notified, so call it in a loop that checks the awaited condition. There is no wait with a predicate,
-// because clang cannot see inside a lambda that the lock is held.
+// A condition variable for Mutex. Threads that wait at the same time must pass the same mutex. A wait may end without a
+// notification, so call it in a loop that checks the awaited condition. There is no wait with a predicate, because
+// clang cannot see inside a lambda that the lock is held.
 class Condition {
  public:
-  // Releases the mutex, waits to be notified and locks the mutex again.
+  // Releases the mutex, waits for a notification and locks the mutex again.
   void wait(Mutex& mutex) PEAL_REQUIRES(mutex) {
     Handover lock(mutex);
     condition_.wait(lock.lock);
@@ -107,7 +108,8 @@ class Condition {
     return condition_.wait_until(lock.lock, deadline) == std::cv_status::no_timeout;
   }
 
-  // Wakes one waiting thread, or all of them. The caller may hold the mutex, but does not have to.
+  // notify_one() wakes one waiting thread, notify_all() wakes all of them. The caller may hold the mutex, but does not
+  // have to.
   void notify_one() { condition_.notify_one(); }
   void notify_all() { condition_.notify_all(); }
 

@@ -17,7 +17,7 @@ struct TextCharacter {
   char32_t code;  // kNoCharacter if the text does not begin with valid UTF-8 (RFC 3629 4)
   size_t bytes;   // how many bytes of the text the character has; 1 if it is not valid
 };
-// The code of a first byte that is not part of a valid UTF-8 character.
+// The value of TextCharacter::code if the text does not begin with a valid UTF-8 character.
 inline constexpr char32_t kNoCharacter = UINT32_MAX;
 
 // Decodes the first character of `text`, which must not be empty.
@@ -25,26 +25,26 @@ TextCharacter first_character(std::string_view text);
 
 // True for the control characters C0, DEL and C1. HTAB and the newline are among them.
 bool is_control_character(char32_t code);
-// True for characters that are invisible themselves and can change how the text around them looks:
+// True for characters that are not visible and can change how the text around them looks:
 //   - Unicode's Default_Ignorable_Code_Point (DerivedCoreProperties.txt, 14.0), which has most of the bidirectional
 //     controls of UAX #9, zero-width characters, variation selectors and tags;
 //   - the line separator U+2028 and the paragraph separator U+2029.
 bool is_invisible_character(char32_t code);
 
-// Decides which characters are left as they are. All others are escaped.
+// Says which characters are allowed in the output. All other characters are escaped.
 enum class PrintableAs : uint8_t {
   kLine,    // valid UTF-8 that is neither a control nor an invisible character
   kLines,   // the characters of kLine, and newlines
   kQuoted,  // printable ASCII except '"' and '\', for a quoted field of an access log, as in Apache and nginx
 };
 
-// True if no character of `text` has to be escaped.
+// True if `kind` allows all characters of `text`, so that no character has to be escaped.
 bool is_printable(std::string_view text, PrintableAs kind = PrintableAs::kLine);
 
-// Appends `text` to `to`, escaped.
+// Appends `text` to `to`. Characters that `kind` does not allow are escaped.
 void append_printable(std::string& to, std::string_view text, PrintableAs kind = PrintableAs::kLine);
 
-// Returns `text`, escaped.
+// Returns a copy of `text` in which the characters that `kind` does not allow are escaped.
 std::string printable(std::string_view text, PrintableAs kind = PrintableAs::kLine);
 
 }  // namespace peal

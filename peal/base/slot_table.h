@@ -13,35 +13,35 @@
 
 namespace peal {
 
-// The data that SlotTable keeps in each object. A type T must have these members, for example by inheritance.
+// The members that SlotTable uses in each object. A type T must have these members, for example by inheritance.
 struct SlotLinks {
   uint32_t generation = 0;  // 0 while the slot is free; otherwise its lower 16 bits are never 0
   uint32_t slot = 0;        // the object's own slot; while free, the next free slot
 };
 
-// A table of objects of type T, which never shrinks. An object is constructed when its slot is first needed and
-// destroyed with the table, not at release().
+// A table of objects of type T, which never shrinks. Objects are constructed when the table grows by a chunk of slots.
+// They are destroyed with the table, not at release().
 template <class T>
 class SlotTable {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  // Takes a free slot and returns its number. The object there has a new generation, and otherwise the values that it
-  // had at release(): the caller resets them.
+  // Takes a free slot and returns its number. The object in the slot gets a new generation. Its other members have the
+  // values that they had at release(), so the caller has to reset them.
   uint32_t acquire() {
     if (first_free_ == kNone) grow();
     uint32_t slot = first_free_;
     T& object = (*this)[slot];
     first_free_ = object.slot;
     object.slot = slot;
-    // The lower 16 bits must not be 0, so that code that stores only these can tell an id from a free slot.
+    // The lower 16 bits must not be 0. Code that stores only these 16 bits can then distinguish an id from a free slot.
     if ((++last_generation_ & 0xffff) == 0) ++last_generation_;
     object.generation = last_generation_;
     ++size_;
     return slot;
   }
 
-  // Frees the slot. All ids of the object become invalid. Asserts if the slot is free already.
+  // Frees the slot. All ids of its object become invalid. Asserts if the slot is already free.
   void release(uint32_t slot) {
     T& object = (*this)[slot];
     PEAL_ASSERT(object.generation != 0, "slot {} released twice", slot);
@@ -51,11 +51,13 @@ class SlotTable {
     --size_;
   }
 
-  // Returns the object of a slot, free or not. `slot` must be below capacity(), which is not checked.
+  // Returns the object in a slot, whether the slot is free or in use. `slot` must be below capacity(), which is not
+  // checked.
   T& operator[](uint32_t slot) { return chunks_[slot / kChunk][slot % kChunk]; }
   const T& operator[](uint32_t slot) const { return chunks_[slot / kChunk][slot % kChunk]; }
 
-  // Returns the object with this id, or null if it was released or if no object ever had the id.
+  // Returns the object whose id is `slot` and `generation`. Returns null if that object was released, or if no object
+  // ever had the id.
   T* find(uint32_t slot, uint32_t generation) {
     if (slot >= capacity_ || generation == 0) [[unlikely]]
       return nullptr;
@@ -66,7 +68,7 @@ class SlotTable {
     return const_cast<SlotTable*>(this)->find(slot, generation);
   }
 
-  // The number of slots that are in use, and of all slots.
+  // size() returns the number of slots that are in use, capacity() the number of all slots.
   size_t size() const { return size_; }
   uint32_t capacity() const { return capacity_; }
 

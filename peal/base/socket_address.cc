@@ -36,24 +36,26 @@ std::optional<Number> parse_decimal(std::string_view text) {
 }
 
 // Reads a numeric host with inet_pton(3), which takes a C string. A text with a NUL is refused, because inet_pton(3)
-// would ignore the rest of it.
+// would ignore the bytes after the NUL.
 bool parse_host(int family, std::string_view text, void* into) {
   return text.find('\0') == text.npos && ::inet_pton(family, std::string(text).c_str(), into) == 1;
 }
 
-// True if an address may have a zone such as "%eth0". For other addresses a zone has no meaning (RFC 4007 5).
+// True if an address may have a zone such as "%eth0": a link-local address, or a multicast address of link-local or
+// node-local scope. For other addresses a zone has no meaning (RFC 4007 5).
 bool takes_scope(const in6_addr& address) {
   return IN6_IS_ADDR_LINKLOCAL(&address) || IN6_IS_ADDR_MC_LINKLOCAL(&address) || IN6_IS_ADDR_MC_NODELOCAL(&address);
 }
 
-// Returns the scope that an interface's name or number stands for, or 0 if there is no such interface.
+// Returns the scope id for a zone. A number is returned as it is, without a check that such an interface exists. A name
+// gives the number of the interface with this name, or 0 if there is none.
 uint32_t parse_scope(std::string_view text) {
   if (auto number = parse_decimal<uint32_t>(text)) return *number;
   if (text.size() >= IF_NAMESIZE || text.find('\0') != text.npos) return 0;
   return ::if_nametoindex(std::string(text).c_str());
 }
 
-// Returns the name of the interface, or its number if it has no name.
+// Returns the name of the interface with this number, or the number as text if the interface has no name.
 std::string scope_text(uint32_t scope) {
   std::array<char, IF_NAMESIZE> name{};
   return ::if_indextoname(scope, name.data()) != nullptr ? name.data() : std::to_string(scope);
@@ -94,8 +96,8 @@ Result<socklen_t> parse_v6(std::string_view text, sockaddr_in6& address) {
   return sizeof(address);
 }
 
-// Reads the part after "unix:" and returns the size of the address for system calls. The size counts one NUL: it ends a
-// path, and it begins an abstract name.
+// Reads the part after "unix:" and returns the size of the address for system calls. The size includes one NUL, which
+// stands after a path or before an abstract name.
 Result<socklen_t> parse_unix(std::string_view path, sockaddr_un& address) {
   bool abstract = path.starts_with('@');
   if (abstract) path.remove_prefix(1);
@@ -146,18 +148,20 @@ SocketAddress SocketAddress::from_kernel(const sockaddr* address, socklen_t size
   switch (address->sa_family) {
     case AF_INET: wanted = sizeof(sockaddr_in); break;
     case AF_INET6: wanted = sizeof(sockaddr_in6); break;
-    // A path of 108 bytes has no room for a NUL, but getsockname(2) counts one nevertheless (unix(7), BUGS).
+    // A path of 108 bytes leaves no room for a NUL, but the size that getsockname(2) returns counts a NUL nevertheless
+    // (unix(7), BUGS).
     case AF_UNIX: wanted = std::min<size_t>(size, sizeof(sockaddr_un)); break;
     default: return result;
   }
   if (size < wanted) return result;
   std::memcpy(&result.storage_, address, wanted);
   result.size_ = static_cast<socklen_t>(wanted);
-  // operator== compares bytes, so clear the fields that are no part of the address: the padding and the IPv6 flow
+  // operator== compares bytes, so the fields that are no part of the address are cleared: the padding and the IPv6 flow
   // label.
   if (address->sa_family == AF_INET) std::ranges::fill(result.storage_.v4.sin_zero, 0);
   if (address->sa_family == AF_INET6) result.storage_.v6.sin6_flowinfo = 0;
-  // The kernel may count the final NUL of a path or not. Set the size that counts it, so that equal paths are equal.
+  // The size from the kernel may or may not count the NUL after a path. Here the size is set so that it counts the NUL,
+  // because equal paths must be equal addresses.
   if (auto path = result.unix_path(); !path.empty()) {
     result.size_ = static_cast<socklen_t>(kPathOffset + std::min(path.size(), kMostPathBytes) + 1);
   }

@@ -58,26 +58,26 @@ class SocketAddress {
   // Returns the port in host byte order, or 0 if this is not an IP address.
   uint16_t port() const;
 
-  // Sets the port of an IP address, in host byte order. Throws std::invalid_argument for every other address.
+  // Sets the port of an IP address. `port` is in host byte order. Throws std::invalid_argument for every other address.
   void set_port(uint16_t port);
 
   // Returns the path of a unix socket that is a file. Returns an empty view for every other address, abstract and
   // unnamed unix addresses among them. The view is valid as long as this object is unchanged.
   std::string_view unix_path() const;
 
-  // The key by which per-client limits count a client.
+  // The key by which per-client limits recognize a client.
   //   IPv4   the address without the port; an IPv4 address mapped into IPv6 (RFC 4291 2.5.5.2) has the same key
   //   IPv6   the /64 network, since one client usually has all addresses of such a network
   //   other  one key that all these addresses share
   using ClientKey = std::array<char, 9>;
   ClientKey client_key() const;
 
-  // The address as system calls take it.
+  // data() and size() return the address and its size in the form that system calls take.
   const sockaddr* data() const { return &storage_.any; }
   socklen_t size() const { return size_; }
 
-  // Returns the address in the form that parse() reads. There are two exceptions, which parse() refuses: an unset
-  // address is "", and an unnamed unix address is "unix:".
+  // Returns the address in the form that parse() reads. An unset address gives "" and an unnamed unix address gives
+  // "unix:"; parse() refuses these two texts.
   std::string to_string() const;
 
   // True if both are the same address: family, host, port and IPv6 scope, or the name of the unix socket.

@@ -22,13 +22,14 @@
 namespace peal {
 namespace {
 
-// The state of one walk, which is passed to step().
+// The state of one walk over a stack. The unwinder passes a pointer to it to step().
 struct Walk {
   RawTrace& trace;
   std::size_t skip;
 };
 
-// Called by the unwinder for each frame, innermost first. Stores the frame's address, or skips the frame.
+// Called by the unwinder for each frame, innermost first. Stores the frame's address, or skips the frame while
+// Walk::skip is not 0.
 _Unwind_Reason_Code step(_Unwind_Context* context, void* argument) {
   auto& walk = *static_cast<Walk*>(argument);
   int before_instruction = 0;
@@ -38,8 +39,8 @@ _Unwind_Reason_Code step(_Unwind_Context* context, void* argument) {
     --walk.skip;
     return _URC_NO_REASON;
   }
-  // A return address is the instruction after the call, which may belong to the next line, so step back into the call.
-  // The address at which a signal interrupted the code is exact.
+  // A return address is the instruction after the call, which may belong to the next line. One byte less is inside the
+  // call. The address at which a signal interrupted the code is exact and stays as it is.
   walk.trace.addresses[walk.trace.count++] = before_instruction != 0 ? address : address - 1;
   return _URC_NO_REASON;
 }
@@ -54,16 +55,19 @@ backtrace_state* debug_information() PEAL_REQUIRES(mutex) {
   return state;
 }
 
-// One function that a frame belongs to. `function` is a mangled name; a field that is not known is null or 0.
+// A function whose code is at the address of a frame. `function` is a mangled name. A member whose value is not known
+// is null or 0.
 struct Place {
   const char* function;
   const char* file;
   int line;
 };
 
-// Called by libbacktrace for each function at an address. Returns 0 to be called for the next one.
+// Called by libbacktrace for each function at an address. Returns 0, which asks libbacktrace to continue with the next
+// function.
 int add_place(void* places, uintptr_t, const char* file, int line, const char* function) {
-  // For files that clang compiled with an absolute name, libbacktrace puts the build folder in front: cut it off.
+  // For files that clang compiled with an absolute name, libbacktrace puts the build folder in front of the name. The
+  // build folder is cut off here.
   if (const char* joint = file != nullptr ? std::strstr(file, "//") : nullptr) file = joint + 1;
   if (function != nullptr) static_cast<std::vector<Place>*>(places)->push_back({function, file, line});
   return 0;
@@ -84,7 +88,8 @@ std::vector<Place> places_of(uintptr_t address) PEAL_REQUIRES(mutex) {
     backtrace_syminfo(state, address, set_symbol, ignore_error, static_cast<void*>(&symbol));
   }
   if (places.empty()) places.push_back({nullptr, nullptr, 0});
-  // For a function of internal linkage DWARF has only the bare name. The symbol has namespace and parameters too.
+  // For a function of internal linkage, DWARF has only the bare name. The name of the symbol also has the namespace and
+  // the parameters.
   if (symbol != nullptr) places.back().function = symbol;
   return places;
 }

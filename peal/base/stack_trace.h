@@ -10,8 +10,8 @@
 
 namespace peal {
 
-// The addresses of a stack, innermost frame first. Each lies inside the instruction that made the call, so it belongs
-// to the line of the call. Frames beyond the 48 innermost ones are left out.
+// The addresses of a stack, innermost frame first. The address of a frame that made a call lies inside the call
+// instruction, so it belongs to the line of the call. Frames beyond the 48 innermost ones are left out.
 struct RawTrace {
   std::array<uintptr_t, 48> addresses{};
   std::size_t count = 0;
@@ -25,7 +25,7 @@ struct RawTrace {
 void capture(RawTrace& trace, std::size_t skip = 0) noexcept;
 
 // Does the work that otherwise the first capture() of the process would do, such as binding symbols and allocating
-// tables. Call it before capture() is used in a signal handler.
+// tables. Must be called before capture() is used in a signal handler.
 void warm_up_stack_traces() noexcept;
 
 // Returns the trace as text, with one line for each frame: "#3 peal::Loop::turn() at /src/peal/loop/loop.cc:120". Each

@@ -13,8 +13,8 @@ namespace peal {
 [[gnu::used]] constinit thread_local char detail::thread_name[kMaxThreadNameBytes + 1] = {};
 
 pid_t detail::cache_thread_id() {
-  // The child of fork(2) inherits the cached id of its parent, so the child clears it. The thread that called fork(2)
-  // is the only one in the child, and the handler runs on it.
+  // The child of fork(2) inherits the cached id of its parent, so the handler clears the id in the child. The thread
+  // that called fork(2) is the only one in the child, and the handler runs on that thread.
   [[maybe_unused]] static const int registered =
       ::pthread_atfork(nullptr, nullptr, [] { detail::cached_thread_id = 0; });
   cached_thread_id = ::gettid();

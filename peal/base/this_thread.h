@@ -18,18 +18,19 @@ namespace peal {
 inline constexpr std::size_t kMaxThreadNameBytes = 15;
 
 namespace detail {
-// The kernel id of the calling thread, or 0 if it has not been read yet.
+// The kernel id of the calling thread, or 0 if the id has not been read from the kernel yet.
 inline constinit thread_local pid_t cached_thread_id = 0;
 
 // Reads the id from the kernel, stores it in cached_thread_id and returns it.
 pid_t cache_thread_id();
 
-// The name that set_current_thread_name() has set, for debuggers. Empty in a thread that was never named. The variable
-// keeps its name and type in future versions, because scripts read it.
+// The name that set_current_thread_name() has set. Debuggers read it. Empty in a thread that was never named. The
+// variable keeps its name and type in future versions, because scripts read it.
 extern constinit thread_local char thread_name[kMaxThreadNameBytes + 1];
 }  // namespace detail
 
-// Returns the kernel id of the calling thread, as `top -H` shows it. In the child of fork(2) it is the child's id.
+// Returns the kernel id of the calling thread, as `top -H` shows it. In the child of fork(2), the result is the id of
+// the child's thread.
 inline pid_t current_thread_id() {
   const pid_t id = detail::cached_thread_id;
   return __builtin_expect(id != 0, 1) ? id : detail::cache_thread_id();

@@ -13,16 +13,19 @@
 #define PEAL_THREAD_ANNOTATION(...)
 #endif
 
-// For a member variable: it may be used only while `mutex` is held. The second macro is for a pointer and guards the
-// object that it points to.
+// PEAL_GUARDED_BY, at a member variable: the variable may be used only while `mutex` is held. PEAL_PT_GUARDED_BY, at a
+// pointer: the object that the pointer points to may be used only while `mutex` is held.
 #define PEAL_GUARDED_BY(mutex) PEAL_THREAD_ANNOTATION(guarded_by(mutex))
 #define PEAL_PT_GUARDED_BY(mutex) PEAL_THREAD_ANNOTATION(pt_guarded_by(mutex))
 
-// For a function: its callers must hold the mutex (REQUIRES), or must not hold it (EXCLUDES).
+// PEAL_REQUIRES, at a function: its callers must hold the mutex. PEAL_EXCLUDES: its callers must not hold the mutex.
 #define PEAL_REQUIRES(...) PEAL_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
 #define PEAL_EXCLUDES(...) PEAL_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
 
-// For classes that are locks themselves, such as Mutex and MutexLock.
+// For classes that are locks, such as Mutex and MutexLock, and for their functions. PEAL_CAPABILITY is for a mutex,
+// PEAL_SCOPED_CAPABILITY for an object that holds a mutex during its lifetime.
+// PEAL_ACQUIRE, PEAL_RELEASE, PEAL_TRY_ACQUIRE and PEAL_ASSERTS_HELD say what a function does with the mutex.
+// PEAL_NO_THREAD_SAFETY_ANALYSIS turns the check off for a function.
 #define PEAL_CAPABILITY(name) PEAL_THREAD_ANNOTATION(capability(name))
 #define PEAL_SCOPED_CAPABILITY PEAL_THREAD_ANNOTATION(scoped_lockable)
 #define PEAL_ACQUIRE(...) PEAL_THREAD_ANNOTATION(acquire_capability(__VA_ARGS__))

@@ -10,8 +10,7 @@
 #include <peal/base/memory/memory_budget.h>
 #include <peal/base/memory/memory_charge.h>
 
-// Identifies this program or library to the C++ runtime. The name is given by the ABI.
-// NOLINTNEXTLINE(readability-identifier-naming)
+// Identifies this program or library to the C++ runtime. The Itanium C++ ABI defines the name.
 extern "C" [[gnu::visibility("hidden")]] void* __dso_handle;
 
 namespace peal {
@@ -41,8 +40,9 @@ SharedBytes share_bytes(std::string bytes) {
 }
 
 // Objects of a thread are destroyed in the reverse order of their construction. A destructor may need a pool after the
-// thread's pool has ended: it gets a new pool, which ends directly after that destructor. A thread_local object cannot
-// be constructed twice in one thread, so each pool registers an end of its own with the C++ runtime.
+// thread's pool has ended. Such a destructor gets a new pool, which ends directly after the destructor.
+// A thread_local object cannot be constructed twice in one thread. Therefore each pool registers a function of its own
+// with the C++ runtime, which ends this pool.
 BlockPool& BlockPool::create_for_this_thread() {
   auto* pool = new BlockPool;
   current_ = pool;
@@ -127,8 +127,9 @@ void BlockPool::take_returned(Block* instead) {
 }
 
 void BlockPool::take_returned() {
-  // Both values are checked. Another thread first adds to returned_bytes_ and then pushes its block, and this thread
-  // may have set the value to 0 between the two. A thread that frees its block instead adds to returned_bytes_ only.
+  // Both members are read, because another thread first adds to returned_bytes_ and only then pushes its block. Between
+  // these two steps, this thread may have set returned_bytes_ to 0. A thread that frees its block instead of pushing it
+  // adds only to returned_bytes_.
   if (returned_.load(std::memory_order_relaxed) == nullptr && returned_bytes_.load(std::memory_order_relaxed) == 0)
     return;
   const std::lock_guard lock(mutex_);

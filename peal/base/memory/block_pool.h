@@ -31,7 +31,7 @@ namespace peal {
 class BlockPool;
 class MemoryListener;
 
-// The two sizes of blocks that a pool keeps for reuse.
+// The sizes of large and small blocks, in bytes. A pool keeps only blocks of these two sizes for reuse.
 inline constexpr uint32_t kLargeBlockBytes = 20 * 1024;
 inline constexpr uint32_t kSmallBlockBytes = 512;
 
@@ -98,14 +98,14 @@ class BlockPool {
   }
 
   // Returns a block whose data is the part of `shared` that begins at `offset` and has `bytes` bytes. Nothing is
-  // copied. The caller owns the one reference. Asserts if the part exceeds the shared bytes.
+  // copied. The block has one reference, which the caller owns. Asserts if the part exceeds the shared bytes.
   Block* wrap(SharedBytes shared, size_t offset, uint32_t bytes);
 
-  // Adds a reference. The caller must hold one already. Any thread.
+  // Adds a reference. The caller must already hold a reference to the block. Any thread.
   static void add_reference(Block* block) { block->references.fetch_add(1, std::memory_order_relaxed); }
 
-  // True if the caller holds the only reference. The answer then stays true until the caller adds a reference, since
-  // only a holder can add one. Any thread.
+  // True if the caller holds the only reference. The result then stays true until the caller adds a reference, since
+  // only the owner of a reference can add one. Any thread.
   static bool is_sole(const Block* block) { return block->references.load(std::memory_order_acquire) == 1; }
 
   // Releases one reference. May be called only on the thread of the block's pool.
@@ -147,10 +147,11 @@ class BlockPool {
   BlockPool() = default;
   ~BlockPool();
 
-  // Creates the calling thread's pool and registers its end with the thread.
+  // Creates the calling thread's pool and registers the function that ends the pool together with the thread.
   static BlockPool& create_for_this_thread();
 
-  // Removes one reference. Returns true if it was the last: the caller then has to put the block away.
+  // Removes one reference. Returns true if that was the last reference: the caller then has to free the block or put it
+  // on a free list.
   static bool drop_reference(Block* block) {
     if (is_sole(block)) [[likely]]
       return true;
@@ -159,7 +160,8 @@ class BlockPool {
     return true;
   }
 
-  // Puts a block without references on its list of free blocks, or frees it if the list is full. On the pool's thread.
+  // Puts a block without references on its list of free blocks, or frees it if the list is full. May be called only on
+  // the pool's thread.
   void put_on_free_list(Block* block) {
     BlockList* home = block->home;
     if (home->room == 0) [[unlikely]]
@@ -169,30 +171,33 @@ class BlockPool {
     home->head = block;
   }
 
-  // Returns a block when the free list is empty or the size is not kept: takes back returned blocks, or allocates one.
+  // Does the work of acquire() if the free list is empty, or if blocks of this size are not kept. Takes back the blocks
+  // that other threads have released, and allocates a block if that does not help.
   Block* acquire_returned_or_new(uint32_t bytes);
 
   // Adds a new block to the counters and returns it.
   Block* count_block(Block* block);
 
-  // Removes a block from the counters and frees it. On the pool's thread.
+  // Removes a block from the counters and frees it. May be called only on the pool's thread.
   void delete_own_block(Block* block);
 
-  // Pushes a block without references onto the return stack, or frees it. On any other thread than the pool's.
+  // Pushes a block without references onto the return stack of its pool, or frees it. May be called on every thread
+  // except the pool's.
   void return_to_owner(Block* block);
 
-  // Puts the blocks of the return stack on the free lists. The second form replaces the stack by `instead`, and its
-  // caller must hold the mutex.
+  // Both forms of take_returned() put the blocks of the return stack on the free lists. take_returned(instead) also
+  // replaces the stack by `instead`, and its caller must hold the mutex.
   void take_returned();
   void take_returned(Block* instead);
 
   // Frees blocks of the list until at most `free_blocks` are left.
   void trim_list(BlockList& list, size_t free_blocks);
 
-  // Frees all free blocks when the pool's thread ends. Destroys the pool if no block is in use.
+  // Called when the pool's thread ends. Frees all free blocks, and destroys the pool if no block is in use.
   void on_thread_end();
 
-  // If more bytes than this are on the return stack, other threads free blocks instead of pushing them.
+  // The limit of the return stack, in bytes. While the stack has more, other threads free blocks instead of pushing
+  // them.
   static constexpr size_t kMostReturnedBytes = 1024 * 1024;
 
   // The value of returned_ after the pool's thread has ended. It is an address that no block has.

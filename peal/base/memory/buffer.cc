@@ -9,7 +9,7 @@
 
 namespace peal {
 
-// Only the last part may be empty, after prepare(). A part that is pushed behind an empty one replaces it.
+// Only the last part of a buffer may be empty, and only after prepare(). If the last part is empty, `part` replaces it.
 void Buffer::push(Part part) {
   if (Part& before = last(); before.size() == 0) {
     if (rest_ != nullptr) rest_->capacity -= before.block->capacity_bytes;
@@ -129,7 +129,7 @@ void Buffer::append_other(Buffer& other) {
 
 bool Buffer::merge_into_last(const Part& part) {
   Part& before = last();
-  // The bytes directly follow the last part in the same block, so extend that part.
+  // If the bytes of `part` directly follow the last part in the same block, the last part only becomes longer.
   if (before.block == part.block && before.end == part.begin) {
     before.end = part.end;
     if (rest_ != nullptr) rest_->bytes += part.size();
@@ -137,8 +137,8 @@ bool Buffer::merge_into_last(const Part& part) {
   }
   // Shared bytes are not copied here, because their owner may check whether they are still referenced.
   if (part.size() > kLittleBytes || part.block->shared != nullptr) return false;
-  // The last block has too little room, so copying would need a new block. Move the part instead if later bytes can use
-  // the free end of its block, or if the part fills a quarter of it.
+  // If `part` does not fit into the last block, copying it would need a new block. In that case `part` is moved instead
+  // if later bytes can use the free end of its block, or if it fills a quarter of its block.
   const bool fills_its_block = part.size() > kSmallBlockBytes && part.size() >= part.block->capacity_bytes / 4;
   if (tail_room() < part.size() && (may_grow(part) || fills_its_block)) return false;
   append(std::string_view(part.data(), part.size()));

@@ -42,7 +42,7 @@ class Buffer {
     if (first_.block != nullptr) clear();
   }
 
-  // The number of bytes.
+  // Returns the number of bytes in the buffer.
   size_t size() const { return first_.size() + (rest_ == nullptr ? 0 : rest_->bytes); }
   bool empty() const { return size() == 0; }
 
@@ -61,20 +61,22 @@ class Buffer {
     return {first_.data(), first_.size()};
   }
 
-  // Returns all bytes. A faster front(), for a buffer of which is_one_part() is true.
+  // Returns all bytes of a buffer for which is_one_part() is true. That condition is not checked, which makes the
+  // function faster than front().
   std::string_view only_part() const { return {first_.data(), first_.size()}; }
 
-  // Returns the first `bytes` (at most size()) as one view. They are copied into one block if they are in several
-  // parts. Valid until the buffer changes.
+  // Returns the first `bytes` (at most size()) as one view. If these bytes are in several parts, they are first copied
+  // into one block. The view is valid until the buffer changes.
   std::string_view view(size_t bytes) {
     if (bytes > first_.size()) join(bytes);
     return front().substr(0, bytes);
   }
 
-  // Returns all bytes as one view, as above.
+  // Returns all bytes as one view. If they are in several parts, they are first copied into one block. The view is
+  // valid until the buffer changes.
   std::string_view view() { return view(size()); }
 
-  // Removes the first `bytes` (at most size()).
+  // Removes the first `bytes` (at most size()) and releases the blocks that become empty.
   void consume(size_t bytes) {
     if (rest_ == nullptr && bytes == first_.size()) return clear();
     consume_across_parts(bytes);
@@ -92,7 +94,8 @@ class Buffer {
     first_ = Part{};
   }
 
-  // Does what clear() does. A faster form for a buffer of which is_one_part() is true.
+  // Removes all bytes of a buffer for which is_one_part() is true, and releases the block. That condition is not
+  // checked, which makes the function faster than clear().
   void clear_only_part() {
     BlockPool::release(first_.block);
     first_ = Part{};
@@ -104,14 +107,14 @@ class Buffer {
     append(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
   }
 
-  // Moves the content of `other` to the end of this buffer and leaves `other` empty. Up to 5 KiB may be copied, so that
-  // many small pieces share blocks. More bytes are never copied.
+  // Moves the content of `other` to the end of this buffer and leaves `other` empty. If `other` has only one part of at
+  // most 5 KiB, the bytes may be copied instead, so that many small pieces share blocks.
   void append(Buffer&& other) {
     if (first_.block == nullptr) return swap(other);
     append_other(other);
   }
 
-  // Moves the content of `other` into this buffer, of which holds_blocks() must be false. That is not checked.
+  // Moves the content of `other` into this buffer. holds_blocks() of this buffer must be false, which is not checked.
   void adopt(Buffer&& other) {
     first_ = std::exchange(other.first_, Part{});
     rest_ = std::exchange(other.rest_, nullptr);
@@ -121,15 +124,16 @@ class Buffer {
   // nothing.
   void append(const SharedBytes& shared);
 
-  // Returns writable memory for at least `bytes` (below 4 GiB) behind the last byte. The caller writes into it and then
-  // calls commit(). The memory is valid until the next call that changes the buffer.
+  // Returns writable memory for at least `bytes` (below 4 GiB) after the last byte. The caller writes into this memory
+  // and then calls commit(). The memory is valid until the next call that changes the buffer.
   std::span<std::byte> prepare(size_t bytes) {
     if (first_.block != nullptr || bytes - 1 >= UINT32_MAX) return prepare_more(bytes);
     first_.block = BlockPool::here().acquire(static_cast<uint32_t>(bytes));
     return {first_.block->data, first_.block->capacity_bytes};
   }
 
-  // Adds the first `bytes` of the memory that prepare() returned to the buffer. Asserts if there are not so many.
+  // Appends the first `bytes` of the memory that prepare() has returned to the content. Asserts that this memory has so
+  // many bytes.
   void commit(size_t bytes) {
     Part& part = last();
     const size_t room = part.block == nullptr ? 0 : part.block->capacity_bytes - part.end;
@@ -139,8 +143,8 @@ class Buffer {
       rest_->bytes += bytes;
   }
 
-  // Copies at most 512 remaining bytes into a small block and releases their larger blocks. Without that, a single byte
-  // could keep 20 KiB in use. The call is cheap if there is nothing to gain.
+  // If at most 512 bytes remain, copies them into a small block and releases their larger blocks. Without that, a
+  // single byte could keep 20 KiB in use. The call is cheap if there is no memory to save.
   void compact() {
     if (first_.block != nullptr) copy_out_small_content();
   }
@@ -149,8 +153,8 @@ class Buffer {
   // filled. The content may be longer than what fits into `parts`.
   size_t gather(std::span<iovec> parts) const;
 
-  // Returns the memory that the buffer uses, as limits count it: the capacity of all blocks except the last, of which
-  // only the content counts. The free end of the last block can still take further bytes.
+  // Returns how much memory limits count for this buffer: the capacity of all blocks except the last, plus the content
+  // of the last block. The free end of the last block is not counted, because it can still take further bytes.
   size_t held_bytes() const;
 
   // Returns the capacity of all blocks of the buffer.
@@ -185,7 +189,7 @@ class Buffer {
     size_t bytes;     // in all these parts
     size_t capacity;  // of all their blocks
   };
-  // Moved parts of at most this size may be copied.
+  // append(Buffer&&) may copy a part of at most this size. Larger parts are always moved.
   static constexpr size_t kLittleBytes = kLargeBlockBytes / 4;
 
   // Does the work of prepare() if the buffer already holds a block, or if `bytes` is 0 or too large.
@@ -200,16 +204,16 @@ class Buffer {
   // Returns the last part, which has no block if the buffer holds none.
   Part& last() { return rest_ == nullptr ? first_ : rest_->tail->part; }
 
-  // Does the work of consume() if there are several parts or a part of the bytes remains.
+  // Does the work of consume() unless the buffer has one part and all its bytes are removed.
   void consume_across_parts(size_t bytes);
 
-  // Does the work of append(Buffer&&).
+  // Does the work of append(Buffer&&) for a buffer that holds a block.
   void append_other(Buffer& other);
 
   // Releases all parts except the first.
   void clear_rest();
 
-  // Copies the first `bytes` into one new block, which becomes the first part.
+  // Does the work of compact() for a buffer that holds a block.
   void join(size_t bytes);
 
   // Does the work of compact() for a buffer that holds blocks.
@@ -218,10 +222,11 @@ class Buffer {
   // True if the unused end of the part's block may be written: no other part refers to the block.
   static bool may_grow(const Part& part);
 
-  // Returns how many bytes can be appended to the last part in place.
+  // Appends the bytes of `part` to the last block of this buffer, and leaves the reference of `part` to the caller.
+  // Returns false and appends nothing if the caller has to move `part` into the chain instead.
   uint32_t tail_room();
 
-  // Adds the bytes of `part` to the last block of this buffer. Returns false if the part has to be moved in instead.
+  // The first part. If it has no block, the buffer is empty and rest_ is null.
   bool merge_into_last(const Part& part);
 
   // If the first part has no block, rest_ is null.

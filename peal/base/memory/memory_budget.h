@@ -45,13 +45,14 @@ class MemoryBudget {
   // Returns the bytes that are counted now.
   static uint64_t held_bytes() { return held_bytes_.load(std::memory_order_relaxed); }
 
-  // Compare the counted bytes with the soft, the hard and the low mark.
+  // above_soft(), above_hard() and below_low() compare the counted bytes with the soft, the hard and the low mark. The
+  // low mark is 7/8 of the soft mark.
   static bool above_soft() { return held_bytes() > marks().soft_bytes; }
   static bool above_hard() { return held_bytes() > marks().hard_bytes; }
   static bool below_low() { return held_bytes() < marks().soft_bytes / 8 * 7; }
 
-  // Add to the count and subtract from it, for BlockPool and MemoryCharge. grew() returns true if the count is now
-  // above the soft mark.
+  // grew() adds to the counted bytes and shrank() subtracts from them. BlockPool and MemoryCharge call them. grew()
+  // returns true if the sum is now above the soft mark.
   static bool grew(size_t bytes) {
     return held_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes > marks().soft_bytes;
   }
@@ -63,12 +64,12 @@ class MemoryBudget {
   static inline std::atomic<uint64_t> hard_bytes_ = 0;
 };
 
-// The interface of an object that BlockPool::set_listener() takes.
+// The interface of the listener that BlockPool::set_listener() takes.
 class MemoryListener {
  public:
   // Called on the pool's thread when the pool has allocated a block while the process is above the soft mark. The
-  // callback must not acquire or release blocks, because it is called in the middle of an operation on a buffer. It may
-  // schedule that for later.
+  // listener must not acquire or release blocks inside the call, because the call comes in the middle of an operation
+  // on a buffer. It may schedule such work for later.
   virtual void on_memory_short() = 0;
 
  protected:

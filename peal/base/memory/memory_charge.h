@@ -14,13 +14,14 @@
 
 namespace peal {
 
-// Empties a string or container and frees its memory. clear() and `container = {}` would keep the memory.
+// Empties a string or container and frees its memory, which clear() and `container = {}` would keep.
 template <class Container>
 void free_storage(Container& container) {
   Container().swap(container);
 }
 
-// The destructor subtracts what the charge has counted. A charge is used by one thread at a time, on any thread.
+// A number of bytes that is counted in the memory budget. The destructor subtracts the bytes from the budget. A charge
+// may be used on any thread, but only by one thread at a time.
 class MemoryCharge {
  public:
   MemoryCharge() = default;
@@ -45,8 +46,8 @@ class MemoryCharge {
   }
 
   // Changes the counted bytes to `bytes`, for memory that grows. Returns false if the charge has grown and the process
-  // is above the hard mark; the bytes are counted even then. Up to kFreeBytes are counted as 0 and never refused,
-  // because there are many small strings that hardly grow.
+  // is above the hard mark. The bytes are counted even then.
+  // Up to kFreeBytes are counted as 0 and never refused, because there are many small strings that hardly grow.
   bool set_and_check(size_t bytes) {
     if (bytes <= kFreeBytes) bytes = 0;
     if (bytes == bytes_) return true;
@@ -55,7 +56,7 @@ class MemoryCharge {
     return !grows || !MemoryBudget::above_hard();
   }
 
-  // Up to so many bytes set_and_check() counts as 0.
+  // The largest number of bytes that set_and_check() counts as 0.
   static constexpr size_t kFreeBytes = 4096;
 
  private:

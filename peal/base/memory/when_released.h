@@ -11,10 +11,11 @@
 
 namespace peal {
 
-// Calls `step()` once, on the thread that destroys the last copy of the returned pointer. That is inside a destructor,
-// so an exception that leaves `step()` ends the process. Without memory for the pointer, `step()` is called at once and
-// std::bad_alloc is thrown. The pointer's get() is `key`, to find the pointer among others (Loop::let_go()); `key` is
-// never dereferenced.
+// Returns a pointer that calls `step()` once, on the thread that destroys its last copy. The call is made inside a
+// destructor, so an exception that leaves `step()` ends the process. If there is no memory for the pointer, `step()` is
+// called at once and std::bad_alloc is thrown.
+// get() of the pointer returns `key`, which is never dereferenced. Code can find the pointer among others by it, as
+// Loop::let_go() does.
 template <class Step>
 std::shared_ptr<void> run_when_released(Step step, void* key = nullptr) {
   return std::shared_ptr<void>(key, [step = std::move(step)](void*) mutable noexcept { step(); });

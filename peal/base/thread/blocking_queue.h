@@ -29,8 +29,8 @@ class BlockingQueue {
     PEAL_ASSERT(capacity > 0, "a queue needs a capacity above 0");
   }
 
-  // Waits until there is room and appends `value`. Returns false if the queue is closed or the deadline has passed:
-  // then `value` has not been moved from.
+  // Waits until there is room and appends `value`. Returns false if the queue is closed or the deadline has passed, and
+  // leaves `value` unchanged then.
   bool put(T&& value, TimePoint deadline = kNever) {
     {
       MutexLock lock(mutex_);
@@ -45,11 +45,12 @@ class BlockingQueue {
   }
   bool put(const T& value, TimePoint deadline = kNever) { return put(T(value), deadline); }
 
-  // Appends `value` if there is room, without waiting. Returns false as put() does.
+  // Appends `value` if there is room, without waiting. Returns false if the queue is closed or full, and leaves `value`
+  // unchanged then.
   bool try_put(T&& value) { return put(std::move(value), TimePoint{}); }
 
-  // Waits for an element and returns it. Returns nullopt if the queue is closed and empty, or if the deadline has
-  // passed.
+  // Waits for an element, removes it from the queue and returns it. Returns nullopt if the queue is closed and empty,
+  // or if the deadline has passed.
   std::optional<T> take(TimePoint deadline = kNever) {
     std::optional<T> value;
     {
@@ -65,7 +66,7 @@ class BlockingQueue {
     return value;
   }
 
-  // Returns an element if there is one, without waiting, or nullopt.
+  // Removes the first element and returns it, or returns nullopt if the queue is empty. Does not wait.
   std::optional<T> try_take() { return take(TimePoint{}); }
 
   // Removes and returns all elements, without waiting.

@@ -14,7 +14,7 @@ namespace peal {
 template <class T>
 class LockedList {
  public:
-  // Appends `value`.
+  // Appends `value` to the list.
   void push(T value) {
     MutexLock lock(mutex_);
     list_.push_back(std::move(value));
@@ -32,14 +32,14 @@ class LockedList {
     return list_;
   }
 
-  // Calls visit(value) for each element. The elements are copies, made when for_each() was called. The lock is not held
-  // meanwhile, so the visitor may use the list.
+  // Calls visit(value) for each element. The elements are copies that are made at the beginning of the call. The lock
+  // is not held while `visit` runs, so `visit` may use the list.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (const T& value : snapshot()) visit(value);
   }
 
-  // Removes the first element that is equal to `value`. Returns false if there is none.
+  // Removes the first element that is equal to `value`. Returns false if no element is.
   bool remove(const T& value) {
     MutexLock lock(mutex_);
     const auto at = std::ranges::find(list_, value);

@@ -11,7 +11,7 @@ namespace peal::detail {
 
 class RunClaim {
  public:
-  // Begins a run and returns its number, or returns 0 if another run has not ended yet.
+  // Begins a run and returns the number of the run. Returns 0 if another run has begun and not ended.
   uint64_t take() {
     uint64_t last = last_;
     return last % 2 == 0 && last_.compare_exchange_strong(last, last + 1) ? last + 1 : 0;

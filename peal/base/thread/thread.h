@@ -16,10 +16,11 @@ namespace peal {
 
 class Thread {
  public:
-  // The function that the thread runs. Its argument tells whether request_stop() has been called.
+  // The type of the function that the thread runs. The argument tells the function whether request_stop() has been
+  // called.
   using Body = Callback<void(const std::stop_token&)>;
 
-  // Makes an object without a thread.
+  // Makes an object that has no thread.
   Thread() = default;
 
   // Starts a new thread, which sets its name to `name` and then calls `body`. An exception that leaves `body`
@@ -30,10 +31,10 @@ class Thread {
   // True if the object has a thread that has not been joined.
   bool joinable() const { return thread_.joinable(); }
 
-  // Waits until the body has returned. Asserts if joinable() is false, or if the thread itself calls it.
+  // Waits until the body has returned. Asserts if joinable() is false, or if join() is called on the thread itself.
   void join();
 
-  // Asks the body to end, through its stop token. Returns false if that was requested before. Any thread.
+  // Asks the body to end, through its stop token. Returns false if request_stop() was called before. Any thread.
   bool request_stop() { return thread_.request_stop(); }
   std::thread::id id() const { return thread_.get_id(); }
 

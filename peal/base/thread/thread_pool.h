@@ -22,8 +22,8 @@ namespace peal {
 
 // Decides what submit() does if the queue is full.
 enum class WhenFull {
-  // submit() waits for room. If it is called by a task of the same pool, it could wait for ever, and so runs the new
-  // task at once on the calling thread.
+  // submit() waits for room. A task of the same pool could wait for ever, so a submit() that such a task calls runs the
+  // new task at once, on the calling thread.
   kBlock,
   // submit() returns false. Use this for calls from a loop, which must not block.
   kRefuse,
@@ -64,7 +64,8 @@ class ThreadPool {
  public:
   using Task = Callback<void()>;
 
-  // Starts a pool with all its threads. Returns EAGAIN if a thread cannot be started: then the others have ended again.
+  // Starts a pool with all its threads. If a thread cannot be started, ends the threads that were started and returns
+  // EAGAIN.
   static Result<std::unique_ptr<ThreadPool>> start(ThreadPoolOptions options = {});
 
   // Calls stop(), which runs all queued tasks.
@@ -72,12 +73,12 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  // Queues `task`, or does what WhenFull says if the queue is full. Returns false if the task is refused, and has then
-  // not moved from `task`. Asserts if `task` is null. Any thread.
+  // Queues `task`, or does what WhenFull says if the queue is full. If the task is refused, returns false and leaves
+  // `task` unchanged. Asserts if `task` is null. Any thread.
   bool submit(Task&& task);
 
-  // Stops the pool and waits until all its threads have ended. submit() then returns false, also to the threads that
-  // are waiting in it. Asserts if a task of this pool calls it. A second call has no effect.
+  // Stops the pool and waits until all its threads have ended. From then on submit() returns false, also on threads
+  // that are waiting in submit(). Asserts if a task of this pool calls stop(). A second call has no effect.
   void stop(StopPool how = StopPool::kDrain);
 
   // Returns the counters. They are read one after the other, so they may differ by a few tasks. Any thread.
@@ -93,11 +94,12 @@ class ThreadPool {
   // The body of thread `number`: calls on_start, then runs tasks until the queue is closed and empty.
   void run_queued_tasks(unsigned number);
 
-  // Calls `function`. An exception is logged, with `what` as the name of the function, and counted.
+  // Calls `function`. If an exception leaves `function`, the exception is counted and logged, with `what` as the name
+  // of the function.
   template <class Function>
   void call_and_log_exceptions(const char* what, Function&& function);
 
-  // Runs a task, destroys it and counts it.
+  // Runs a task, destroys the task and counts it.
   void run(Task& task);
 
   // Runs a task on the thread that called submit(). Returns false if the pool is stopped.
