@@ -45,11 +45,12 @@ enum class FlightKind : uint8_t {
 // Returns the name of the kind, such as "peer ended", or "?" for an unknown number.
 std::string_view to_string(FlightKind kind);
 
-// Identifies one connection: its owner, its slot there and the slot's generation (slot_table.h). The pointer is only
-// compared and never dereferenced.
+// Identifies one connection by its owner, by its slot in the owner's table and by the slot's generation (slot_table.h).
+// The pointer is only compared and never dereferenced.
 struct FlightId {
   const void* owner = nullptr;
-  // In the order of SlotLinks (slot_table.h), so that the compiler copies both with one instruction.
+  // These two members have the same order as in SlotLinks (slot_table.h), so that the compiler copies both with one
+  // instruction.
   uint32_t generation = 0;
   uint32_t slot = 0;
 
@@ -66,7 +67,7 @@ struct FlightEvent {
 
 class FlightRecorder {
  public:
-  // Where the recorder gets the time of an event from.
+  // Says where the recorder gets the time of an event from.
   enum class TimeBy : uint8_t {
     kAsking,  // record() calls the function `now` that its caller passes
     kCycles,  // the processor's cycle counter (cycle_clock.h) if it is usable, otherwise as kAsking
@@ -76,27 +77,29 @@ class FlightRecorder {
   // between 1 and 2^24.
   explicit FlightRecorder(size_t events, TimeBy time = TimeBy::kAsking);
 
-  // Records an event. `now` returns the time, and is called only if the recorder does not use the cycle counter.
+  // Records an event. `now` is a function that returns the time. It is called only if the recorder does not use the
+  // cycle counter.
   template <class Now>
   void record(Now&& now, FlightId id, FlightKind kind, uint64_t bytes = 0) {
     if (!record_by_cycles(id, kind, bytes)) keep(in_ticks(now()), id, kind, bytes);
   }
 
-  // Records an event with the time of the cycle counter. Returns false and records no event if the recorder does not
-  // use that counter: the caller then has to use record().
+  // Records an event with the time of the cycle counter. If the recorder does not use the cycle counter, returns false
+  // and records no event: the caller then has to use record().
   bool record_by_cycles(FlightId id, FlightKind kind, uint64_t bytes = 0) {
     if (!by_cycles_) return false;
     keep(CycleClock::stamp(), id, kind, bytes);
     return true;
   }
 
-  // Returns the latest events that are still in the ring, at most `most`, oldest first. With an `id` only the events of
-  // that connection are returned.
+  // Returns the latest events that are still in the ring, at most `most`, oldest first. If `id` is given, only the
+  // events of that connection are returned.
   std::vector<FlightEvent> last(std::optional<FlightId> id, size_t most = 64) const;
 
   // Returns the events of last() as text, with one line for each event. A line has the time relative to the newest
-  // event in ms, the kind, and the bytes if they are not 0. Without an `id` it also has the connection's slot and
-  // generation. `reason` converts the number of a kClosing event to text; if it is null, the number is printed.
+  // event in ms, the kind, and the bytes if they are not 0. If no `id` is given, a line also has the connection's slot
+  // and generation. `reason` converts the number of a kClosing event to text; if `reason` is null, the number is
+  // printed.
   std::string dump(std::optional<FlightId> id, size_t most = 64, std::string_view (*reason)(uint64_t) = nullptr) const;
 
   // Returns how many events the ring holds.
@@ -106,7 +109,7 @@ class FlightRecorder {
   uint64_t recorded() const { return count_; }
 
  private:
-  // An event as the ring stores it.
+  // An event in the form in which the ring stores it.
   struct Kept {
     uint64_t stamp = 0;
     FlightId id;
@@ -114,7 +117,8 @@ class FlightRecorder {
   };
   static_assert(sizeof(Kept) == 32, "a ring's index is a shift");
 
-  // Writes an event over the oldest one. `stamp` is a cycle count or, without the counter, in nanoseconds.
+  // Writes an event over the oldest one. `stamp` is a value of the cycle counter, or a time in nanoseconds if the
+  // recorder does not use the counter.
   void keep(uint64_t stamp, FlightId id, FlightKind kind, uint64_t bytes) {
     Kept& event = ring_[count_++ & mask_];
     event.stamp = stamp;
@@ -122,7 +126,7 @@ class FlightRecorder {
     event.bytes_and_kind = bytes << 8 | static_cast<uint8_t>(kind);
   }
 
-  // Returns a time in nanoseconds, as a stamp.
+  // Converts a time to a stamp in nanoseconds.
   static uint64_t in_ticks(TimePoint at) { return static_cast<uint64_t>(at.time_since_epoch().count()); }
 
   size_t mask_;  // capacity - 1
@@ -130,7 +134,7 @@ class FlightRecorder {
   std::unique_ptr<Kept[]> ring_;
   bool by_cycles_;
 
-  // The time at which the recorder was made, to convert cycle counts to times.
+  // The moment at which the recorder was made. It is needed to convert values of the cycle counter to times.
   CycleClock::Moment made_ = CycleClock::now();
 };
 

@@ -16,8 +16,8 @@ __extension__ using Uint128 = unsigned __int128;
 
 constexpr std::uint64_t kMaxTotal = std::numeric_limits<std::int64_t>::max();
 
-// Returns log2 of half the number of sub-buckets. That number is the smallest power of two that is at least 2 *
-// 10^digits, so that values up to there each have a sub-bucket of their own.
+// Returns log2 of half the number of sub-buckets. The number of sub-buckets is the smallest power of two that is at
+// least 2 * 10^digits, so that each value up to 2 * 10^digits has a sub-bucket of its own.
 int half_magnitude_for(int digits) {
   std::uint64_t units = 2;
   for (int i = 0; i < digits; ++i) units *= 10;
@@ -133,7 +133,7 @@ std::int64_t Histogram::value_at_percentile(double percent) const {
   if (!(percent >= 0 && percent <= 100)) throw_bad_value("percentile {} is not between 0 and 100", percent);
   if (empty()) return 0;
   const double exact = percent * static_cast<double>(total_count_) / 100 + 0.5;
-  // For totals above 2^53 the product may be rounded up to more than the total.
+  // If the total is above 2^53, `exact` may have been rounded up to more than the total.
   const auto target = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(exact), 1, total_count_);
   std::size_t index = 0;
   std::uint64_t count_to_here = counts_[index];

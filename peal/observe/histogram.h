@@ -53,7 +53,7 @@ class Histogram {
   // Does what `count` calls of record() do. Throws std::invalid_argument if total_count() would reach 2^63.
   void record_n(std::int64_t value, std::uint64_t count);
 
-  // Adds all counts of another histogram. Throws std::invalid_argument if that one has other options, or if
+  // Adds all counts of another histogram. Throws std::invalid_argument if `other` has different options, or if
   // total_count() would reach 2^63.
   void add(const Histogram& other);
 
@@ -76,14 +76,14 @@ class Histogram {
   std::int64_t min() const;
   std::int64_t max() const;
 
-  // Return mean and standard deviation, with each value replaced by the middle of its bucket. Both return 0 if the
+  // mean() and standard_deviation() are computed as if each value were the middle of its bucket. Both return 0 if the
   // histogram is empty.
   double mean() const;
   double standard_deviation() const;
 
-  // Returns the upper edge of the first bucket at which `percent` % of all values, rounded to the nearest count, have
-  // been reached. For 0 % the result is min(). Returns 0 if the histogram is empty. Throws std::invalid_argument if
-  // `percent` is not between 0 and 100.
+  // Returns the upper edge of the first bucket for which this bucket and those below it have `percent` % of all values,
+  // rounded to the nearest count. For 0 % the result is min(). Returns 0 if the histogram is empty. Throws
+  // std::invalid_argument if `percent` is not between 0 and 100.
   std::int64_t value_at_percentile(double percent) const;
 
   // Returns how many recorded values are in the bucket of `value` or below. Throws std::invalid_argument if `value` is
@@ -93,8 +93,8 @@ class Histogram {
   // Returns how many recorded values are in the bucket of `value`. Throws std::invalid_argument if `value` is negative.
   std::uint64_t count_at(std::int64_t value) const;
 
-  // Return the lower edge, the upper edge and the middle of the bucket of `value`, which must not be negative. That is
-  // not checked.
+  // lowest_equivalent(), highest_equivalent() and middle_equivalent() return the lower edge, the upper edge and the
+  // middle of the bucket of `value`. That `value` is not negative is not checked.
   std::int64_t lowest_equivalent(std::int64_t value) const { return value >> shift_of(value) << shift_of(value); }
   std::int64_t highest_equivalent(std::int64_t value) const {
     return lowest_equivalent(value) + ((std::int64_t{1} << shift_of(value)) - 1);
@@ -114,7 +114,7 @@ class Histogram {
     std::uint64_t count_to_here;  // the counts of this bucket and of all lower ones
   };
 
-  // Calls visit(const Bucket&) for each bucket that has counts, in ascending order.
+  // Calls visit(const Bucket&) for each bucket that has counts, in ascending order of value.
   template <class Visit>
   void for_each_recorded(Visit visit) const {
     std::uint64_t count_to_here = 0;
@@ -126,26 +126,26 @@ class Histogram {
     }
   }
 
-  // True if options and counts are equal. clamped_count() is not compared.
+  // True if the options and all counts are equal. clamped_count() is not compared.
   bool operator==(const Histogram& other) const { return options_ == other.options_ && counts_ == other.counts_; }
 
-  // For encodings: all counts, in ascending order of value, and the lower edge of the bucket at an index. value_of()
-  // asserts that the index exists.
+  // counts() and value_of() are meant for encodings. counts() returns all counts in ascending order of value.
+  // value_of() returns the lower edge of the bucket at an index, and asserts that the index exists.
   const std::vector<std::uint64_t>& counts() const { return counts_; }
   std::int64_t value_of(std::size_t index) const;
 
-  // For encodings: adds to the count at `index`. Returns false and adds nothing if the index does not exist, or if
-  // total_count() would reach 2^63.
+  // Adds to the count at `index`. Returns false and adds nothing if the index does not exist, or if total_count() would
+  // reach 2^63. Meant for encodings.
   bool add_at(std::size_t index, std::uint64_t count);
 
-  // The shape of the array of counts, in the terms of HdrHistogram. There a "sub-bucket" is what is called a bucket
-  // here, and a "bucket" is a range in which all sub-buckets have the same width.
+  // bucket_count() and sub_bucket_count() describe the array of counts in the terms of HdrHistogram. HdrHistogram calls
+  // each bucket of this class a "sub-bucket". It calls a range in which all sub-buckets have the same width a "bucket".
   std::size_t bucket_count() const { return (counts_.size() >> half_magnitude_) - 1; }
   std::size_t sub_bucket_count() const { return std::size_t{2} << half_magnitude_; }
 
  private:
-  // Returns log2 of the width of the value's bucket. Values in [0, sub_bucket_mask_] are stored in units of `lowest`.
-  // Above, each doubling of the value shifts one bit further.
+  // Returns log2 of the width of the value's bucket. In [0, sub_bucket_mask_] a bucket is as wide as `lowest`, rounded
+  // down to a power of two. For larger values, each doubling of the value doubles the width.
   int shift_of(std::int64_t value) const {
     return shift_at_zero_clz_ - std::countl_zero(static_cast<std::uint64_t>(value | sub_bucket_mask_));
   }

@@ -17,19 +17,19 @@ namespace peal {
 // for a CPU handles it when it runs again.
 static constexpr Duration kTraceTimeout = std::chrono::seconds(1);
 
-// If watch() has not been called so long after the start, a warning is logged.
+// If watch() has not been called within this time after the start, a warning is logged.
 static constexpr Duration kMostUnused = std::chrono::seconds(1);
 
-// The value of Watched::asked while no answer is pending.
+// The value of Watched::asked while no task of the watchdog waits in the loop's queue.
 static constexpr TimePoint kOwesNothing = kNever;
 
-// A watched loop. The watchdog shares it with the task in the loop's queue that answers.
+// A watched loop. The watchdog and the task that it posts to the loop share the ownership of this object.
 struct StallWatchdog::Watched {
   Watched(WatchedThread loop, const StallWatchdogOptions& watchdog)
       : queue(std::move(loop.queue)), counts(loop.counts), options(watchdog) {}
 
-  // Called on the loop's thread. The first answer stores the thread's id. Later answers count a stall if they come too
-  // late.
+  // The body of the task that the watchdog posts; it runs on the loop's thread. The first call stores the thread's id.
+  // Every later call counts a stall if the task has waited for the threshold or longer.
   void answer() {
     const Duration owed = options.clock() - asked.load();
     if (thread_id.load() == 0) {
@@ -48,7 +48,7 @@ struct StallWatchdog::Watched {
   std::string thread_name;           // written once, before thread_id is stored
   std::atomic<pid_t> thread_id = 0;  // 0 until the loop has answered for the first time
 
-  // When the pending answer was asked for.
+  // The time at which the watchdog posted the task that waits in the loop's queue. kOwesNothing if no task waits.
   std::atomic<TimePoint> asked = kOwesNothing;
   bool reported = false;  // true if the pending answer was reported as a stall; used only in look()
 };

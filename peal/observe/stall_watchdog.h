@@ -2,8 +2,8 @@
 // StallWatchdog finds callbacks that block a loop, and logs their stack while they do.
 //
 // How it works:
-//   1. The watchdog's own thread posts a task to each loop, and the task answers that the loop is alive.
-//   2. If a loop has not answered for longer than the threshold, the watchdog sends a signal to the loop's thread.
+//   1. The watchdog's own thread posts a task to each loop. The task records that the loop has run it.
+//   2. If a loop has not run the task within the threshold, the watchdog sends a signal to the loop's thread.
 //   3. The signal handler takes the stack of whatever that thread is doing. The watchdog logs it.
 //
 // A loop that is not watched has no cost. A watched loop is woken twice in each threshold.
@@ -37,7 +37,9 @@ struct Stall {
   std::string thread_name;  // the name of the loop's thread
   pid_t thread_id = 0;      // the kernel id of the loop's thread
 
-  // How long the loop has been blocked so far. It may have been up to half a threshold longer.
+  // How long the watchdog's task has been waiting in the loop's queue. The loop may have been blocked for longer,
+  // because it may have blocked before the task was posted. The difference is at most half a threshold if look() is
+  // called twice in each threshold.
   Duration lasting{};
 
   std::string what;   // the kind of callback that blocks the loop: "a task", "a timer", ...
@@ -47,45 +49,48 @@ struct Stall {
 
 // The options of a watchdog.
 struct StallWatchdogOptions {
-  // A loop that does not answer for this long is blocked; must be above 0. A stall of 1.5 times the threshold is always
-  // found, a shorter one only by chance. The default is a delay that people notice.
+  // A loop is reported if it has not run the watchdog's task for this long; must be above 0. If look() is called twice
+  // in each threshold, every stall of 1.5 times the threshold is found. A shorter stall is found only by chance. The
+  // default is a delay that people notice.
   Duration threshold = std::chrono::milliseconds(100);
 
-  // At most one stall is logged in this time, because a stack has many lines. The next log line has the number of those
-  // that were left out.
+  // At most one stall is logged in this time, because a stack has many lines. The next log line says how many stalls
+  // were not logged.
   Duration log_interval = std::chrono::seconds(1);
 
-  // If false, the watchdog has no thread, and the application calls look() instead.
+  // True if the watchdog starts a thread that calls look(). If false, the application has to call look().
   bool own_thread = true;
 
-  // Returns the time. Must be callable on any thread.
+  // The function that returns the time. It must be callable on any thread.
   TimePoint (*clock)() = monotonic_now;
 };
 
 class StallWatchdog {
  public:
-  // Called for each stall once, while the loop is still blocked, on the thread that runs look(). log_interval does not
-  // limit these calls. The callback must not throw and must not call look().
+  // The callback for stalls. It is called once for each stall, while the loop is still blocked, on the thread that runs
+  // look(). log_interval does not limit these calls. The callback must not throw and must not call look().
   using OnStall = Callback<void(const Stall&)>;
 
   // Starts a watchdog. It watches no loop until watch() is called, and logs a warning if that does not happen within a
-  // second. Returns EBUSY if the process already has a watchdog: one can watch all loops. Returns EAGAIN if the thread
-  // cannot be started.
+  // second. Returns EBUSY if the process already has a watchdog, since one watchdog can watch all loops. Returns EAGAIN
+  // if the thread cannot be started.
   static Result<std::unique_ptr<StallWatchdog>> start(const StallWatchdogOptions& options = {}, OnStall on_stall = {});
 
-  // Stops the watchdog's thread. May be called on any thread except that one.
+  // Stops the watchdog's thread and waits until it has ended. May be called on any thread except the watchdog's.
   ~StallWatchdog();
   StallWatchdog(const StallWatchdog&) = delete;
   StallWatchdog& operator=(const StallWatchdog&) = delete;
 
-  // Watches a loop until it ends. The loop and the watchdog may be destroyed in any order. A loop that has never
-  // answered, for example because it does not run yet, is not reported. LoopStats counts a stall when it is over. Any
-  // thread.
+  // Watches a loop until the loop begins to end. The loop and the watchdog may be destroyed in any order. A loop that
+  // has never run a task of the watchdog is not reported, for example before run(). LoopStats counts a stall when the
+  // stall is over. Any thread.
   void watch(WatchedThread loop);
 
-  // Checks all loops once: posts a task to each loop that has answered, and reports each loop that has not answered for
-  // too long. The watchdog's thread does this twice in each threshold. Any thread except those of the watched loops.
-  // The call takes up to a second for each blocked thread that does not react to the signal.
+  // Checks all loops once. Posts a task to each loop that has run the previous task of the watchdog. Reports each loop
+  // in whose queue the task has waited for the threshold or longer. The watchdog's thread calls look() twice in each
+  // threshold.
+  // Any thread except those of the watched loops. The call takes up to a second for each blocked thread that does not
+  // react to the signal.
   void look();
 
   // Returns the latest stalls, at most kMostRemembered, oldest first. Any thread.
@@ -97,7 +102,7 @@ class StallWatchdog {
 
   StallWatchdog(const StallWatchdogOptions& options, OnStall on_stall);
 
-  // Posts the task that answers to the loop, and notes the time.
+  // Notes the time and posts the watchdog's task to the loop.
   static void ask(const std::shared_ptr<Watched>& watched);
 
   // Takes the stack of the loop's thread, remembers the stall, logs it and calls on_stall_.

@@ -19,15 +19,15 @@ namespace peal {
 
 class TurnTimes {
  public:
-  // Return the total busy time and the total waiting time of all completed turns.
+  // busy() and waiting() return the total busy time and the total waiting time of all completed turns.
   Duration busy() const { return busy_; }
   Duration waiting() const { return waiting_; }
 
-  // Returns the busy time of each completed turn, in ns, with a precision of 1 %. A longer time than a minute counts as
-  // a minute.
+  // Returns the busy times of all completed turns, in ns, with a precision of 1 %. A time of more than a minute is
+  // recorded as a minute.
   const Histogram& turns() const { return turns_; }
 
-  // Ends the current turn at the time `now` and begins a new one, which starts with its wait. Called by the loop.
+  // Ends the current turn at the time `now` and begins a new turn, which starts with its wait. The loop calls this.
   void begin_turn(TimePoint now) {
     const TimePoint woke = woke_at_ == kNever ? now : woke_at_;
     if (began_ != kNever) {
@@ -41,12 +41,12 @@ class TurnTimes {
     worked_ = {};
   }
 
-  // The time at which the wait of this turn ended. The engine sets it after each wait, so the last wait of a turn
-  // counts.
+  // The time at which the wait of this turn ended. The engine sets this time after each wait. If a turn waits several
+  // times, the last wait counts.
   TimePoint& woke_at() { return woke_at_; }
 
-  // The time that the engine worked before its waits in this turn, for example to send queued bytes or to continue a
-  // handshake. The engine adds to it.
+  // The time that the engine spent on work before its waits in this turn, for example to send queued bytes or to
+  // continue a handshake. The engine adds to this time.
   Duration& worked() { return worked_; }
 
  private:

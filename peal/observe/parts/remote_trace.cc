@@ -89,7 +89,8 @@ std::optional<RemoteTrace> trace_thread(pid_t thread_id, Duration timeout) {
   }
   int mine = number;
   if (waited != 0 && slot.asked.compare_exchange_strong(mine, 0)) return std::nullopt;
-  // The handler has claimed the slot at the last moment and is writing the answer: wait for it.
+  // The handler has claimed the request just before the deadline and is writing the answer, so wait until the answer is
+  // complete.
   while (waited != 0) waited = ::sem_wait(&slot.filled);
   const int answered = slot.answered.load(std::memory_order_acquire);
   PEAL_ASSERT(answered == number, "trace request {} got the answer to request {}", number, answered);

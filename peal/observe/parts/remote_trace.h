@@ -26,8 +26,8 @@ Result<void> open_remote_traces();
 void close_remote_traces();
 
 // Returns the stack trace of a thread. May be called between open_remote_traces() and close_remote_traces(), by one
-// thread at a time. Returns nullopt if the thread has ended, or if it has not run the handler within `timeout`. That
-// happens if the thread blocks the signal or is in an uninterruptible sleep.
+// thread at a time. Returns nullopt if the thread has ended, or if it has not run the handler within `timeout`. A
+// thread does not run the handler while it blocks the signal or is in an uninterruptible sleep.
 std::optional<RemoteTrace> trace_thread(pid_t thread_id, Duration timeout);
 
 }  // namespace peal::detail
