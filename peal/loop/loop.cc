@@ -15,7 +15,8 @@
 
 namespace peal {
 
-// The capacity that the task vector may keep after a turn. A larger one, left by a burst of tasks, is freed.
+// The capacity that the task vector may keep after a turn. A larger capacity, which a burst of tasks has left, is
+// freed.
 static constexpr size_t kMaxWarmTasks = 1024;
 
 Result<std::unique_ptr<Loop>> Loop::make(const LoopOptions& options) {
@@ -52,8 +53,8 @@ inline void Loop::sleep() {
   mailbox_->end_sleep();
 }
 
-// noexcept, because an exception must not unwind through an engine in the middle of its dispatch. It ends the process
-// here, where the core dump still shows the whole stack.
+// Runs one turn. The function is noexcept, because an exception must not unwind through an engine in the middle of its
+// dispatch. Such an exception ends the process here, where the core dump still shows the whole stack.
 [[gnu::always_inline]] inline void Loop::turn() noexcept {
   ++stats_.turns;
   if (timers_changed_) {
@@ -123,14 +124,15 @@ void Loop::end() {
   finish(true);
 }
 
-// The local copy keeps the mailbox alive: after the store, the loop's thread may end and destroy the loop.
+// The local copy keeps the mailbox alive. As soon as stopping_ is set, the loop's thread may end and destroy the loop.
 void Loop::stop() {
   const std::shared_ptr<Mailbox> mailbox = mailbox_;
   stopping_.store(true, std::memory_order_release);
   mailbox->mark_pending_and_wake();
 }
 
-// The local copy keeps the mailbox alive: the posted task may end the loop before post() returns.
+// The local copy keeps the mailbox alive. The posted task may end the loop, which may then be destroyed before post()
+// returns.
 bool Loop::post(Callback task) {
   const std::shared_ptr<Mailbox> mailbox = mailbox_;
   return mailbox->post(std::move(task));
@@ -160,8 +162,8 @@ TimerId Loop::every(Duration period, Callback task) {
   return wheel_->add_every(deadline_in(period), period, std::move(task));
 }
 
-// next_timer_ is not updated. After a cancel it may be too early, which costs one turn without work, but never too
-// late.
+// next_timer_ is not updated here. After a cancel, next_timer_ may be earlier than every pending timer, which costs one
+// turn without work. It is never too late.
 bool Loop::cancel(TimerId timer) {
   assert_here();
   return wheel_ && wheel_->cancel(timer);
@@ -175,7 +177,7 @@ bool Loop::keep(const std::shared_ptr<void>& what) {
   return kept_.emplace_back(what) != nullptr;
 }
 
-// The object is erased from kept_ before it is destroyed, since its destructor may call keep() and let_go().
+// The object is removed from kept_ before it is destroyed, since its destructor may call keep() and let_go().
 bool Loop::let_go(const void* what) {
   assert_here();
   const auto found = std::ranges::find(kept_, what, &std::shared_ptr<void>::get);
@@ -230,8 +232,8 @@ void Loop::drop_kept_and_timers() {
   wheel_.reset();
 }
 
-// Ends the loop in the order that loop.h states. Without an open engine, the waiting tasks are destroyed without a
-// call.
+// Ends the loop in the order that loop.h states. If `opened` is false, the engine is not open, and the waiting tasks
+// are destroyed without a call.
 void Loop::finish(bool opened) noexcept {
   std::vector<Callback> last = mailbox_->close();
   if (opened) {
@@ -243,7 +245,7 @@ void Loop::finish(bool opened) noexcept {
   last.clear();
   drop_kept_and_timers();
   now_known_ = false;
-  // The local copy keeps the mailbox alive: after the store, another thread may destroy the loop.
+  // The local copy keeps the mailbox alive. As soon as owner_ is cleared, another thread may destroy the loop.
   const std::shared_ptr<Mailbox> mailbox = mailbox_;
   mailbox->owner_.store(std::thread::id(), std::memory_order_release);
   mailbox->owner_.notify_all();
@@ -277,7 +279,7 @@ bool Loop::spin() {
     spin_->note_spin(true);
     return true;
   }
-  // A spin that a timer cut short says nothing about how soon events arrive, so the policy does not count it.
+  // If a timer has ended the spin, the spin says nothing about how soon events arrive, so the policy does not count it.
   if (end < next_timer_) spin_->note_spin(false);
   return false;
 }
@@ -319,7 +321,8 @@ TimePoint Loop::read_clock() {
   return now_;
 }
 
-// Uses the clock instead of the turn's time: late in a long turn, the turn's time would make the timer fire early.
+// The deadline is computed from the clock and not from the turn's time. Late in a long turn, the turn's time would make
+// the timer fire early.
 TimePoint Loop::deadline_in(Duration delay) { return later(engine_->now(), delay); }
 
 // Returns true if timers may be added or moved. Makes the next turn ask the wheel for its earliest timer again.

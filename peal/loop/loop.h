@@ -50,10 +50,11 @@ class SpinPolicy;
 struct LoopOptions {
   std::string engine = "auto";  // a name that make_engine() accepts
 
-  // Spinning is off by default, because a loop that spins takes CPU time from other programs on the machine.
+  // Says whether and how the loop spins before it sleeps. Spinning is off by default, because a loop that spins takes
+  // CPU time from other programs on the machine.
   Spin spin = {};
 
-  // The most posted tasks that may wait; at this limit post() returns false. Must be > 0.
+  // The largest number of posted tasks that may wait. When so many wait, post() returns false. Must be > 0.
   size_t post_limit = 1 << 16;
 };
 
@@ -67,8 +68,8 @@ struct LoopStats : StallCounts {
   uint64_t spins_won = 0;   // spins that ended because an event or a task arrived
 };
 
-// Names one handler that Loop::on_signal() added. Cancelling a handler that was cancelled before does nothing. A
-// default SignalId names no handler.
+// Identifies one handler that Loop::on_signal() has added. Cancelling a handler again has no effect. A default SignalId
+// identifies no handler.
 struct SignalId {
   uint64_t number = 0;
 
@@ -79,94 +80,98 @@ class Loop {
  public:
   using Callback = Mailbox::Callback;
 
-  // Makes a loop with the engine named in `options`. Trouble::kUnsupportedEngine: this machine cannot run that engine.
+  // Makes a loop with the engine named in `options`. Returns Trouble::kUnsupportedEngine if this machine cannot run
+  // that engine.
   static Result<std::unique_ptr<Loop>> make(const LoopOptions& options = {});
-  // Makes a loop from an engine that the caller made; `options.engine` is ignored.
+  // Makes a loop that uses the given engine. `options.engine` is ignored.
   Loop(std::unique_ptr<Engine> engine, const LoopOptions& options);
   // Makes a loop with the engine "auto", which runs on every machine.
   Loop();
-  // Asserts that no thread is inside run(). Destroys waiting tasks and pending timers without calling them. The mailbox
-  // lives until its last shared_ptr is released.
+  // Asserts that no thread is inside run() or a step of this loop. Destroys waiting tasks and pending timers without
+  // calling them. The mailbox lives until its last shared_ptr is released.
   ~Loop();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  // Runs the loop until stop() is called. Fails only if the engine cannot open: then the waiting tasks are destroyed
-  // without a call, and the loop has ended.
+  // Runs the loop until stop() is called. Returns an error only if the engine cannot be opened. In that case the
+  // waiting tasks are destroyed without a call, and the loop has ended.
   Result<void> run();
   // Ends run() after the current turn. Any thread. If stop() is called before run(), run() returns without a turn. The
   // loop may be destroyed by another thread before stop() returns.
   void stop();
 
-  // Opens the engine without running a turn; returns the engine's error if that fails, and the loop has ended then.
+  // Opens the engine without running a turn. If the engine cannot be opened, returns its error, and the loop has ended.
   // begin(), repeated calls of step(), and end() replace run() if one thread drives several loops.
-  // Between two steps the same rules hold as before run(): the caller may use the loop, and posted tasks wait for the
-  // next step. Inside a step of one loop, the other loops count as loops of another thread: code may post tasks to them
-  // but may not touch them.
+  // Between two steps the caller may use the loop as before run(), and posted tasks wait for the next step. Inside a
+  // step of one loop, the other stepped loops count as loops of another thread: code may post tasks to them but may not
+  // touch them.
   Result<void> begin();
   // Runs one turn and returns how many events, timers and tasks it handled. The first step() after stop() ends the
   // loop. Does nothing and returns 0 if the loop has ended.
   size_t step();
-  // Ends the loop as run() does after stop(). Does nothing if the loop has ended.
+  // Ends the loop in the order that run() follows after stop(). Does nothing if the loop has ended.
   void end();
 
   // Queues `task` for the loop's thread. Any thread. Returns false in the cases that Mailbox::post() lists.
   bool post(Callback task);
-  // Calls `task` at once if this is the loop's thread: then the caller gets its exceptions. Otherwise posts `task` as
-  // post() does. Any thread.
+  // If this is the loop's thread, calls `task` at once, and exceptions of `task` reach the caller. Otherwise posts
+  // `task` as post() does. Any thread.
   bool run_in_loop(Callback task);
   // True if the calling thread is inside run() or step() of this loop. Any thread.
   bool in_loop() const { return mailbox_->here() != nullptr; }
-  // Asserts that the calling thread may touch the loop and its objects: this is the loop's thread, or no thread is
-  // inside run() or a step.
+  // Asserts that the calling thread may touch the loop and its objects. That is so inside run() or step() of this loop,
+  // and while no thread is inside them. It is not so inside a step of another loop if this loop is also driven with
+  // step().
   void assert_here() const;
 
-  // Add a timer and return its id. Timers have ticks of 1 ms and never fire early. `every` fires first after one
-  // period; it throws std::invalid_argument if `period` is not > 0. If the loop has begun to end, `task` is destroyed
-  // and a default TimerId is returned.
+  // after() and at() add a timer that fires once. every() adds a timer that fires repeatedly, first after one period.
+  // They return the timer's id. Timers have ticks of 1 ms and never fire early. every() throws std::invalid_argument if
+  // `period` is not > 0. If the loop has begun to end, the functions destroy `task` and return a default TimerId.
   TimerId after(Duration delay, Callback task);
   TimerId at(TimePoint deadline, Callback task);
   TimerId every(Duration period, Callback task);
 
   // Cancels a timer. Returns true if the timer was pending: it will not fire, even if it is due in the current tick.
   bool cancel(TimerId timer);
-  // Moves a pending timer to `deadline`; returns false if the timer is not pending. A timer's own callback may call
-  // this for its timer, see TimerWheel::rearm().
+  // Moves a pending timer to `deadline`. Returns false if the timer is not pending or the loop has begun to end. A
+  // timer's own callback may call this for its timer, see TimerWheel::rearm().
   bool rearm(TimerId timer, TimePoint deadline);
 
   // Holds a reference to `what` until let_go() or the end of the loop. At the end, the loop's thread releases the held
-  // objects: after the last tasks, before the timers, the newest first. An object that is kept during this is released
-  // next. Returns false if the loop has ended or `what` is null.
+  // objects: after the last tasks and before the timers, the newest object first. If keep() is called during this
+  // release, the new object is released next. Returns false if the loop has ended or `what` is null.
   bool keep(const std::shared_ptr<void>& what);
-  // Releases the reference that keep() took to the object at this address. Returns true if there was one. Searches all
-  // kept objects, so the cost is linear in their number.
+  // Releases the reference that keep() took to the object at this address. Returns false if
+  // keep() holds no such object. Searches all kept objects, so the cost is linear in their number.
   bool let_go(const void* what);
-  // Returns this loop's single object of type Kept. The first call makes it with the constructor Kept(Loop&) and keeps
-  // it as keep() does.
+  // Returns this loop's only object of type Kept. The first call makes the object with the constructor Kept(Loop&) and
+  // passes it to keep().
   template <class Kept>
   std::shared_ptr<Kept> only();
 
   // Calls `task` on the loop's thread whenever the process receives `signal_number`.
   //   - Disposition: the handler replaces the signal's disposition. When the last handler of this signal in the process
   //     is cancelled, the earlier disposition is restored.
-  //   - Mask: the signal is unblocked in the calling thread. It is blocked again when the loop is destroyed, if one
-  //     thread called on_signal() and destroys the loop.
+  //   - Mask: the signal is unblocked in the calling thread. It is blocked again when the loop is destroyed, if the
+  //     thread that destroys the loop is the one that called on_signal() first.
   //   - Several handlers: any number of loops may handle one signal, with any number of handlers. Every handler is
-  //     called, those of one loop in the order they were added, until it is cancelled or its loop is destroyed.
-  //   - Coalescing: signals that arrive before the handlers run cause one call, as the kernel does with SIGCHLD. So a
-  //     SIGCHLD handler has to reap until no child is left.
+  //     called until it is cancelled or its loop is destroyed. The handlers of one loop are called in the order in
+  //     which they were added.
+  //   - Coalescing: if a signal arrives several times before its handlers run, they are called once, as the kernel does
+  //     with SIGCHLD. So a SIGCHLD handler has to reap until no child is left.
   //   - A signal that arrives before run() is handled in run().
   //   - A SIGSEGV, SIGBUS, SIGFPE, SIGILL or SIGTRAP that the kernel sends for a fault keeps its default effect.
   // EINVAL: there is no such signal, or it cannot be caught. EMFILE, ENFILE, ENOMEM: no eventfd can be made.
   // Trouble::kLoopStopped: the loop has begun to end.
   Result<SignalId> on_signal(int signal_number, Callback task);
-  // Removes a handler; a handler may remove itself. Returns true if the handler existed: it will not be called again.
+  // Removes a handler; a handler may remove itself. Returns true if the handler existed. After cancel() has returned,
+  // the handler is not called again.
   bool cancel(SignalId handler);
-  // Adds handlers of SIGINT and SIGTERM that call stop(). Fails as on_signal() does.
+  // Adds handlers for SIGINT and SIGTERM that call stop(). Returns the errors of on_signal().
   Result<void> stop_on_signals();
 
-  // Returns the time of this turn: the clock is read at most once per wait, by the first call after it. Outside run()
-  // every call reads the engine's clock.
+  // Returns the time of this turn. The first call after a wait reads the clock, and later calls return the same time
+  // until the next wait. Outside run() and step() every call reads the engine's clock.
   TimePoint now() { return now_known_ ? now_ : read_clock(); }
   Engine& engine() { return *engine_; }
   // The queue of this loop's posted tasks. Other threads, and objects that may outlive the loop, hold the mailbox
@@ -175,22 +180,22 @@ class Loop {
   const LoopStats& stats() const { return stats_; }
   size_t timers_pending() const { return wheel_ ? wheel_->size() : 0; }
 
-  // Starts measuring how long the turns wait and work. A second call does nothing.
+  // Starts to measure how long each turn waits and works. A second call does nothing.
   void measure_turns();
-  // The measured times, or null if measure_turns() was never called.
+  // Returns the measured times, or null if measure_turns() was never called.
   const TurnTimes* turn_times() const { return turn_times_.get(); }
 
-  // Makes a flight recorder for at least `events` events; FlightRecorder states the limits. A recorder that was made
-  // before is destroyed with its events.
+  // Makes a flight recorder for at least `events` events; FlightRecorder states the limits. If the loop already has a
+  // flight recorder, that one is destroyed with its events.
   void enable_flight_recorder(size_t events);
-  // The flight recorder, or null if enable_flight_recorder() was never called.
+  // Returns the flight recorder, or null if enable_flight_recorder() was never called.
   FlightRecorder* flight_recorder() { return recorder_.get(); }
 
-  // Returns the kind of callback that the calling thread's loop is inside: "a task", "a timer", "a watch" or "a
+  // Returns the kind of callback that the calling thread runs in its loop: "a task", "a timer", "a watch" or "a
   // signal's handler". Returns null inside an engine's event and outside of all callbacks. Async-signal-safe.
   static const char* running() { return detail::running.load(std::memory_order_relaxed); }
 
-  // Converts the loop to the type of the argument of StallWatchdog::watch().
+  // Makes the argument of StallWatchdog::watch() for this loop.
   operator WatchedThread() { return {mailbox_, &stats_}; }  // NOLINT(google-explicit-constructor)
 
  private:
@@ -207,8 +212,8 @@ class Loop {
   void fire_timers();
   void run_tasks();
   void call_task(Callback& task);
-  // Calls `function`, and logs and counts an exception instead of passing it on. running() returns `what` during the
-  // call. `what` must be a string literal.
+  // Calls `function`. If `function` throws, the exception is logged and counted and does not reach the caller.
+  // running() returns `what` during the call. `what` must be a string literal.
   template <class Function>
   void guard(const char* what, Function&& function);
   // Logs and counts the current exception. May be called only inside a catch block.
@@ -221,7 +226,7 @@ class Loop {
   std::shared_ptr<Mailbox> mailbox_;
   std::optional<TimerWheel> wheel_;  // nullopt after the loop has ended
 
-  // The result of the last wheel_->next(): not later than the earliest timer that was pending then.
+  // The result of the last call of wheel_->next(). It is not later than the earliest timer that was pending then.
   TimePoint next_timer_ = kNever;
   bool timers_changed_ = false;  // true if timers may have changed since next_timer_ was computed
 

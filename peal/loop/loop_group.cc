@@ -11,8 +11,8 @@
 
 namespace peal {
 
-// The future of each loop is set by the loop's first task, or by the thread if run() fails. A failed run() destroys the
-// task without a call.
+// A future for each loop tells whether the loop has started. The loop's first task sets the future, or the thread does
+// if run() fails. A failed run() destroys the task without a call.
 Result<std::unique_ptr<LoopGroup>> LoopGroup::start(size_t count, const LoopOptions& options, const std::string& name) {
   if (count == 0) return fail(EINVAL);
   std::unique_ptr<LoopGroup> group(new LoopGroup);

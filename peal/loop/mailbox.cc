@@ -26,7 +26,8 @@ bool Mailbox::enqueue(Callback task, size_t limit) {
 
 void Mailbox::mark_pending_and_wake() {
   if (pending_.exchange(true, std::memory_order_seq_cst)) return;
-  // A post from the loop's own thread needs no wake-up. sleeping_ is still set there while the engine dispatches.
+  // A post from the loop's own thread needs no wake-up, although sleeping_ is still true while the engine calls
+  // callbacks inside its wait.
   if (sleeping_.load(std::memory_order_seq_cst) && here() == nullptr) waker_->wake();
 }
 
@@ -37,8 +38,8 @@ void Mailbox::wait_until_left() const {
 
 void Mailbox::swap_tasks(std::vector<Callback>& tasks) {
   PEAL_ASSERT(tasks.empty(), "swap_tasks() needs an empty vector; this one has {} tasks", tasks.size());
-  // pending_ is cleared before the tasks are taken. A task posted in between is taken now; its flag then only makes the
-  // loop check an empty queue once.
+  // pending_ is cleared before the tasks are taken. A task that is posted between these two steps is taken now. The
+  // pending_ that it sets makes the loop check an empty queue once.
   pending_.exchange(false, std::memory_order_seq_cst);
   const std::lock_guard lock(mutex_);
   tasks_.swap(tasks);

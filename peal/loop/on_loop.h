@@ -14,10 +14,11 @@
 namespace peal::detail {
 
 // Calls `task(Loop&)` at once if the calling thread may touch the loop: on the loop's thread, or before the loop runs.
-// Otherwise posts `task` to the loop's thread and waits until it has returned. Returns false without calling `task` if
-// the loop has ended: then the loop's thread has left run() and touches none of the loop's objects any more.
+// Otherwise posts `task` to the loop's thread and waits until the task has returned.
+// Returns false without calling `task` if the loop has begun to end or destroys the task without a call. When false is
+// returned, the loop's thread has left run() and touches none of the loop's objects any more.
 // Must not be called on one loop's thread for another loop: two threads that wait for each other would deadlock.
-// Asserts if it is called inside a step of one stepped loop for another loop of the same thread.
+// Asserts if it is called inside a step of one stepped loop for another stepped loop that has not begun to end.
 template <class Task>
 bool on_loop_and_wait(Mailbox& mailbox, Task&& task) {
   if (Loop* loop = mailbox.reachable()) {
@@ -26,7 +27,8 @@ bool on_loop_and_wait(Mailbox& mailbox, Task&& task) {
   }
   PEAL_ASSERT(!mailbox.open() || !mailbox.beside_a_step(),
               "a step of one loop waits for another loop of its own thread, where {} tasks wait", mailbox.waiting());
-  // The latch is counted down when the posted closure is destroyed, so also if the loop drops it without a call.
+  // The latch is counted down when the posted closure is destroyed. That happens even if the loop destroys the closure
+  // without calling it.
   std::latch over(1);
   std::shared_ptr<void> ends = run_when_released([&over] { over.count_down(); });
   bool called = false;
@@ -39,8 +41,8 @@ bool on_loop_and_wait(Mailbox& mailbox, Task&& task) {
   return called;
 }
 
-// Calls `task()` as on_loop_and_wait() does, or on the calling thread if the loop has ended. That is safe, because no
-// other thread touches the ended loop's objects.
+// Calls `task()` as on_loop_and_wait() does. If the loop has ended, calls `task()` on the calling thread instead. That
+// is safe, because no other thread touches the ended loop's objects.
 template <class Task>
 void on_loop_or_after(Mailbox& mailbox, Task&& task) {
   if (!on_loop_and_wait(mailbox, [&task](Loop&) { task(); })) task();

@@ -20,8 +20,8 @@ uint64_t ticks_down(TimePoint time) {
   return static_cast<uint64_t>(time.time_since_epoch().count() / kNanosecondsPerTick);
 }
 
-// Rounds up to a whole tick. `time` must be after the epoch. Subtracting 1 ns cannot overflow; adding nearly a tick
-// could.
+// Returns `time` in ticks, rounded up. `time` must be after the epoch. Subtracting 1 ns first cannot overflow, whereas
+// adding nearly a tick could.
 uint64_t ticks_up(TimePoint time) {
   return static_cast<uint64_t>((time.time_since_epoch().count() - 1) / kNanosecondsPerTick) + 1;
 }
@@ -31,8 +31,8 @@ TimePoint time_of(uint64_t tick) {
   return TimePoint(Duration(static_cast<int64_t>(tick) * kNanosecondsPerTick));
 }
 
-// Chunk n holds kFirstChunk * 2^n slots; its first slot is kFirstChunk * (2^n - 1). Returns the chunk of a slot and the
-// slot's index in that chunk.
+// Chunk n holds kFirstChunk * 2^n slots, and its first slot is kFirstChunk * (2^n - 1). chunk_and_index() returns the
+// chunk of a slot and the slot's index in that chunk.
 constexpr uint32_t kFirstChunk = 64;
 std::pair<uint32_t, uint32_t> chunk_and_index(uint32_t slot) {
   const uint32_t number = slot + kFirstChunk;
@@ -159,8 +159,8 @@ uint32_t TimerWheel::allocate_slot() {
   return slot;
 }
 
-// The closure's destructor may call functions of the wheel. So the id becomes stale before the destructor runs, and the
-// slot becomes free only afterwards.
+// Destroys the callback of a timer and frees its slot. The closure's destructor may call functions of the wheel. So the
+// id becomes stale before the destructor runs, and the slot becomes free only afterwards.
 void TimerWheel::release(uint32_t slot, Timer& own) {
   own.generation += own.generation & 1;
   std::destroy_at(&own.callback);
@@ -199,7 +199,7 @@ void TimerWheel::unlink(uint32_t slot) {
   link(next).prev = prev;
   link(prev).next = next;
   --size_;
-  // If both neighbours are the same, they are the list's head, and the list is empty now.
+  // If both neighbours are the same, they are the head of the list, and the list is now empty.
   if (next == prev && next < kHeadBase + kDue) {
     const uint32_t head = next - kHeadBase;
     occupied_[head / 64] &= ~(uint64_t{1} << (head % 64));
@@ -219,7 +219,8 @@ void TimerWheel::splice(uint32_t from, uint32_t to) {
 }
 
 // Returns the first slot that has timers, or nullopt. Timers of a lower level are always earlier than those of a higher
-// level. Above level 0, the slot that the wheel is in is empty, because it was cascaded when the wheel entered it.
+// level. Above level 0, the slot that contains the current tick is empty, because its timers were cascaded when the
+// wheel entered it.
 std::optional<TimerWheel::Occupied> TimerWheel::earliest() const {
   for (uint32_t level = 0; level < kLevels; ++level) {
     const uint32_t shift = level * kLevelBits;

@@ -30,8 +30,8 @@
 
 namespace peal {
 
-// Names one timer of one wheel. An id whose timer has fired or was cancelled does nothing, even if another timer uses
-// the slot now. A default TimerId names no timer.
+// Identifies one timer of one wheel. After the timer has fired for the last time or was cancelled, functions that get
+// its id do nothing, even if another timer uses the slot now. A default TimerId identifies no timer.
 struct TimerId {
   uint32_t slot = 0;
   uint32_t generation = 0;
@@ -40,15 +40,15 @@ struct TimerId {
   explicit operator bool() const { return generation != 0; }
 };
 
-// Callbacks, and the destructors of their closures, may add, cancel and re-arm any timer, including their own. They
-// must not call advance() or destroy the wheel. Callbacks may throw.
+// A hierarchical timing wheel. Callbacks of timers, and the destructors of their closures, may add, cancel and re-arm
+// any timer, including their own. They must not call advance() or destroy the wheel. Callbacks may throw.
 class TimerWheel {
  public:
   using Callback = peal::Callback<void()>;
 
   // Makes an empty wheel whose time is `start` until the first advance(). Asserts that `start` is not before the epoch.
   explicit TimerWheel(TimePoint start);
-  // Destroys the callbacks still pending without calling them.
+  // Destroys the callbacks of all pending timers without calling them.
   ~TimerWheel();
   TimerWheel(const TimerWheel&) = delete;
   TimerWheel& operator=(const TimerWheel&) = delete;
@@ -65,27 +65,29 @@ class TimerWheel {
   TimerId add_every(TimePoint first, Duration period, Callback callback);
 
   // Cancels a timer. Returns true if the timer was pending: it will not fire, even if it is due in an advance() that is
-  // in progress. Its callback is destroyed before cancel() returns, or after its call if it is running now.
+  // in progress. The callback is destroyed before cancel() returns, or at the end of its call if it is running now.
   bool cancel(TimerId id);
   // Cancels all timers, including those that the destructors of the cancelled closures add. Must not be called from a
   // timer's callback.
   void cancel_all();
 
-  // Moves a pending timer to another deadline; a periodic timer goes on from there with its period. Returns false if
-  // the timer is not pending. A timer's own callback may always re-arm it, even if the timer fires only once. Example:
-  // an idle timeout needs no rearm() for each byte received. Each activity only stores its time. The callback re-arms
-  // its timer to last activity + timeout, until that time has passed.
+  // Moves a pending timer to another deadline. A periodic timer continues from there with its period. Returns false if
+  // the timer is not pending. A timer's own callback may always re-arm its timer, even if the timer fires only once.
+  // Example: an idle timeout needs no rearm() for each byte received. Each activity only stores its time. The callback
+  // re-arms its timer to last activity + timeout, until that time has passed.
   bool rearm(TimerId id, TimePoint deadline);
 
-  // Sets the time to `now`, or leaves it if `now` is earlier, and fires the due timers. Returns how many fired. Order:
-  // first the timers that were due when they were added, then tick by tick; within a tick in the order of add() or
-  // rearm(). If a callback throws, advance() passes the exception on. That timer counts as fired (a periodic timer
-  // stays armed), and the remaining due timers fire at the next advance().
+  // Sets the time to `now`, unless the time of the wheel is later, and fires the due timers. Returns how many fired.
+  // The timers that were already due when they were added fire first. The others fire tick by tick, those of one tick
+  // in the order of add() or rearm().
+  // If a callback throws, advance() passes the exception on. That timer counts as fired (a periodic timer stays armed),
+  // and the remaining due timers fire at the next advance().
   std::size_t advance(TimePoint now);
 
-  // Returns when to call advance() next, or kNever if no timer is pending. The result is at most the tick of the
-  // earliest timer. It is earlier than every timer if a cascade is necessary first. It is the time of the last
-  // advance() if timers are due already, otherwise later.
+  // Returns when to call advance() next.
+  //   kNever                          no timer is pending
+  //   the time of the last advance()  timers are already due
+  //   a later time                    the tick of the earliest timer, or an earlier tick if a cascade is needed before
   TimePoint next() const;
 
   // Returns how many callbacks were called since the wheel was made, including those that threw.
@@ -98,12 +100,12 @@ class TimerWheel {
   static constexpr uint32_t kLevels = 6;
   static constexpr uint32_t kLevelBits = 8;
   static constexpr uint32_t kSlots = 1u << kLevelBits;
-  // Each timer is in a circular list. There is one list head per slot; head kDue has the timers that were due when they
-  // were added; head kFiring has the timers that the advance() in progress fires.
+  // Each timer is in a circular list. Each slot of the wheel has a list head. List kDue has the timers that were
+  // already due when they were added. List kFiring has the timers that the advance() in progress fires.
   static constexpr uint32_t kDue = kLevels * kSlots;
   static constexpr uint32_t kFiring = kDue + 1;
   static constexpr uint32_t kHeads = kFiring + 1;
-  // A link is an index: below kHeadBase of a timer, from kHeadBase on of a list head.
+  // A link is an index. An index below kHeadBase is the slot of a timer, and kHeadBase + n is list head n.
   static constexpr uint32_t kNone = UINT32_MAX;
   static constexpr uint32_t kHeadBase = kNone - kHeads;
   static constexpr uint32_t kChunks = 25;  // 2^31 timers
@@ -159,7 +161,7 @@ class TimerWheel {
   uint32_t running_ = kNone;  // the timer whose callback is running
   bool advancing_ = false;
   // With a million timers, cache misses dominate the cost. Cancelling a timer and walking a list touch only the links
-  // of other timers, so the links are stored apart from the timers, close together.
+  // of other timers. Therefore the links are stored close together and apart from the timers.
   std::array<std::unique_ptr<Link[]>, kChunks> links_;
   std::array<std::unique_ptr<Timer[]>, kChunks> timers_;
   std::array<uint64_t, kDue / 64> occupied_{};

@@ -69,8 +69,8 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
   std::error_code error;  // set if the engine has refused to watch the fd
 
  private:
-  // Starts a watch of the engine, which must be open. If the loop has begun to end, the engine ends the watch soon
-  // after.
+  // Makes the engine watch the fd. Must be called between the engine's open() and shut(), which the engine asserts. If
+  // the loop has begun to end, the engine ends this watch when it shuts.
   void register_with_engine() {
     engine_opened_ = true;
     if (stopped_ || error || watch_ || interest == Readiness{}) return;
@@ -84,7 +84,8 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
     self_ = shared_from_this();
   }
 
-  // Stores the error and posts the call of on_error. A direct call would come before the Watch's constructor returns.
+  // Stores the error and posts the call of on_error, because a direct call could come before the Watch's constructor
+  // returns. If an earlier watch of the engine has not ended yet, on_unwatched() makes the call instead.
   void fail_later(std::error_code why) {
     error = why;
     if (engine_watches_ == 0) mailbox_->insist([self = shared_from_this()] { self->finish(); });

@@ -26,8 +26,8 @@ struct Arrivals {
 };
 constinit Arrivals arrivals;
 
-// The process-wide registry of SignalWatches. Its members are guarded by its mutex. The eventfd exists while `watches`
-// is not empty.
+// The registry of all SignalWatches of the process. `mutex` guards all other members. The eventfd exists while
+// `watches` is not empty.
 struct Hub {
   std::mutex mutex;
   std::vector<SignalWatch*> watches;
@@ -58,8 +58,8 @@ void receive(int signal_number, siginfo_t* info, void*) {
     arrivals.inside.fetch_add(1);
     arrivals.bits.fetch_or(bit(signal_number));
     const uint64_t one = 1;
-    // The write may fail without harm: either the counter is full, then the fd is readable already; or the fd is
-    // closed.
+    // The write may fail in two cases, and both are harmless. Either the counter is full, and the fd is readable
+    // already, or the fd is closed.
     [[maybe_unused]] const ssize_t written = ::write(arrivals.fd.load(), &one, sizeof(one));
     arrivals.inside.fetch_sub(1);
   }
@@ -68,7 +68,8 @@ void receive(int signal_number, siginfo_t* info, void*) {
 
 }  // namespace
 
-// Adds this SignalWatch to the hub; the first one makes the eventfd. EMFILE, ENFILE, ENOMEM: there is no fd or memory.
+// Adds this SignalWatch to the hub. The first SignalWatch in the hub makes the eventfd. Fails with EMFILE, ENFILE or
+// ENOMEM if there is no fd or memory.
 Result<void> SignalWatch::join_hub() {
   Hub& all = hub();
   const std::lock_guard lock(all.mutex);
@@ -100,10 +101,10 @@ SignalWatch::~SignalWatch() {
   ::close(fd);
 }
 
-// Counts one more handler of the signal; the first one installs receive(). cancel() reverses this. EINVAL: there is no
-// such signal, or it cannot be caught.
+// Counts one more handler of the signal. For the first handler in the process, installs receive(). cancel() reverses
+// both. Fails with EINVAL if there is no such signal or it cannot be caught.
 Result<void> SignalWatch::handle_signal(int signal_number) {
-  // bit() works only for these numbers. sigaction(2) below refuses the other invalid ones.
+  // bit() works only for the numbers 1 to 64. Numbers in this range that are invalid are refused by sigaction(2) below.
   if (signal_number < 1 || signal_number > 64) return fail(EINVAL);
   Hub& all = hub();
   const std::lock_guard lock(all.mutex);
@@ -122,7 +123,8 @@ Result<void> SignalWatch::handle_signal(int signal_number) {
 Result<SignalId> SignalWatch::add(int signal_number, Loop::Callback handler) {
   PEAL_ASSERT(handler, "signal {} without a handler", signal_number);
   Result<void> taken = joined_ ? Result<void>() : join_hub();
-  // The statements that may throw come before handle_signal(), whose effect would have to be reversed.
+  // The statements that may throw come before handle_signal(), because its effect would have to be reversed after an
+  // exception.
   Handler added{{last_id_ + 1}, signal_number, std::make_shared<Loop::Callback>(std::move(handler))};
   handlers_.reserve(handlers_.size() + 1);
   if (taken) taken = handle_signal(signal_number);
@@ -192,8 +194,8 @@ void SignalWatch::post_arrivals() {
   Hub& all = hub();
   const std::lock_guard lock(all.mutex);
   uint64_t count;
-  // The read fails with EAGAIN if another loop was faster. The counter is read before the bits, so a signal that
-  // arrives in between makes the eventfd readable again.
+  // The read fails with EAGAIN if another loop has already read the eventfd. The eventfd is read before the bits are
+  // taken, so a signal that arrives in between makes the eventfd readable again.
   if (::read(arrivals.fd.load(), &count, sizeof(count)) < 0) return;
   const uint64_t bits = arrivals.bits.exchange(0);
   for (SignalWatch* watch : all.watches) {
@@ -203,7 +205,8 @@ void SignalWatch::post_arrivals() {
   }
 }
 
-// Calls the handlers of the signals in `bits`. A handler that is added during this is called only for later signals.
+// Calls the handlers of the signals in `bits`. A handler that is added during these calls is called only for later
+// signals.
 void SignalWatch::call_handlers(uint64_t bits) {
   std::vector<SignalId> ids;
   for (const Handler& each : handlers_) {

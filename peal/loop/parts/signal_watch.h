@@ -29,15 +29,15 @@ namespace peal::detail {
 class SignalWatch {
  public:
   explicit SignalWatch(Loop& loop) : loop_(loop) {}
-  // Cancels all handlers. Posted calls of call_handlers() refer to this object, so the loop must have destroyed these
-  // tasks without calling them.
+  // Cancels all handlers. Posted tasks that call call_handlers() refer to this object, so the loop must have destroyed
+  // these tasks before.
   ~SignalWatch();
 
-  // Implement Loop::on_signal() and Loop::cancel().
+  // add() implements Loop::on_signal(), and cancel() implements Loop::cancel() for handlers.
   Result<SignalId> add(int signal_number, Loop::Callback handler);
   bool cancel(SignalId id);
-  // Starts to watch the hub's eventfd, until the engine shuts. The engine must be open. A second call does nothing,
-  // except that it tries again if the engine has refused the first watch.
+  // Starts to watch the hub's eventfd until the engine shuts. The engine must be open. A second call does nothing,
+  // unless the engine has refused the first watch: then it tries again.
   void attach();
 
  private:

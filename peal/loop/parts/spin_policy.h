@@ -34,8 +34,8 @@ class SpinPolicy {
   // does not move during polls. With a real clock this limit is not reached, since a poll takes at least 50 ns.
   int64_t max_polls() const { return spin_.bound.count() / 50 + 1; }
 
-  // Records the end of a spin; `won` is true if an event or a task ended it. Must not be called for a spin whose first
-  // poll found an event: that loop is busy, and the policy learns nothing.
+  // Records the end of a spin. `won` is true if an event or a task ended the spin. Must not be called for a spin whose
+  // first poll found an event, because such a loop is busy and the spin says nothing about its waits.
   void note_spin(bool won) {
     if (spin_.mode != Spin::Mode::kAuto) return;
     credit_ = std::min(credit_ + (won ? 1 : -2), kMostCredit);
