@@ -25,9 +25,10 @@ namespace detail {
 class SimNetwork;
 }
 
-// Each call that returns a Result may fail with EIO, with probability SimOptions::disk_error; then it has changed
-// nothing. While the machine has no power, every call that changes a file fails with EIO. A test may still call read()
-// and list() then.
+// The simulated disk of one machine. Each call that returns a Result may fail with EIO, with the probability
+// SimOptions::disk_error. A call that fails has changed nothing.
+// While the machine has no power, every call that changes a file fails with EIO. A test may call read() and list() even
+// then.
 class SimDisk {
  public:
   // Makes the empty disk of a machine. Only SimMachine calls this.
@@ -37,13 +38,13 @@ class SimDisk {
 
   // Returns the current contents of a file, synced or not. ENOENT: there is no such file.
   Result<std::string> read(std::string_view name) const;
-  // Replaces the whole contents of a file, or makes it. ENOSPC: the disk is full, and nothing was written.
+  // Replaces the contents of a file, or makes the file. ENOSPC: the disk is full, and nothing was written.
   Result<void> write(std::string_view name, std::string_view bytes);
-  // Appends to a file, or makes it. ENOSPC: the disk is full, and nothing was written.
+  // Appends bytes to a file, or makes the file. ENOSPC: the disk is full, and nothing was written.
   Result<void> append(std::string_view name, std::string_view bytes);
   // Makes the current contents of a file survive a crash. ENOENT: there is no such file.
   Result<void> sync(std::string_view name);
-  // Renames a file, and replaces the file named `to` if there is one. Syncs nothing: after a crash, a file that was not
+  // Renames a file. If a file named `to` exists, it is replaced. Syncs nothing: after a crash, a file that was not
   // synced may be empty under its new name. ENOENT: there is no file `from`.
   Result<void> rename(std::string_view from, std::string_view to);
   // Removes a file. ENOENT: there is no such file.
@@ -51,9 +52,9 @@ class SimDisk {
   // Returns the names of all files in alphabetical order. Never fails.
   std::vector<std::string> list() const;
 
-  // Limits the bytes of all files together. A new disk has no limit.
+  // Limits how many bytes all files together may have. A new disk has no limit.
   void set_capacity(uint64_t bytes) { capacity_bytes_ = bytes; }
-  // Returns the bytes of all files together.
+  // Returns how many bytes all files together have.
   uint64_t used_bytes() const;
 
  private:
@@ -70,7 +71,7 @@ class SimDisk {
   bool cannot_write(std::string_view name) const { return !powered_ || draws_error(name); }
   Result<Files::iterator> find(std::string_view name);
   Result<File*> make_room(std::string_view name, uint64_t old_bytes, uint64_t new_bytes);
-  // Does to every file what the crash does: keeps, loses or tears the bytes that are not synced.
+  // Applies a crash to every file: the bytes that are not synced are kept, lost or torn.
   void lose_unsynced();
 
   const std::shared_ptr<detail::SimNetwork> network_;

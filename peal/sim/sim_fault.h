@@ -17,7 +17,7 @@
 
 namespace peal {
 
-// The kinds of faults. SimOptions has one probability for each kind, with an explanation.
+// The kinds of faults. SimOptions explains each kind and has its probability.
 enum class SimFaultKind : uint8_t {
   kShortRead,
   kShortWrite,
@@ -39,7 +39,7 @@ enum class SimFaultKind : uint8_t {
 };
 inline constexpr size_t kSimFaultKinds = 17;
 
-// Returns the name of a kind for people: "reset", "short read", ...
+// Returns the name of a kind for reports: "reset", "short read", ...
 std::string_view sim_fault_name(SimFaultKind kind);
 
 struct SimFault {
@@ -47,14 +47,14 @@ struct SimFault {
   uint64_t nth;  // the number of the chance at which it struck, counted per kind from 0
   Duration at;   // the world's time when it struck, since the world began
 
-  // The packet, datagram or connect that it struck was on its way from `from` to `to`. If `from` is unset, the fault
+  // The fault struck a packet, datagram or connect on its way from `from` to `to`. If `from` is unset, the fault
   // happened at the host `to`.
   SocketAddress from;
   SocketAddress to;
 
   std::string file = {};  // the file that a disk fault struck, on the machine `to`
 
-  // Returns a line for people: "reset of 10.0.0.2:32768 -> 10.0.0.1:7 at 00:01.204000".
+  // Returns a line for reports: "reset of 10.0.0.2:32768 -> 10.0.0.1:7 at 00:01.204000".
   std::string text() const;
 };
 

@@ -18,10 +18,10 @@ namespace peal {
 
 class SimLoop {
  public:
-  // Makes a loop of no machine, or of `machine`, and begins it.
+  // Makes a loop and begins it. The loop belongs to `machine`, or to no machine if a SimWorld is given.
   explicit SimLoop(SimWorld& world) : SimLoop(world, world.make_engine()) {}
   explicit SimLoop(SimMachine& machine) : SimLoop(machine.world(), machine.make_engine()) {}
-  // Ends the loop as Loop::run() does after stop().
+  // Ends the loop in the order that Loop::run() follows after stop().
   ~SimLoop() {
     driven_.reset();
     loop_.end();

@@ -23,7 +23,8 @@ namespace peal {
 
 class SimLoopGroup {
  public:
-  // Makes `count` loops of no machine, or of `machine`, and begins them. Asserts that `count` is > 0.
+  // Makes `count` loops and begins them. The loops belong to `machine`, or to no machine if a SimWorld is given.
+  // Asserts that `count` is > 0.
   SimLoopGroup(SimWorld& world, size_t count) { make(world, world, count); }
   SimLoopGroup(SimMachine& machine, size_t count) { make(machine.world(), machine, count); }
   SimLoopGroup(const SimLoopGroup&) = delete;

@@ -35,8 +35,8 @@ namespace detail {
 struct SimHost;
 }
 
-// How a machine's clock differs from the world's clock. A machine's clock never goes back: if it is set back, it stands
-// still until the new setting has caught up.
+// Says how a machine's clock differs from the world's clock. A machine's clock never goes back. If a new setting is
+// behind what the clock shows, the clock stands still until the new setting has caught up.
 struct SimClock {
   Duration ahead = {};  // how far it is ahead of the world's clock when it is set; from -5 years to 5 years
   double rate = 1;      // seconds of the machine per second of the world; > 0 and at most 1000
@@ -50,42 +50,46 @@ class SimMachine {
   using Boot = std::function<Program(SimMachine&)>;
 
   // Makes a machine that has power, and calls `boot`. Each restart() calls `boot` again, outside of the world's steps.
-  // In a restart() while the world runs, `boot` must not run the world; that asserts. With an empty `boot`, the test
-  // makes the machine's loops itself. Throws std::invalid_argument if `ip` is not an IP address.
+  // If `boot` is called in a restart() while the world runs, it must not run the world; that asserts. If `boot` is
+  // empty, the test makes the machine's loops itself. Throws std::invalid_argument if `ip` is not an IP address.
   SimMachine(SimWorld& world, std::string_view ip, Boot boot = {});
   // Destroys the program. Its connections are closed and the peers notice that, as if the program had exited. If the
-  // machine has no power, its address stays silent for ever: packets to it get lost without an answer.
+  // machine has no power, packets to its address are lost without an answer from then on. Asserts that no step of the
+  // world is in progress.
   ~SimMachine();
   SimMachine(const SimMachine&) = delete;
   SimMachine& operator=(const SimMachine&) = delete;
 
   SimWorld& world() const { return world_; }
   SocketAddress address(uint16_t port) const;
-  // Makes an engine for one loop of this machine, like SimWorld::make_engine(). SimLoop and SimLoopGroup call this.
+  // Makes an engine for one loop of this machine. The engine may outlive the world. SimLoop and SimLoopGroup call this.
   std::unique_ptr<Engine> make_engine();
   SimDisk& disk() { return disk_; }
-  // Returns the time of the machine's clock, which its loops return as now().
+  // Returns the time that the machine's clock shows. Loop::now() of the machine's loops returns this time.
   TimePoint now() const;
-  // Sets the machine's clock. May be called at any time. Throws std::invalid_argument if `clock` is not within the
-  // limits of SimClock.
+  // Sets the machine's clock. May be called at any time. Throws std::invalid_argument if a member of `clock` is not
+  // within the limits that SimClock states.
   void set_clock(const SimClock& clock);
 
-  // The effect of a crash on the disk. kKept: files stay, but bytes that were not synced may be lost, see SimDisk.
+  // Says what a crash does to the disk. kKept: the files stay, but bytes that were not synced may be lost, see SimDisk.
   // kLost: the disk is empty after the crash.
   enum class Disk : uint8_t { kKept, kLost };
-  // Cuts the power. From then on the machine sends nothing, not even a FIN or RST, and packets to it get lost. Then its
-  // program is destroyed, and the peers do not notice. Loops that the test made on this machine take no further steps.
+  // Cuts the power. From then on the machine sends nothing, not even a FIN or RST, and packets to it are lost. After
+  // that its program is destroyed, which the peers do not notice. Loops that the test made on this machine take no
+  // further steps.
   // If crash() is called inside a step or in `boot`, it takes effect after the step or `boot`. Does nothing if the
   // machine has no power.
   void crash(Disk disk = Disk::kKept);
   // Restores the power and calls `boot`. A peer that still uses a connection from before the crash gets a reset. If
-  // restart() is called inside a step or in `boot`, it takes effect after that. Does nothing if the machine has power.
+  // restart() is called inside a step or in `boot`, it takes effect after the step or `boot`. Does nothing if the
+  // machine has power.
   void restart();
   // True if the machine has power.
   bool is_on() const;
 
  private:
-  // Calls `task` outside of the world's steps and not during `boot`: now, or as soon as both are over.
+  // Calls `task` at once if no step of the world and no `boot` is in progress. Otherwise calls `task` as soon as both
+  // have ended.
   void call_after_boot(std::move_only_function<void()> task);
   void power_on();
   void power_off(Disk disk);

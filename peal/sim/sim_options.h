@@ -10,21 +10,21 @@
 
 namespace peal {
 
-// Every double is the probability of a fault, from 0 to 1.
+// The options of a simulated network. Every double is the probability of a fault, from 0 to 1.
 struct SimOptions {
-  // The travel time of everything that is sent; must be > 0, or time would stand still.
+  // The travel time of every packet and datagram. Must be > 0, because otherwise time would stand still.
   Duration latency = std::chrono::microseconds(20);
-  // The most random delay that is added to the latency. It never changes the order of the bytes of a stream.
+  // The largest random delay that is added to the latency. The delay never changes the order of the bytes of a stream.
   Duration jitter = {};
 
-  // The buffers of a stream whose SocketOptions set none. The sender's send buffer plus the receiver's receive buffer
-  // limit how many bytes are sent and not yet read.
+  // The sizes of the buffers of a stream whose SocketOptions set none. The sender's send buffer plus the receiver's
+  // receive buffer limit how many bytes may be sent and not yet read.
   uint32_t send_buffer_bytes = 64 * 1024;
   uint32_t receive_buffer_bytes = 64 * 1024;
 
-  // After so long without an acknowledgement a stream fails with ETIMEDOUT (tcp(7), tcp_retries2).
+  // A stream fails with ETIMEDOUT after this time without an acknowledgement (tcp(7), tcp_retries2).
   Duration give_up = std::chrono::seconds(924);
-  // After so long without an answer a connect fails with ETIMEDOUT (tcp(7), tcp_syn_retries).
+  // A connect fails with ETIMEDOUT after this time without an answer (tcp(7), tcp_syn_retries).
   Duration connect_give_up = std::chrono::seconds(127);
 
   double short_read = 0;   // per read: it returns fewer bytes than have arrived
@@ -47,7 +47,7 @@ struct SimOptions {
 
   double disk_error = 0;  // per call of a SimDisk: EIO
 
-  // These two apply when a SimMachine crashes, to each file with bytes that are not synced.
+  // lose_unsynced and tear_unsynced apply when a SimMachine crashes, to each file with bytes that are not synced.
   double lose_unsynced = 1.0 / 3;  // all bytes that are not synced are lost
   double tear_unsynced = 1.0 / 2;  // if they are not all lost: only the first part of them is kept
 
@@ -56,7 +56,7 @@ struct SimOptions {
   static SimOptions hostile();
 };
 
-// Counters since the world was made. They count operations, and faults that struck.
+// Counters since the world was made. They count operations, and the faults that struck.
 struct SimStats {
   uint64_t connects = 0;  // connects that were started
   uint64_t packets = 0;   // packets of streams that carry bytes

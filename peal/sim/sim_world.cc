@@ -19,7 +19,7 @@ struct SimWorld::Driven {
 
 namespace {
 
-// Sets a flag for as long as the guard lives.
+// Sets a flag to true for the lifetime of the guard.
 class FlagGuard {
  public:
   explicit FlagGuard(bool& flag) : flag_(flag) { flag_ = true; }
@@ -137,7 +137,8 @@ bool SimWorld::call_between_steps() {
   return true;
 }
 
-// Runs one step of each loop, in an order that chance decides. Returns true if any of them did something.
+// Runs one step of each loop, in an order that chance decides. Returns true if a step or a task between the steps did
+// something.
 bool SimWorld::step_all() {
   PEAL_ASSERT(!running_, "a world of seed {} is run from inside itself", seed());
   const FlagGuard running(running_);
@@ -166,7 +167,8 @@ TimePoint SimWorld::next_due() const {
   return next;
 }
 
-// Runs one step of each loop. If no step did anything, moves the clock to the next event or timer, at most to `end`.
+// Runs one step of each loop. If no step did anything, moves the clock to the next event or timer, unless that is after
+// `end`.
 SimWorld::Round SimWorld::run_round(TimePoint end) {
   if (!failure_.empty()) return Round::kOver;
   if (step_all()) {
@@ -175,7 +177,8 @@ SimWorld::Round SimWorld::run_round(TimePoint end) {
   }
   const TimePoint due = next_due();
   if (due > end || due == kNever) return Round::kOver;
-  // A few rounds without effect are normal: a timer wheel may need several cascades before a timer fires.
+  // A few rounds in which no loop does anything are normal, because a timer wheel may need several cascades before a
+  // timer fires.
   constexpr int kMostIdleRounds = 1000;
   idle_rounds_ = due > now() ? 0 : idle_rounds_ + 1;
   PEAL_ASSERT(idle_rounds_ < kMostIdleRounds, "{} rounds in which something was due and no loop did anything",

@@ -47,72 +47,74 @@ class SimWorld {
   SimWorld(const SimWorld&) = delete;
   SimWorld& operator=(const SimWorld&) = delete;
 
-  // Makes an engine for one loop of no machine. The engine may outlive the world.
+  // Makes an engine for one loop that belongs to no machine. The engine may outlive the world.
   std::unique_ptr<Engine> make_engine();
-  // A function that runs one turn of a loop and returns how much it did; 0 if there was nothing to do.
+  // A function that runs one turn of a loop. It returns how much the turn did, or 0 if there was nothing to do.
   using Step = std::move_only_function<size_t()>;
   // Makes the world call `step` in each round, until the returned object is destroyed. `step` must wait with `engine`,
-  // which make_engine() of this world has made. Must not be called inside a step. SimLoop calls this.
+  // which make_engine() of this world or of one of its machines has made. Must not be called inside a step. SimLoop
+  // calls this.
   std::shared_ptr<void> drive(Engine& engine, Step step);
 
   TimePoint now() const;
   uint64_t seed() const;
 
-  // The options of the whole network. They may be changed at any time and apply from then on.
+  // Returns the options of the whole network. They may be changed at any time, and a change applies from then on.
   SimOptions& options();
   const SimStats& stats() const;
-  // The addresses that host names resolve to in this world. The table may be changed at any time.
+  // Returns the table of the addresses that host names resolve to in this world. The table may be changed at any time.
   NameTable& names();
 
-  // Marks the world as failed, for the reason `why`. The first reason stays. Every run_until(), run_for() and
-  // run_until_idle() ends at once from then on. May be called at any time, also from callbacks. simulate() reports the
-  // reason.
+  // Marks the world as failed, for the reason `why`. If the world has already failed, its first reason is kept. After a
+  // failure, every run_until(), run_for() and run_until_idle() ends at once. simulate() reports the reason. May be
+  // called at any time, also from callbacks.
   void fail(std::string why);
   // Calls fail(`what`) if `good` is false. Returns `good`.
   bool expect(bool good, std::string_view what);
-  // The first reason that fail() got; empty if the world has not failed.
+  // Returns the reason of the first fail(), or an empty text if the world has not failed.
   const std::string& failure() const { return failure_; }
 
-  // Returns the options for everything that host `from` sends to host `to`; each is an IP address. They start as a copy
-  // of options() at the first call, and do not follow later changes of options(). They may be changed at any time, and
-  // the reference stays valid. Options that concern one host alone are always taken from options(): buffers, short
-  // reads and writes, EINTR, EAGAIN, late events, fds and disks. Throws std::invalid_argument for a text that is not an
-  // IP address.
+  // Returns the options for everything that host `from` sends to host `to`; both are IP addresses. The first call
+  // copies options() for this path, and later changes of options() do not apply to the path. The result may be changed
+  // at any time, and the reference stays valid.
+  // Options that concern one host alone are always taken from options(): buffers, short reads and writes, EINTR,
+  // EAGAIN, late events, fds and disks. Throws std::invalid_argument if `from` or `to` is not an IP address.
   SimOptions& link(std::string_view from, std::string_view to);
-  // Cuts one direction: nothing that host `from` sends to host `to` arrives, until heal(). Streams retransmit as TCP
-  // does, so a connection continues without loss after heal(), unless an end has given up. Datagrams are lost.
+  // Cuts one direction: packets and datagrams from host `from` to host `to` do not arrive until heal(). Streams
+  // retransmit as TCP does, so a connection continues without loss after heal(), unless one of its ends has given up.
+  // Datagrams are lost.
   void cut(std::string_view from, std::string_view to);
   // Cuts both directions between each host of `some` and each host of `others`.
   void partition(const std::vector<std::string>& some, const std::vector<std::string>& others);
-  // Ends the cut of one direction.
+  // Lets what host `from` sends to host `to` arrive again after a cut().
   void heal(std::string_view from, std::string_view to);
-  // Ends all cuts.
+  // Ends all cuts of all directions.
   void heal();
 
-  // Calls `task` outside of all steps of this world's loops: at once, or after the current step if it is called inside
-  // a step. `task` must not run the world; that asserts.
+  // Calls `task` outside of all steps of this world's loops. If between_steps() is called inside a step, the call is
+  // made after this step, otherwise at once. While the world runs, `task` must not run it; that asserts.
   void between_steps(std::move_only_function<void()> task);
-  // Calls `task` as between_steps() does, after `delay` of the world's time. The call happens only while the world
-  // runs.
+  // Calls `task` outside of all steps, after `delay` of the world's time. The call is made only while the world runs.
   void after(Duration delay, std::move_only_function<void()> task);
 
-  // Runs the world until `done` returns true. `done` is called first and after each round of steps. Returns false if
-  // `limit` of the world's time has passed, if nothing is left to happen, or if the world has failed. In the last two
-  // cases the world's clock may stand before the limit.
+  // Runs the world until `done` returns true. `done` is called first and after each round of steps. Returns false in
+  // three cases: `limit` of the world's time has passed, no event and no timer is left, or the world has failed. In the
+  // last two cases the world's clock may stand before the limit.
   bool run_until(const std::function<bool()>& done, Duration limit = std::chrono::hours(1));
-  // Runs the world for `time` of its clock. With Duration::max() it runs until nothing is left to happen. Ends early if
-  // the world fails.
+  // Runs the world for `time` of its clock. If `time` is Duration::max(), the world runs until no event and no timer is
+  // left. Ends early if the world fails.
   void run_for(Duration time);
-  // Runs the world until nothing is left to happen: nothing is on its way and no timer is pending. Returns false if
-  // `limit` has passed or the world has failed.
+  // Runs the world until nothing is on its way and no timer is pending, and returns true. Returns false if `limit` of
+  // the world's time has passed or the world has failed.
   bool run_until_idle(Duration limit = std::chrono::hours(1));
 
-  // Returns a hash of everything that has happened so far. Two runs with the same hash did the same.
+  // Returns a hash of everything that has happened so far. If two runs have the same hash, the same has happened in
+  // both.
   uint64_t trace_hash() const;
-  // Returns the last events, one line each with its time in seconds. The world keeps 4096 lines.
+  // Returns the last `lines` events, one line each with its time in seconds. The world keeps 4096 lines.
   std::string trace_tail(size_t lines = 40) const;
 
-  // Makes a world whose faults follow `plan`. Only simulate() calls this.
+  // Makes a world whose faults follow `plan`. Only simulate() calls this constructor.
   SimWorld(uint64_t seed, const SimOptions& options, std::shared_ptr<detail::SimFaultPlan> plan);
 
  private:
@@ -120,8 +122,10 @@ class SimWorld {
 
   struct Driven;
 
-  // How a round ended. kBusy: a step did something. kQuiet: no step did, and the clock was moved. kOver: the world has
-  // failed, or nothing is due until the end.
+  // How a round of steps ended.
+  //   kBusy   a step did something
+  //   kQuiet  no step did anything, and the clock was moved to the next event or timer
+  //   kOver   the world has failed, or no step did anything and no event or timer is due up to `end`
   enum class Round : uint8_t { kBusy, kQuiet, kOver };
   Round run_round(TimePoint end);
   bool step_all();

@@ -28,8 +28,8 @@ class Search {
   Search(SimReport& report, const SimOptions& options, const SimBody& body, uint64_t most_runs)
       : report_(report), options_(options), body_(body), most_runs_(most_runs) {}
 
-  // Runs the body with all faults, or with the faults `only`. Returns true if it fails; the report describes this run
-  // then.
+  // Runs the body. If `only` is null, all faults may strike, otherwise only the faults in `only`. Returns true if the
+  // body fails; the report describes this run then.
   bool fails(const Faults* only) {
     const auto plan =
         only == nullptr ? std::make_shared<detail::SimFaultPlan>() : std::make_shared<detail::SimFaultPlan>(*only);
@@ -69,8 +69,8 @@ class Search {
     }
   }
 
-  // Splits the faults into parts and leaves out one part after the other. The parts become smaller until each is a
-  // single fault that is needed.
+  // Splits the faults into parts and tries to leave out each part. The parts become smaller until each is a single
+  // fault without which the body does not fail, or until the limit of runs is reached.
   void drop_single_ones() {
     size_t parts = 2;
     while (report_.faults.size() > 1 && may_go_on()) {

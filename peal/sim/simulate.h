@@ -37,8 +37,8 @@ struct SimReport {
   std::string why;      // why the run with `faults` failed
   uint64_t struck = 0;  // how many faults struck in the first run of the failing seed
 
-  // The faults that make the body fail. If `fewest` is true, the body does not fail when any one of them is left out.
-  // If empty, the body fails without any fault.
+  // The faults that make the body fail. Empty if the body fails without any fault. If `fewest` is true, the body does
+  // not fail when any single one of them is left out.
   std::vector<SimFault> faults;
   bool fewest = true;  // true if the search ended before the limit of its runs
 
@@ -47,11 +47,11 @@ struct SimReport {
   std::string trace;   // the last events of the run with `faults`
 
   explicit operator bool() const { return ok; }
-  // Returns some lines for people: what failed, the faults, the last events, and how to repeat the run.
+  // Returns some lines for a test report: what failed, the faults, the last events, and how to repeat the run.
   std::string text() const;
 };
 
-// The body of a test as simulate() runs it; returns false if the test fails.
+// The body of a test, which simulate() runs. It returns false if the test fails.
 using SimBody = std::function<bool(SimWorld&)>;
 
 namespace detail {
@@ -73,11 +73,12 @@ SimReport simulate_seeds(uint64_t first, uint64_t count, const SimOptions& optio
 
 }  // namespace detail
 
-// The default limit for the runs of the body in the search for the faults.
+// The default for how often the body may run in the search for the faults that make it fail.
 inline constexpr uint64_t kMostSearchRuns = 200;
 
-// Runs `body` with one seed, in a world with `options`. The body takes a SimWorld& and returns nothing, or a bool
-// that is false if the test fails. If it fails, the search for the faults runs it at most `most_runs` times more.
+// Runs `body` with one seed, in a world with `options`. The body takes a SimWorld&. It returns nothing, or a bool that
+// is false if the test fails. If the test fails, the search for the faults runs the body at most `most_runs` times
+// more.
 template <std::invocable<SimWorld&> Body>
 SimReport simulate(uint64_t seed, const SimOptions& options, Body&& body, uint64_t most_runs = kMostSearchRuns) {
   return detail::simulate_seeds(seed, 1, options, detail::sim_body(std::forward<Body>(body)), most_runs);
@@ -88,8 +89,8 @@ SimReport simulate(uint64_t seed, Body&& body) {
   return simulate(seed, SimOptions::hostile(), std::forward<Body>(body));
 }
 
-// Runs `body` with up to `count` seeds, from `first` on, and stops at the first one that fails. Without options, the
-// worlds have SimOptions::hostile().
+// Runs `body` with up to `count` seeds, beginning with `first`, and stops at the first seed that fails. The overload
+// without `options` uses SimOptions::hostile().
 template <std::invocable<SimWorld&> Body>
 SimReport simulate_seeds(uint64_t first, uint64_t count, const SimOptions& options, Body&& body,
                          uint64_t most_runs = kMostSearchRuns) {

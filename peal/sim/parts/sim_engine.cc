@@ -14,7 +14,8 @@ namespace peal::detail {
 SimEngine::SimEngine(std::shared_ptr<SimNetwork> network, std::shared_ptr<const SimHost> host)
     : network_(std::move(network)), host_(std::move(host)) {}
 
-// shut() does nothing if the engine was never opened. Listeners that were bound before are stopped here then.
+// Does the work of shut(). If the engine was never opened, shut() does nothing, so the listeners that were bound before
+// open() are stopped here.
 SimEngine::~SimEngine() {
   shut();
   for (uint32_t slot = 0; slot < listeners_.capacity(); ++slot) {
@@ -33,7 +34,8 @@ void SimEngine::shut() {
   if (!open_) return;
   flush_before_shut();
   shutting_ = true;
-  // The loop repeats because a last completion may connect or adopt a new stream. The next round closes that stream.
+  // The loop repeats because a last completion may connect or adopt a new stream, which has to be closed in the next
+  // round.
   constexpr int kMostRounds = 1000;
   for (int round = 0;; ++round) {
     PEAL_ASSERT(round < kMostRounds, "streams are still being made after {} rounds of closing", round);
@@ -83,7 +85,8 @@ void SimEngine::accept(ListenerId id, AcceptEvents& events) {
   mark_ready(listeners_, Kind::kListener, id.slot);
 }
 
-// Connections that wait in the listener were established before stop(), so on_accepted() still gets them.
+// Stops a listener. Connections that wait in the listener were established before stop(), so on_accepted() still gets
+// them.
 void SimEngine::stop(ListenerId id) {
   Listener* listener = find(listeners_, id);
   if (listener == nullptr) return;
@@ -129,7 +132,8 @@ void SimEngine::serve_listener(uint32_t slot) {
   mark_ready(listeners_, Kind::kListener, slot);
 }
 
-// Acts as a real engine that has no fds left, see listener_set.h: sheds some waiting clients, then pauses accepting.
+// Does what a real engine does if no fd is left (listener_set.h): closes some of the waiting connections, then pauses
+// accepting.
 void SimEngine::pause_accepting(uint32_t slot) {
   constexpr size_t kShedAtOnce = 16;
   constexpr Duration kFirst = std::chrono::milliseconds(10);
@@ -241,8 +245,8 @@ void SimEngine::unwatch(WatchId id) {
   --watched_;
 }
 
-// Polls the watched fds. If `sleep` is true, it sleeps in real time until one is ready or wake() is called. A poll that
-// fails with EINTR counts as a poll that found nothing.
+// Polls the watched fds. If `sleep` is true, the poll sleeps in real time until an fd is ready or wake() is called. If
+// poll(2) fails, for example with EINTR, no fd counts as ready.
 void SimEngine::poll_watches(bool sleep) {
   if (watched_ == 0 && !sleep) return;
   std::vector<pollfd> fds{{.fd = waker_->fd(), .events = POLLIN, .revents = 0}};
@@ -273,7 +277,8 @@ void SimEngine::slot_ready(Kind kind, uint32_t slot) {
   }
 }
 
-// Serves the ready list in random order, because no engine promises an order among different streams.
+// Serves the streams, listeners and sockets of the ready list in random order, because no engine promises an order
+// among them.
 void SimEngine::serve_ready() {
   std::vector<Ready> now_ready = std::exchange(ready_, {});
   for (size_t left = now_ready.size(); left > 1; --left) {
@@ -326,8 +331,9 @@ void SimEngine::turn() {
   deliver_last_completions();
 }
 
-// Moves the clock to the next event, at most to `deadline`, or sleeps in real time if nothing is due. Does neither if
-// the engine has work to do. Returns false if the deadline is reached, so that the wait is over.
+// Moves the clock to the next event, but not beyond `deadline`. If no event will come and `deadline` is kNever, sleeps
+// in real time instead. Does neither if the engine has work to do or wake() was called. Returns false if `deadline` was
+// already reached, so that the wait is over.
 bool SimEngine::pass_time(TimePoint deadline) {
   if (deadline <= network_->now()) return false;
   if (has_work() || waker_->woken()) return true;

@@ -23,7 +23,7 @@ namespace peal::detail {
 
 class SimEngine final : public Engine, private SimOwner {
  public:
-  // Makes an engine of a machine, or of no machine if `host` is null.
+  // Makes an engine for a loop of the machine `host`, or for a loop of no machine if `host` is null.
   SimEngine(std::shared_ptr<SimNetwork> network, std::shared_ptr<const SimHost> host);
   ~SimEngine() override;
 
@@ -44,7 +44,7 @@ class SimEngine final : public Engine, private SimOwner {
   size_t send_copy(StreamId id, std::string_view bytes) override;
   void report_sent(StreamId id) override;
   void send_file(StreamId id, FileRange range) override;
-  // Always refuses, because there is no kernel that could move the bytes.
+  // forward() always refuses, because there is no kernel that could move the bytes.
   bool forward(StreamId, StreamId) override { return false; }
   uint64_t forwarded_bytes(StreamId) const override { return 0; }
   size_t queued_bytes(StreamId id) const override;
@@ -73,16 +73,16 @@ class SimEngine final : public Engine, private SimOwner {
 
   const SimNetwork& network() const { return *network_; }
   bool powered() const { return !host_ || host_->on; }
-  // Returns the deadline of the last wait() in the world's time, or the current time if the engine has work to do at
-  // once. Returns kNever if the engine is not open or its machine has no power. The world moves its clock at most to
-  // this time.
+  // Returns the deadline of the last wait(), converted to the world's time. If the engine has work to do at once,
+  // returns the current time. Returns kNever if the engine is not open or its machine has no power. The world does not
+  // move its clock beyond the earliest of these times of its engines.
   TimePoint asked_until() const {
     if (!open_ || !powered()) return kNever;
     return has_work() ? network_->now() : asked_until_;
   }
 
  private:
-  // A part of the queued output: bytes in memory, or a range of a file.
+  // One element of the queue of output: bytes in memory, or a range of a file.
   struct Piece {
     Buffer bytes;
     FileRange file;
@@ -118,7 +118,7 @@ class SimEngine final : public Engine, private SimOwner {
     Result<SocketAddress> local_address() const override { return socket->address; }
     Result<DatagramBuffers> buffers() const override;
     Result<void> send(const SocketAddress& to, std::string_view bytes) override;
-    // Always fail, because the simulated network has no multicast groups.
+    // join() and leave() always fail, because the simulated network has no multicast groups.
     Result<void> join(const SocketAddress&, const std::string&) override { return refuse_groups(); }
     Result<void> leave(const SocketAddress&, const std::string&) override { return refuse_groups(); }
     Result<void> refuse_groups() const { return fail(socket->owner == nullptr ? EBADF : EOPNOTSUPP); }
@@ -140,14 +140,14 @@ class SimEngine final : public Engine, private SimOwner {
   };
 
   void slot_ready(Kind kind, uint32_t slot) override;
-  // Adds a stream, listener or datagram socket to ready_, unless it is listed there.
+  // Adds a stream, listener or datagram socket to ready_, unless ready_ already contains it.
   template <class Table>
   void mark_ready(Table& table, Kind kind, uint32_t slot) {
     auto& object = table[slot];
     if (object.generation == 0 || std::exchange(object.listed, true)) return;
     ready_.push_back({kind, slot, object.generation});
   }
-  // Finds the object of an id. Counts a stale call and returns null if the id is dead.
+  // Returns the object with this id. If the id is no longer valid, counts a stale call and returns null.
   template <class Table, class Id>
   auto* find(Table& table, Id id) {
     auto* found = table.find(id.slot, id.generation);
@@ -184,8 +184,8 @@ class SimEngine final : public Engine, private SimOwner {
   int write_out(Stream& stream, bool& progress);
   std::string gather(Stream& stream, size_t most, int& error);
   void drop_output(Stream& stream);
-  // Draws the faults that hit a read or write before it starts: EINTR and EAGAIN. Returns true for EAGAIN: then the
-  // stream is notified later, and the caller must not do the operation now.
+  // Draws the faults that can hit a read or write before it starts: EINTR and EAGAIN. Returns true if EAGAIN strikes.
+  // The stream is then notified later, and the caller must not do the operation now.
   bool meets_io_fault(Stream& stream);
 
   const std::shared_ptr<SimNetwork> network_;

@@ -16,24 +16,26 @@
 
 namespace peal::detail {
 
-// The faults of one run of a world.
+// The plan for the faults of one run of a world. The plan may decide which faults strike, and it records those that
+// did.
 class SimFaultPlan {
  public:
-  // Leaves it to chance which faults strike, and only notes them.
+  // Makes a plan that only records the faults that strike. Chance decides which of them strike.
   SimFaultPlan() = default;
-  // Lets only the faults `only` strike. They come from another run, in the order in which they struck. Each strikes at
-  // the chance with its number, or at the first chance between the same hosts after the fault's time, whichever comes
-  // first.
+  // Makes a plan by which only the faults `only` strike. They come from another run, in the order in which they struck.
+  // Each fault has two chances to strike, and the earlier one counts:
+  //   - the chance that has the fault's number `nth`;
+  //   - the first chance after the fault's time `at` that is between the same hosts and for the same file.
   explicit SimFaultPlan(const std::vector<SimFault>& only) : decides_(true) {
     for (const SimFault& fault : only) waiting_.at(static_cast<size_t>(fault.kind)).push_back(fault);
   }
   // True if the plan decides which faults strike; false if chance does.
   bool decides() const { return decides_; }
-  // True if a planned fault strikes at this chance.
+  // True if the plan has a fault that strikes at this chance.
   bool wants(const SimFault& chance) {
     return planned_for(chance) != waiting_.at(static_cast<size_t>(chance.kind)).end();
   }
-  // Notes a fault that strikes in `struck`, and removes it from the planned ones.
+  // Adds a fault that strikes to the list `struck`, and removes it from the faults that are still planned.
   void record(const SimFault& fault);
 
   std::vector<SimFault> struck;
@@ -47,17 +49,20 @@ class SimFaultPlan {
 
 class SimFaultStreams {
  public:
-  // If `plan` is null, chance decides about every fault and none is noted.
+  // Makes the random numbers of a world. If `plan` is null, chance decides about every fault, and no fault is recorded
+  // in a plan.
   SimFaultStreams(uint64_t seed, std::shared_ptr<SimFaultPlan> plan) : seed_(seed), plan_(std::move(plan)) {}
 
-  // Draws one chance and sets its number `nth`. Returns true if the fault strikes. If one operation is a chance for
-  // several kinds, the caller must draw for all of them before it uses a result. Then leaving one fault out does not
-  // renumber the chances of other kinds. If the probability in `options` is 0, no number is drawn or used up.
+  // Draws one chance for a fault and sets its number `nth`. Returns true if the fault strikes. If the probability in
+  // `options` is 0, the fault does not strike and the chance gets no number.
+  // If one operation is a chance for several kinds of faults, the caller must draw for all of these kinds before it
+  // uses a result. Otherwise a run without one of the faults would have other numbers for the chances of the other
+  // kinds.
   bool draw(SimFault& chance, const SimOptions& options);
-  // Counts a fault that strikes in `stats`, and notes it in the plan.
+  // Records a fault that strikes: increments its counter in `stats`, and adds the fault to the plan if there is one.
   void record(SimStats& stats, const SimFault& fault);
-  // Returns a random number from 0 to `bound` - 1 that belongs to the last chance of this kind, for example how short a
-  // short read is. `bound` must be > 0.
+  // Returns a random number from 0 to `bound` - 1, for example how short a short read is. The number is drawn from the
+  // last chance of this kind of fault. `bound` must be > 0.
   uint64_t random_for(SimFaultKind kind, uint64_t bound);
 
  private:
@@ -71,7 +76,8 @@ class SimFaultStreams {
   std::array<Stream, kSimFaultKinds> streams_;
 };
 
-// The random generator SplitMix64: kSplitMixStep is added to its state, and split_mix() makes a number from the state.
+// kSplitMixStep and split_mix() are the random generator SplitMix64. kSplitMixStep is added to the state for each
+// number, and split_mix() computes the number from the state.
 constexpr uint64_t kSplitMixStep = 0x9E3779B97F4A7C15;
 constexpr uint64_t split_mix(uint64_t value) {
   value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9;

@@ -29,11 +29,13 @@ struct SimHost {
   SocketAddress ip;  // with port 0
   bool on = true;    // false after a power-off, for ever: the next power-on makes a new SimHost
 
-  // Returns what the machine's clock shows at time `world` of the world. The result never goes back.
+  // Converts a time of the world to the time that the machine's clock shows then. The result never goes back from call
+  // to call.
   TimePoint local(TimePoint world) const;
-  // Returns the time of the world at which the machine's clock shows `local_time` or more. kNever stays kNever.
+  // Converts a time of the machine's clock to the first time of the world at which the clock shows it or more. Returns
+  // kNever for kNever.
   TimePoint world(TimePoint local_time) const;
-  // Sets the clock at time `world` of the world: it shows world + ahead and runs at `its_rate`.
+  // Sets the clock when the world's time is `world`. The clock then shows world + ahead and runs at `its_rate`.
   void set_clock(TimePoint world, Duration ahead, double its_rate);
 
  private:
@@ -47,24 +49,25 @@ struct SimHost {
 
 class SimHosts {
  public:
-  // Adds a machine, and removes the one with the same address if there is one.
+  // Adds a machine. If another machine has the same address, it is removed.
   void add(std::shared_ptr<SimHost> host);
   void remove(const SimHost& host);
-  // Returns the machine with this IP address, on or off; null if there is none.
+  // Returns the machine with this IP address, whether it has power or not. Returns null if there is none.
   SimHost* at(const SocketAddress& address) const;
 
-  // One direction between two hosts.
+  // The path of packets from one host to another. The way back is a path of its own.
   struct Path {
     std::unique_ptr<SimOptions> options;  // null if the options of the world apply
     bool cut = false;
   };
-  // Returns the path from one host to another, and makes it if necessary. The reference stays valid.
+  // Returns the path from one host to another, and makes it if it does not exist. The reference stays valid.
   Path& path(const SocketAddress& from, const SocketAddress& to);
-  // Returns the options of the path, or `otherwise` if it has none of its own.
+  // Returns the options of the path from one host to another, or `otherwise` if the path has no options of its own.
   const SimOptions& options(const SocketAddress& from, const SocketAddress& to, const SimOptions& otherwise) const;
-  // Ends the cuts of all paths.
+  // Ends the cut of every path, so that packets arrive again.
   void heal();
-  // True if packets from one host to the other get lost: the path is cut, or the machine `to` has no power.
+  // True if packets from the host `from` to the host `to` are lost because the path is cut or the machine `to` has no
+  // power.
   bool is_cut(const SocketAddress& from, const SocketAddress& to) const;
 
  private:

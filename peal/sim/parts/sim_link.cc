@@ -73,7 +73,8 @@ void SimEnd::deliver(Packet& packet) {
   request_acknowledgement();
 }
 
-// If the other end's machine was restarted, it does not know the connection and answers with a reset (RFC 9293 3.5.1).
+// If the other end has lost its power and packets arrive at its address, the machine there was restarted. Such a
+// machine does not know the connection and answers with a reset (RFC 9293 3.5.1).
 void SimEnd::request_acknowledgement() {
   if (other().powered() && other().path_is_open()) return take_acknowledgement();
   if (!other().powered()) {
@@ -90,7 +91,8 @@ void SimEnd::take_acknowledgement() {
   in_flight_ -= std::exchange(unacked_bytes_, 0);
   const size_t window = std::exchange(unacked_window_, 0);
   outstanding_ -= window;
-  // An acknowledgement ends the retransmission. The next wait starts with a new timer and a new give_up_.
+  // An acknowledgement ends the retransmission if no packet waits for it. The next wait for an acknowledgement starts
+  // with a new timer and a new give_up_.
   if (held_.empty()) {
     retransmit_in_ = {};
     ++timer_number_;
@@ -197,7 +199,8 @@ void SimEnd::send_reset() {
   });
 }
 
-// Bytes beyond the size of this end's receive buffer are dropped: a real sender would not have sent them yet.
+// Ends the connection with ECONNRESET. Bytes beyond the size of this end's receive buffer are dropped, because a real
+// sender would not have sent them yet.
 void SimEnd::reset_arrives() {
   if (closed_) aborted_ = true;
   arrived_.resize(std::min(arrived_.size(), taken_ + receive_bytes_));

@@ -27,11 +27,12 @@ namespace peal::detail {
 class SimNetwork;
 struct SimLink;
 
-// The interface through which the network notifies an engine.
+// The interface of an engine by which the network notifies it of events.
 class SimOwner {
  public:
   enum class Kind : uint8_t { kStream, kListener, kDatagrams };
-  // Called when the stream, listener or datagram socket in this slot of the engine has an event to handle.
+  // Called when the stream, listener or datagram socket in this slot of the engine has an event that the engine has to
+  // handle.
   virtual void slot_ready(Kind kind, uint32_t slot) = 0;
 
  protected:
@@ -48,7 +49,7 @@ class SimEnd {
 
   SocketAddress local;
   SocketAddress peer;
-  // The result of the connect: kConnecting until it is known, then 0 or an errno.
+  // The result of the connect: kConnecting while the result is not known, then 0 or an errno.
   int connected = 0;
   std::shared_ptr<const SimHost> host;  // null if the end belongs to no machine
 
@@ -57,46 +58,50 @@ class SimEnd {
   std::shared_ptr<SimEnd> self();
   // A number for the trace, unique among all ends of the network.
   uint64_t id() const;
-  // Sets the engine and its slot that are notified of events of this end; null for none.
+  // Sets the engine, and the slot in the engine, that are notified of events of this end. A null `owner` ends the
+  // notifications.
   void set_owner(SimOwner* owner, uint32_t slot);
 
-  // Set the size of a buffer; 0 for the network's default.
+  // set_send_buffer() and set_receive_buffer() set the size of a buffer; 0 means the default in SimOptions.
   void set_send_buffer(uint32_t bytes);
   void set_receive_buffer(uint32_t bytes);
 
-  // Notifies the owner now, or later if the fault kLate strikes.
+  // Notifies the owner at once, or later if the fault kLate strikes.
   void notify_owner();
-  // Notifies the owner up to SimOptions::late_by later. `because` is the fault that delayed or shortened an operation.
+  // Notifies the owner after a random delay of at most SimOptions::late_by. `because` is the fault that delayed or
+  // shortened an operation.
   void notify_owner_later(SimFaultKind because);
 
-  // Returns how many bytes write() takes now.
+  // Returns how many bytes write() accepts now.
   size_t room() const;
-  // Returns how many written bytes have not arrived, or wait at this end because the other end's buffer is full.
+  // Returns how many written bytes have not arrived or do not fit into the other end's receive buffer.
   size_t unacknowledged() const;
-  // Sends bytes, at most room(). Must not be called after send_fin() or an error; asserts both.
+  // Sends `bytes`. Asserts that there are 1 to room() bytes, that send_fin() has not been called, and that the
+  // connection has no error.
   void write(std::string bytes);
   void send_fin();
   // Returns the bytes that have arrived and are not consumed.
   std::string_view readable() const { return std::string_view(arrived_).substr(taken_); }
-  // Removes bytes from the front of readable(). The other end gets as much room after the travel time.
+  // Removes bytes from the front of readable(). After the travel time, the other end learns that it may send as many
+  // bytes more.
   void consume(size_t bytes);
-  // True if no more bytes will follow those that are readable.
+  // True if no bytes will arrive after those that are readable now.
   bool input_ended() const { return fin_arrived_ || error_ != 0; }
-  // The errno that has ended the connection, or 0.
+  // Returns the errno that has ended the connection, or 0 if the connection has not failed.
   int error() const { return error_; }
-  // Closes this end for its owner. Sends an RST if `reset` is true or if bytes were left unread (RFC 1122 4.2.2.13),
-  // otherwise a FIN.
+  // Closes this end when its owner closes the stream. Sends an RST if `reset` is true or if bytes were left unread (RFC
+  // 1122 4.2.2.13), otherwise a FIN.
   void close(bool reset);
   bool closed() const { return closed_; }
-  // False after the end's machine has lost its power: then nothing of this end is sent any more.
+  // True unless the end's machine has lost its power. After a loss of power, this end never sends anything again.
   bool powered() const { return !host || host->on; }
-  // True if packets that this end sends now arrive at the other end.
+  // True if packets that this end sends now will arrive at the other end.
   bool path_is_open() const;
-  // Ends the connection for this end with an errno, and notifies the owner. Does nothing if the end is closed or has
-  // failed.
+  // Ends the connection for this end with the given errno, and notifies the owner. Does nothing if the end is closed or
+  // has already failed.
   void fail(int error);
-  // Starts the retransmission timer if this end waits for an acknowledgement. The network calls this when a path was
-  // cut or a machine has lost its power.
+  // Starts the retransmission timer if this end waits for an acknowledgement. The network calls this function after a
+  // path was cut or a machine has lost its power.
   void retransmit_if_waiting() {
     if (awaits_acknowledgement() && may_retransmit()) start_retransmit();
   }
@@ -110,23 +115,23 @@ class SimEnd {
     Act act;
   };
 
-  // Stores bytes that have arrived, or answers with an RST if this end is closed or has failed.
+  // Called when `bytes` arrive at this end. Stores them, or answers with an RST if this end is closed or has failed.
   void arrive(const std::string& bytes);
-  // Ends the connection with ECONNRESET.
+  // Called when an RST arrives at this end. Ends the connection with ECONNRESET.
   void reset_arrives();
-  // Sends an RST, which is never retransmitted.
+  // Sends an RST. An RST that is lost is never retransmitted.
   void send_reset();
-  // Lets `act` happen at the other end after the travel time, or keeps the packet for retransmission if the path is cut
-  // then.
+  // Sends a packet: calls `act` for the other end after the travel time. If the path is cut at that time, the packet is
+  // kept for retransmission.
   void send_packet(size_t bytes, Act act);
   void deliver(Packet& packet);
-  // Handles the other end's acknowledgement of all delivered packets, and its window update.
+  // Handles an acknowledgement from the other end: it covers all delivered packets and contains the window update.
   void take_acknowledgement();
-  // Gets the acknowledgement from the other end at once if the path back is open. Otherwise starts retransmission.
+  // Handles the other end's acknowledgement at once if the path from there is open. Otherwise starts retransmission.
   void request_acknowledgement();
   bool may_retransmit() const;
-  // True if the other end's buffer is full and its window update could not arrive now. This end then has to probe the
-  // window (RFC 9293 3.8.6.1).
+  // True if the other end's receive buffer is full and a window update could not arrive now. This end then has to probe
+  // the window (RFC 9293 3.8.6.1).
   bool must_probe_window() const;
   bool awaits_acknowledgement() const {
     return !held_.empty() || unacked_ || (unacked_window_ > 0 && room() == 0) || must_probe_window();
@@ -134,7 +139,7 @@ class SimEnd {
   void start_retransmit();
   void schedule_retransmit();
   void retransmit();
-  // Loses the packets that wait for retransmission. After that, no later packet of this end arrives either.
+  // Drops the packets that wait for retransmission. If there were any, no later packet of this end arrives either.
   void drop_held();
 
   SimLink& link_;
@@ -171,7 +176,7 @@ struct SimLink : std::enable_shared_from_this<SimLink> {
   bool vanished = false;  // true if everything that either end sends is lost
   bool broken = false;    // true after the fault kReset: everything is lost, and both ends will fail with ECONNRESET
 
-  // The end that connected is first.
+  // The two ends of the connection. The end that has connected is first.
   std::array<SimEnd, 2> ends{SimEnd(*this), SimEnd(*this)};
 };
 

@@ -20,15 +20,15 @@ bool is_wildcard(const SocketAddress& address) {
   return address.family() == AF_INET && reinterpret_cast<const sockaddr_in*>(address.data())->sin_addr.s_addr == 0;
 }
 
-// Returns an IPv4 address in host byte order; 0 for other families.
+// Returns an IPv4 address in host byte order, or 0 for an address of another family.
 uint32_t ipv4_of(const SocketAddress& address) {
   if (address.family() != AF_INET) return 0;
   return ntohl(reinterpret_cast<const sockaddr_in*>(address.data())->sin_addr.s_addr);
 }
 
-// True for 192.0.2.0/24, TEST-NET-1 of RFC 5737, which belongs to no host.
+// True for 192.0.2.0/24 (TEST-NET-1, RFC 5737), which belongs to no host.
 bool is_test_net(const SocketAddress& address) { return ipv4_of(address) >> 8 == 0xC00002; }
-// True for addresses that cannot have streams: broadcast and multicast (RFC 1112), 224.0.0.0 and above.
+// True for addresses that cannot have streams: multicast (RFC 1112), broadcast and all others from 224.0.0.0 on.
 bool takes_no_stream(const SocketAddress& address) { return ipv4_of(address) >= 0xE0000000; }
 
 bool takes_family(const SocketAddress& bound, const SocketAddress& to, bool v6_only) {
@@ -46,15 +46,15 @@ void set_buffers(SimEnd& end, const SocketOptions& options) {
   end.set_receive_buffer(static_cast<uint32_t>(options.receive_buffer_bytes));
 }
 
-// Checks whether a machine may bind to an address. Returns 0 or an errno.
+// Returns 0 if the machine may bind to the address, otherwise an errno.
 int check_host(const SimHost* host, const SocketAddress& address) {
   if (host == nullptr || is_local(address)) return 0;
   if (!host->on) return ENETDOWN;
   return is_wildcard(address) || ip_bytes(address) == ip_bytes(host->ip) ? 0 : EADDRNOTAVAIL;
 }
 
-// Returns the source address for a sender that is bound to no address: the address of its machine. A sender without a
-// machine, or with a local target, has the same address as its target.
+// Returns the source address of a sender that is bound to no address: the address of its machine. If the sender has no
+// machine, or if the target `to` is local, returns `to`.
 SocketAddress source_for(const SimHost* host, const SocketAddress& to) {
   return host == nullptr || is_local(to) ? to : host->ip;
 }
@@ -79,7 +79,8 @@ Duration SimNetwork::random_up_to(Duration most) {
   return Duration(static_cast<int64_t>(random(static_cast<uint64_t>(most.count()) + 1)));
 }
 
-// Faults on the way between two hosts use the options of that path; faults of one host use the options of the world.
+// Draws one chance for a fault. Faults on the way between two hosts use the options of that path, faults of one host
+// the options of the world.
 SimNetwork::Drawn SimNetwork::draw(SimFaultKind kind, const SocketAddress& from, const SocketAddress& to,
                                    std::string_view file) {
   const bool on_the_way = (kind >= SimFaultKind::kReset && kind <= SimFaultKind::kSwallow) ||
@@ -146,8 +147,9 @@ int SimNetwork::listen(const std::shared_ptr<SimListener>& listener) {
   return 0;
 }
 
-// Returns the listener that gets a connect to `to`, or null. As in the kernel, a listener on this exact address wins
-// over one on the wildcard address. Chance decides among several on the same address (SO_REUSEPORT).
+// Returns the listener that gets a connect to the address `to`, or null. As in the kernel, a listener on this exact
+// address has precedence over one on the wildcard address. Among several listeners on the same address (SO_REUSEPORT),
+// chance decides.
 std::shared_ptr<SimListener> SimNetwork::listener_for(const SocketAddress& to, const SimHost* sender) {
   const SimHost* host = receiving_host(to, sender);
   std::vector<std::shared_ptr<SimListener>> exact;
@@ -269,8 +271,8 @@ void SimNetwork::deliver_connect_request(ConnectAttempt attempt) {
 
 void SimNetwork::deliver_connect_answer(const ConnectAttempt& attempt) {
   SimEnd& client = *attempt.client;
-  // An answer that was on its way when the server's machine lost its power still arrives. If it is lost, the machine
-  // cannot repeat it, and a restarted machine does not know the connection.
+  // An answer that was already sent when the server's machine lost its power still arrives. If that answer is lost, the
+  // machine cannot repeat it, and a restarted machine does not know the connection.
   const bool dead = attempt.is_repeated && attempt.answer == 0 && !client.other().powered();
   if (hosts.is_cut(client.peer, client.local) || (dead && !client.path_is_open())) return retry_attempt(attempt);
   client.connected = dead ? ECONNREFUSED : attempt.answer;
@@ -331,7 +333,7 @@ void SimNetwork::deliver(const SimHost* host, const SocketAddress& from, const S
     return;
   }
   SimDatagrams& socket = **found;
-  // An empty receive buffer has room for one datagram of any size, as in the kernel.
+  // An empty receive buffer takes one datagram of any size, as in the kernel.
   const bool fits = socket.arrived_bytes + bytes.size() <= static_cast<size_t>(socket.buffers.receive_bytes);
   if (!fits && !socket.arrived.empty()) {
     ++stats.datagrams_lost;

@@ -21,7 +21,7 @@
 
 namespace peal::detail {
 
-// A listening socket, with the connections that wait to be accepted.
+// A listening socket, with the connections that have not been accepted yet.
 struct SimListener {
   SocketAddress address;
   ListenOptions options;
@@ -31,7 +31,7 @@ struct SimListener {
   uint32_t slot = 0;
 };
 
-// A datagram socket, with the datagrams that have arrived.
+// A datagram socket, with the datagrams that have arrived and have not been read yet.
 struct SimDatagrams {
   SocketAddress address;
   std::deque<std::pair<SocketAddress, std::string>> arrived;
@@ -45,11 +45,11 @@ struct SimDatagrams {
 
 class SimNetwork {
  public:
-  // Makes a network whose faults follow `plan`, which may be null, see SimFaultStreams. Asserts that options.latency is
-  // > 0.
+  // Makes a network whose faults follow `plan`. If `plan` is null, chance decides about every fault. Asserts that
+  // options.latency is > 0.
   SimNetwork(uint64_t seed, const SimOptions& options, std::shared_ptr<SimFaultPlan> plan);
 
-  // These members are public because engines, links and the world change them.
+  // The members from here to `between_steps` are public because engines, links and the world change them.
   SimOptions options;
   SimStats stats;
   NameTable names;
@@ -61,34 +61,38 @@ class SimNetwork {
   TimePoint now() const { return now_; }
   uint64_t seed() const { return seed_; }
 
-  // Returns a random number from 0 to `bound` - 1. `bound` must be > 0.
+  // random() returns a random number from 0 to `bound` - 1; `bound` must be > 0. random_up_to() returns a random
+  // duration from 0 to `most`.
   uint64_t random(uint64_t bound);
   Duration random_up_to(Duration most);
-  // Draws one chance for a fault. Returns true if it strikes; then it is counted and noted. The fault concerns a packet
-  // on its way from `from` to `to`; if `from` is unset, it happens at the host `to`.
+  // Draws one chance for a fault. If the fault strikes, counts and records the fault and returns true. The fault
+  // concerns a packet on its way from `from` to `to`. If `from` is unset, the fault happens at the host `to`.
   bool strikes(SimFaultKind kind, const SocketAddress& from, const SocketAddress& to, std::string_view file = {}) {
     return strikes(draw(kind, from, to, file));
   }
-  // draw() and strikes(drawn) do the same in two steps. If one operation is a chance for several kinds, the caller
-  // draws for all of them first. It calls strikes(drawn) only for a fault that it would really let happen.
+  // draw() and strikes(drawn) do in two steps what strikes(kind, ...) does in one. If one operation is a chance for
+  // several kinds, the caller draws for all of them first. The caller then calls strikes(drawn) only for a fault that
+  // it would really let happen.
   using Drawn = std::optional<SimFault>;
   Drawn draw(SimFaultKind kind, const SocketAddress& from, const SocketAddress& to, std::string_view file = {});
   bool strikes(const Drawn& drawn) {
     if (drawn) faults_.record(stats, *drawn);
     return drawn.has_value();
   }
-  // Returns what SimFaultStreams::random_for() returns.
+  // Returns a random number from 0 to `bound` - 1 for the last chance of this kind, see SimFaultStreams::random_for().
   uint64_t random_for(SimFaultKind kind, uint64_t bound) { return faults_.random_for(kind, bound); }
-  // Returns a random delay of at most `most` for the last chance of this kind. `most` is SimOptions::late_by.
+  // Returns a random delay from 0 to `most` for the last chance of the fault `because`. Callers pass
+  // SimOptions::late_by as `most`.
   Duration lateness(SimFaultKind because, Duration most);
 
-  // after() and at() call `action` when the clock reaches that time. Actions of one time are called in the order added.
+  // after() and at() call `action` when the clock reaches that time. Actions of the same time are called in the order
+  // in which they were added.
   using Action = Callback<void()>;
   void after(Duration delay, Action action) { at(later(now_, delay), std::move(action)); }
   void at(TimePoint when, Action action) { due_.emplace(when, std::move(action)); }
   // Returns the time of the earliest action, or kNever if there is none.
   TimePoint next_due() const { return due_.empty() ? kNever : due_.begin()->first; }
-  // Moves the clock to `when`, never back, and calls the actions that are due.
+  // Moves the clock to `when`, unless the clock is already later, and calls the actions that are due.
   void advance_to(TimePoint when);
   // Calls the actions that are due.
   void run_due();
@@ -101,24 +105,26 @@ class SimNetwork {
   }
 
   // Starts retransmission at every end that waits for an acknowledgement or for room. Must be called after a path was
-  // cut or a machine has lost its power, because the acknowledgement may never arrive now.
+  // cut or a machine has lost its power, because the awaited acknowledgement may not arrive any more.
   void recheck_links();
 
-  // Binds a listener. Returns 0 or an errno. If the port of its address is 0, sets a free port.
+  // Binds a listener. Returns 0 or an errno. If the port of the listener's address is 0, replaces it by a free port.
   int listen(const std::shared_ptr<SimListener>& listener);
   void stop(const std::shared_ptr<SimListener>& listener) { std::erase(listeners_, listener); }
-  // Starts a connect and returns the client's end. Its owner is notified when `connected` has the result.
+  // Starts a connect and returns the client's end. The owner of this end is notified when SimEnd::connected has the
+  // result.
   std::shared_ptr<SimEnd> connect(const SocketAddress& to, const ConnectOptions& how,
                                   std::shared_ptr<const SimHost> host);
-  // Binds a datagram socket. Returns 0 or an errno. If the port of its address is 0, sets a free port.
+  // Binds a datagram socket. Returns 0 or an errno. If the port of the socket's address is 0, replaces it by a free
+  // port.
   int bind(const std::shared_ptr<SimDatagrams>& socket);
   void unbind(const std::shared_ptr<SimDatagrams>& socket) { std::erase(datagrams_, socket); }
-  // Sends a datagram. Returns 0 or an errno; 0 does not mean that it will arrive.
+  // Sends a datagram. Returns 0 or an errno. The datagram may be lost even if 0 is returned.
   int send_datagram(const SimDatagrams& from, const SocketAddress& to, std::string_view bytes);
 
-  // Adds a line to the trace, for the stream end, port or slot number `id`.
+  // Adds a line to the trace. `id` is the number of a stream's end, a port or a slot number, depending on `what`.
   void trace(const char* what, uint64_t id, uint64_t value) { trace({now_, what, {}, id, value}); }
-  // Adds a line to the trace, for a machine or for the path between two machines.
+  // Adds a line to the trace. `where` names a machine or the path between two machines.
   void trace(const char* what, std::string where) { trace({now_, what, std::move(where), 0, 0}); }
   uint64_t trace_hash() const { return trace_hash_; }
   std::string trace_tail(size_t lines) const;
@@ -136,7 +142,7 @@ class SimNetwork {
 
   uint16_t free_port(const SocketAddress& address);
   std::shared_ptr<SimListener> listener_for(const SocketAddress& to, const SimHost* sender);
-  // A client's request to connect on its way to the listener, or the answer on its way back.
+  // A client's request to connect on its way to the listener, or the listener's answer on its way back.
   struct ConnectAttempt {
     std::shared_ptr<SimEnd> client;
     TimePoint give_up;
@@ -145,11 +151,13 @@ class SimNetwork {
     bool is_repeated = false;          // true if the answer "connected" was lost and is sent again
   };
   void send_attempt(ConnectAttempt attempt, Duration in);
-  // Sends a lost request or answer again, with doubled delays, or fails the connect with ETIMEDOUT.
+  // Sends a lost request or answer again, with a delay that doubles each time. Fails the connect with ETIMEDOUT if its
+  // time is over.
   void retry_attempt(ConnectAttempt attempt);
   void deliver_connect_request(ConnectAttempt attempt);
   void deliver_connect_answer(const ConnectAttempt& attempt);
-  // Returns the machine that receives what the machine `sender` sends to address `to`; null for no machine.
+  // Returns the machine that receives packets from the machine `sender` to the address `to`. Null stands for no
+  // machine, in the result and as `sender`.
   const SimHost* receiving_host(const SocketAddress& to, const SimHost* sender) const {
     return is_local(to) ? sender : hosts.at(to);
   }
@@ -157,8 +165,8 @@ class SimNetwork {
 
   const uint64_t seed_;
   uint64_t random_state_;
-  // The world's first time. It is not zero, so that machines' clocks may be behind and programs may subtract from
-  // now().
+  // The time at which the world begins. It is not zero, so that a machine's clock may be behind and programs may
+  // subtract from now().
   static constexpr TimePoint kBegin{std::chrono::years(10)};
   TimePoint now_ = kBegin;
   SimFaultStreams faults_;
@@ -171,7 +179,8 @@ class SimNetwork {
   uint64_t trace_hash_ = 14'695'981'039'346'656'037U;  // FNV-1a
 };
 
-// A simulated stream that belongs to no engine. Its end of the link is closed with it, unless take_end() moved it away.
+// A simulated stream that belongs to no engine. The destructor closes its end of the link, unless take_end() has moved
+// the end away.
 class SimLooseStream final : public LooseStream::Foreign {
  public:
   SimLooseStream(std::shared_ptr<SimNetwork> network, std::shared_ptr<SimEnd> end)

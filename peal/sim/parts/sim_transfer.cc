@@ -26,7 +26,8 @@ void SimEngine::serve_stream(uint32_t slot) {
   }
 }
 
-// Reports the result of a connect if it is known. Returns true if the stream still exists and can be read and written.
+// Calls the stream's on_connected() if the result of the connect is known. Returns true if the stream still exists
+// afterwards and can be read and written.
 bool SimEngine::finish_connect(Stream& stream) {
   const int error = stream.end->connected;
   if (error == SimEnd::kConnecting) return false;
@@ -110,7 +111,8 @@ void SimEngine::end_input(Stream& stream) {
   flush_all();
 }
 
-// Reports by on_gone() that the connection has ended with an error, for a stream that does not receive.
+// Calls on_gone() if the connection has ended with an error and no output is queued. Meant for a stream that does not
+// receive, because such a stream does not notice the end by reading.
 void SimEngine::report_gone(Stream& stream) {
   const int error = stream.end->error();
   if (error == 0 || stream.queued() > 0 || std::exchange(stream.gone_reported, true)) return;
@@ -196,8 +198,8 @@ void SimEngine::make_dirty(Stream& stream, uint32_t slot) {
   if (!std::exchange(stream.dirty, true)) dirty_.push_back({slot, stream.generation});
 }
 
-// Writes the output of the streams that are dirty at the call. Output that their callbacks queue waits for the next
-// call. Otherwise a stream that is refilled as fast as it drains would occupy the loop for ever.
+// Writes the output of all streams that are in dirty_ now. Output that their callbacks queue is written by the next
+// call. Otherwise a stream that is refilled as fast as it is written would occupy the loop for ever.
 void SimEngine::flush_all() {
   const std::vector<StreamId> now_dirty = std::exchange(dirty_, {});
   for (StreamId id : now_dirty) {
@@ -205,7 +207,8 @@ void SimEngine::flush_all() {
   }
 }
 
-// Writes all queued output for which the network has room, regardless of the budget of a turn and of short writes.
+// Writes all queued output for which the network has room. Short writes and the budget of a turn only cause further
+// rounds.
 void SimEngine::flush_before_shut() {
   constexpr int kMostTurns = 1000;
   run_before_wait();
@@ -247,8 +250,8 @@ void SimEngine::flush(uint32_t slot) {
   if (stream.detaching && stream.queued() == 0) release_stream(slot, CloseHow::kNormal, true);
 }
 
-// Does one write if there is output and room; `progress` is set to true if bytes were written. Returns the errno that
-// ends all sending of the stream, or 0.
+// Does one write if there is output and room for it. Sets `progress` to true if bytes were written. Returns 0, or the
+// errno after which the stream cannot send any more.
 int SimEngine::write_out(Stream& stream, bool& progress) {
   SimNetwork& network = *network_;
   if (stream.queued() == 0) return 0;
@@ -276,8 +279,8 @@ int SimEngine::write_out(Stream& stream, bool& progress) {
   return error;
 }
 
-// Removes at most `most` bytes from the front of the queue and returns them. Sets `error` if a file cannot be read; EIO
-// if it is shorter than its range.
+// Removes at most `most` bytes from the front of the queue of output and returns them. If a file cannot be read, sets
+// `error` to the errno. If a file is shorter than its range, sets `error` to EIO.
 std::string SimEngine::gather(Stream& stream, size_t most, int& error) {
   std::string bytes;
   bytes.reserve(most);
