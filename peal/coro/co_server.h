@@ -50,8 +50,8 @@ class CoServer {
   CoServer(LoopGroup& group, SharedServe serve, const ServerOptions& options = {});
   ~CoServer();
   // Closes the connections and cancels the tasks as the destructor does. When the last task has ended, calls `on_done`
-  // on that task's loop or inside this call. May be called once, on any thread that may call the destructor. Afterwards
-  // the server may only be destroyed.
+  // on that task's loop. If no task is left, calls `on_done` before stop() returns. May be called once, on any thread
+  // that may call the destructor. Afterwards the server may only be destroyed.
   void stop(Callback<void()> on_done);
   // Calls stop() and waits until the last task has ended. Asserts that the calling thread runs none of the server's
   // loops. If a task is on another loop by run_on(), must not be called on that loop's thread: the task and the caller

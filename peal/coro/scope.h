@@ -43,10 +43,8 @@ class Scope {
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
 
-  // Starts `task` as a child of this scope. The child begins at one of three times:
-  // - at once, if no coroutine runs;
-  // - otherwise when the running coroutine suspends;
-  // - when the loop runs, if the loop does not run yet.
+  // Starts `task` as a child of this scope. If the loop is not inside run() or step(), the child begins when the loop
+  // runs next. Otherwise the child begins at once, or if a coroutine runs, when that coroutine suspends.
   //
   // Returns false after the loop has begun to end; `task` then never begins. A child of a cancelled scope is cancelled
   // from the start.

@@ -98,8 +98,8 @@ void StreamState::pump_writers() {
 }
 
 void StreamState::pump_flushers() {
-  // A write that waited may have sent bytes just now. In that case the flushes keep waiting: the connection calls
-  // on_writable again when these bytes have been sent.
+  // A write that waited may have queued bytes just now. In that case the flushes keep waiting: the connection calls
+  // on_writable again when the kernel has taken these bytes.
   if (!flushers.empty() && connection->queued_bytes() > 0) return connection->report_drained();
   while (FlushWait* flusher = flushers.pop_front()) flusher->complete(0);
 }
@@ -167,8 +167,8 @@ void StreamState::shutdown_send() {
   const ReadyQueue::Hold hold;
   send_ended = true;
   writable_now = false;
-  // A write that is marked kQueued has already given its message to the connection, so that write succeeds. The other
-  // writes fail.
+  // Only sending ends here, not the connection. A waiting write that is marked kQueued has already given its bytes to
+  // the connection, and succeeds. The other waiting writes fail.
   while (WriteWait* writer = writers.pop_front()) {
     writer->complete((writer->marks_ & WriteWait::kQueued) != 0 ? 0 : ESHUTDOWN);
   }

@@ -161,7 +161,8 @@ class Engine : public StreamPort {
   // each watch reports every event. If watch() fails, `events` is never called. Errors:
   // - EPERM: the kernel cannot tell when the fd is ready, as for a regular file, a folder or /dev/null;
   // - EBADF: the fd is not open;
-  // - EMFILE: the engine is "select" and the fd is FD_SETSIZE or more, or no fd is left for a second watch of this fd;
+  // - EMFILE: the engine is "select" and the fd is FD_SETSIZE or more, or no fd is left that the engine needs to
+  //   watch this one;
   // - ENOSPC, ENOMEM: the kernel has no room for another watch.
   virtual Result<WatchId> watch(int fd, bool readable, bool writable, WatchEvents& events) = 0;
 

@@ -208,7 +208,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   using State = ConnectionLife;
   // Reasons not to read from the port. start_or_stop_reading() reads only if none of them is set.
   enum ReadStop : uint8_t {
-    kByUser = 1,      // pause(); in kPaused, kOrphaned, perhaps in kPiped
+    kByUser = 1,      // pause() was called: states kPaused, kOrphaned or kPiped
     kOutputFull = 2,  // until output has drained to half of the high-water mark: pause_for_output()
     kOverBudget = 4,  // until the process holds less memory: memory_relief.h
     kShowsFirst = 8,  // in kShowing: the peer's end must not overtake what it sent before

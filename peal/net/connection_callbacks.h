@@ -71,7 +71,7 @@ struct BasicConnectionCallbacks {
   // Server or Client was destroyed.
   Slot<void(Connection&, CloseReason)> on_close = nullptr;
 
-  // Converts callbacks that several loops may share into callbacks of one loop.
+  // Moves the functions of a SharedConnectionCallbacks into a ConnectionCallbacks, for a Server or Client of one loop.
   template <class One>
     requires(std::same_as<One, BasicConnectionCallbacks<Callback>> && !std::same_as<One, BasicConnectionCallbacks>)
   operator One() && {

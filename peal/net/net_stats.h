@@ -52,7 +52,7 @@ struct NetStats {
   }
 };
 
-// How a drain ended the connections that were open, or in their handshake, when Server::drain() was called.
+// How the connections ended that ended during a drain (Server::drain()).
 struct DrainReport {
   uint64_t finished = 0;  // ended by themselves, the graceful end included
   uint64_t forced = 0;    // cut off: by the deadline, linger_timeout, the write window or the end of the loop

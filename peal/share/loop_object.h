@@ -72,8 +72,9 @@ class [[nodiscard]] Ask final : public detail::Awaitable<Ask<T, Function>, detai
   std::exception_ptr thrown_;
 };
 
-// A handle of an object that lives on one loop. Copies of a handle refer to the same object. Any thread may use a
-// handle, but two threads must not use the same copy at once. The loop must exist when the first handle is made.
+// A handle of an object that lives on one loop. Copies of a handle refer to the same object. Several
+// threads may call the functions of one handle at the same time, but none may assign to it or destroy it meanwhile. The
+// loop must exist when the first handle is made.
 template <class T>
 class OnLoop {
  public:
@@ -125,8 +126,8 @@ class OnLoop {
 
   // For callbacks: calls `function` with the object, then calls `then` with the result on the loop `home`. Both are
   // called inside ask() if the calling thread runs both loops. If the object's loop refuses the post, ask() returns
-  // false and neither function is called. If `function` throws, the exception is logged and the result is ECANCELED.
-  // `then` is destroyed on the object's loop without being called in two cases:
+  // false and neither function is called. `home` may be any loop. If `function` throws, the exception is logged and the
+  // result is ECANCELED. `then` is destroyed on the object's loop without being called in two cases:
   // - `home` has ended before the result came.
   // - The object's loop has ended without ever running.
   template <class Function, class Then>

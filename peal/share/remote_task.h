@@ -27,8 +27,8 @@ class RemoteTask {
  public:
   // Makes a handle that refers to no task.
   RemoteTask() = default;
-  // True if the handle refers to a task that the loop has accepted. A loop refuses tasks after it has stopped, and
-  // while LoopOptions::post_limit tasks wait in its queue.
+  // True if the handle refers to a task that the loop has accepted. A loop refuses tasks after it has stopped. It
+  // also refuses tasks of other threads while LoopOptions::post_limit tasks wait in its queue.
   explicit operator bool() const { return call_ != nullptr; }
   // Cancels the task. Returns true if the task was waiting to be called: then it is not called any more. Returns false
   // if the task was called for the last time, is being called, was cancelled before, or was refused. If a task of

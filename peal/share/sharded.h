@@ -91,8 +91,8 @@ class Sharded {
     return nullptr;
   }
 
-  // tell() and both ask() functions find the T that `key` belongs to and call the function of OnLoop with their name on
-  // it.
+  // tell() and both ask() functions find the T that `key` belongs to, and call the OnLoop function of the same name for
+  // that T.
   template <class Key>
   bool tell(const Key& key, Callback<void(T&)> function) const {
     return of(key).tell(std::move(function));

@@ -67,7 +67,8 @@ class ConnectionCaps {
   // Decides whether a new connection may open: kEnter means now, kWait means when the connection that was evicted for
   // it has been released, kRefused means never.
   Answer admit(Connection& newcomer);
-  // Must be called when the connection whose place `successor` waits for has been released.
+  // Must be called when an evicted connection has been released. `successor` is the connection that waits for its
+  // place.
   static void predecessor_released(Connection& successor);
   // Makes the connection evictable from now on, and lists it as the most recently active one. The connection must be
   // open or in its handshake.

@@ -63,7 +63,8 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   // Returns whether an option requires that connections are tracked (Tracked) from on_open on.
   bool watches() const;
   // Begins a drain, which waits for the end of all connections, including those that open later. After `deadline`, the
-  // connections that are left are reset. If `ask` is true, each connection is also asked to end.
+  // connections that are left are reset. on_drain is called for each connection. A connection without on_drain is
+  // closed once it has no unconsumed input if `ask` is true, and is left alone until `deadline` if it is false.
   void drain(std::shared_ptr<Drain> drain, Duration deadline, bool ask);
   bool asks_to_end() const { return asks_; }
   // Returns the drains in progress. A drain calls its on_done only after the last pointer to it was released.

@@ -107,7 +107,8 @@ bool ReadinessEngine::read_much(Stream& stream) {
   flush_dirty();
 }
 
-// Dispatches the events of a wait that is measured or whose sends can be batched. While further events of this turn
+// Dispatches the events of a wait if note_waits() was called, or if the poller can batch sends and there are at least
+// two events. While further events of this turn
 // follow, small sends are given to the poller, which needs one system call for several of them. Output that the last
 // event causes is sent at once.
 void ReadinessEngine::dispatch_measured_or_batched(size_t count) {
