@@ -18,13 +18,14 @@ namespace peal::detail {
 
 class AnswerFields {
  public:
-  // Returns the fields as well-formed lines "name: value" CR LF, for next_http_field(). Valid until the next change.
+  // Returns the fields as well-formed lines "name: value" CR LF, for next_http_field(). The view is valid until the
+  // fields change.
   std::string_view lines() const { return lines_; }
 
   // Returns the lines that were added after the last keep().
   std::string_view own_lines() const { return lines().substr(kept_bytes_); }
 
-  // True if there is an Upgrade field. The Connection field must then name it too (RFC 9110 7.8).
+  // True if there is an Upgrade field. The Connection field must then name Upgrade too (RFC 9110 7.8).
   bool offers_upgrade() const { return upgrade_end_ > 0; }
 
   // Adds a field. Returns false, and adds nothing, if the field may not be sent (is_sendable()).
@@ -34,10 +35,10 @@ class AnswerFields {
     return true;
   }
 
-  // Marks the fields set so far as middleware's: drop_own() leaves them.
+  // Marks all fields that were added so far as those of middleware, which drop_own() does not remove.
   void keep() { kept_bytes_ = end(); }
 
-  // Drops the fields that were added after the last keep().
+  // Removes the fields that were added after the last keep().
   void drop_own() {
     PEAL_ASSERT(kept_bytes_ <= lines_.size(), "{} bytes of fields are kept, of {}", kept_bytes_, lines_.size());
     lines_.resize(kept_bytes_);

@@ -13,7 +13,8 @@ using detail::EncoderPool;
 
 namespace {
 
-// True if the body is a whole representation of its own.
+// True if an answer with this status may carry a compressed body. An answer 204 or 304 has no body, and 206 sends a
+// part of a representation, which must not be compressed by itself.
 bool has_codable_body(int status) { return status != 204 && status != 206 && status != 304; }
 
 }  // namespace
@@ -26,7 +27,8 @@ CompressedAnswer::~CompressedAnswer() = default;
 CompressedAnswer::CompressedAnswer(CompressedAnswer&&) noexcept = default;
 CompressedAnswer& CompressedAnswer::operator=(CompressedAnswer&&) noexcept = default;
 
-// Chooses the coding. Sets Vary even if it chooses none, since another client would get a compressed answer.
+// Chooses the coding of the body. Sets Vary for every answer that may be compressed, even if this client gets it
+// uncompressed, because another client would get it compressed.
 ContentCoding CompressedAnswer::negotiate(int status, std::string_view content_type) {
   using enum ContentCoding;
   if (!has_codable_body(status) || !is_compressible(content_type)) return kIdentity;

@@ -31,15 +31,15 @@
 namespace peal {
 
 struct CompressionOptions {
-  // Smallest body that is compressed. A smaller one fits into one or two packets anyway.
+  // Smallest body that is compressed, in bytes. A smaller body fits into one or two packets anyway.
   size_t smallest_bytes = 1024;
 
-  // Largest body that is compressed. A larger one would block the loop for too long and is sent uncompressed. The limit
-  // does not apply to streams, where each write() takes the time that its own bytes need.
+  // Largest body that respond() compresses, in bytes. Compressing a larger body would block the loop for too long, so
+  // it is sent uncompressed. The limit does not apply to streams: each write() compresses only its own bytes.
   size_t largest_bytes = 4 * 1024 * 1024;
 
-  // Streams that a thread compresses at the same time. Each has an encoder of 1.3 MiB. Further streams are sent
-  // uncompressed.
+  // Number of streams that one thread compresses at the same time. Each of them has an encoder of 1.3 MiB. A stream
+  // that begins while this many are compressed is sent uncompressed.
   size_t streams = 64;
 
   ContentEncoderOptions encoder = {};
@@ -52,14 +52,15 @@ class CompressedAnswer {
   CompressedAnswer(CompressedAnswer&&) noexcept;
   CompressedAnswer& operator=(CompressedAnswer&&) noexcept;
 
-  // Sets the value of ETag, quotes included; to be called before respond() or begin(). Other fields are set on the
-  // exchange.
+  // Sets the value of the ETag field, quotes included. Must be called before respond() or begin(). All other fields are
+  // set on the exchange.
   void set_entity_tag(std::string_view tag) { entity_tag_ = tag; }
 
-  // Sends a whole answer, as HttpExchange::respond() does.
+  // Sends a whole answer. The parameters are those of HttpExchange::respond().
   void respond(int status, std::string_view content_type, std::string_view body);
 
-  // Send an answer as a stream. The client can decode the bytes of each write() when they arrive.
+  // begin() begins an answer that is a stream, write() sends a piece of it, and end() completes it. The client can
+  // decode the bytes of each write() when they arrive.
   void begin(int status, std::string_view content_type);
   bool write(std::string_view bytes);
   void end();
@@ -75,7 +76,7 @@ class CompressedAnswer {
   HttpExchange* exchange_;
   CompressionOptions options_;
   std::string entity_tag_;
-  std::unique_ptr<ContentEncoder, ReturnToPool> encoder_;  // of a stream that is compressed; else null
+  std::unique_ptr<ContentEncoder, ReturnToPool> encoder_;  // the encoder of a compressed stream; null for other answers
 };
 
 }  // namespace peal

@@ -9,14 +9,14 @@
 
 namespace peal {
 
-// State: what the copies of a stream share. It uses the exchange only through its handle, so no reference dangles when
-// the exchange has ended. The exchange's callbacks and the timer hold weak pointers. The state therefore lives as long
-// as a copy of the stream, and its destructor completes the answer.
+// State: the data that all copies of an EventStream share. It uses the exchange only through a handle, because the
+// exchange may end earlier. The exchange's callbacks and the timer hold only weak pointers to the state. The state is
+// therefore destroyed together with the last copy of the stream, and its destructor completes the answer.
 struct EventStream::State : std::enable_shared_from_this<State> {
   State(HttpExchange& exchange, const EventStreamOptions& its_options)
       : options(its_options), mailbox(exchange.loop().mailbox()), exchange_handle(exchange.handle()) {}
 
-  // Completes the answer: no copy of the stream is left to send events.
+  // Completes an answer that is still open. The last copy of the stream was destroyed, so no further event can be sent.
   ~State() {
     if (!is_open) return;
     exchange_handle.run([on_end = options.on_end](HttpExchange& exchange) {
@@ -25,23 +25,24 @@ struct EventStream::State : std::enable_shared_from_this<State> {
     });
   }
 
-  // Begins the answer, on the loop.
+  // Begins the answer. Called on the loop.
   void begin(HttpExchange& exchange);
 
-  // Sends an event, on the loop. Returns false if it was dropped.
+  // Sends an event. Returns false if the event was not sent. Called on the loop.
   bool write(HttpExchange& exchange, const SharedBytes& bytes);
 
-  // Completes the answer, on the loop.
+  // Completes the answer. Called on the loop.
   void end(HttpExchange& exchange) {
     note_end();
     if (!exchange.abandoned() && !exchange.complete()) exchange.end();
   }
 
-  // Calls `task` with the exchange, on the loop. Returns false if the exchange has ended.
+  // Calls `task` with the exchange before it returns. If the exchange has ended, marks the stream as ended and returns
+  // false. Called on the loop.
   template <class Task>
   bool with_exchange(Task&& task);
 
-  // Marks the stream as ended and calls on_end, on the loop.
+  // Marks the stream as ended and calls on_end, unless the stream was already marked. Called on the loop.
   void note_end();
 
   void start_heartbeat_timer(Duration delay);
@@ -162,7 +163,8 @@ void EventChannel::add(EventStream stream) {
   streams_.push_back(std::move(stream));
 }
 
-// Returns copies, so that the streams are used without the lock: a stream's on_end may call this channel.
+// Returns copies of the open streams. The caller uses the copies without holding the lock, because a stream's on_end
+// may call this channel.
 std::vector<EventStream> EventChannel::open_ones() {
   const std::lock_guard lock(mutex_);
   drop_ended();

@@ -34,24 +34,27 @@
 namespace peal {
 
 struct EventStreamOptions {
-  // Time without an event after which a comment is sent. It may take this long until a client that left is noticed. The
-  // default is shorter than the minute after which nginx and other proxies close a quiet connection. 0: no comments.
+  // Time without an event after which the server sends a comment. A client that has left may go unnoticed for this
+  // long. The default is shorter than the minute after which nginx and other proxies close a quiet connection. 0: no
+  // comments are sent.
   Duration heartbeat = std::chrono::seconds(15);
 
-  // Limit for a client that reads too slowly. An event that would bring the queued bytes above the limit resets the
-  // stream. The client then reconnects and can ask for the events it missed.
+  // Limit of the queued bytes for a client that reads too slowly. An event that would exceed the limit resets the
+  // stream. The client then reconnects and can ask for the events that it missed. If nothing is queued, an event of any
+  // size is sent.
   size_t most_queued_bytes = 1024 * 1024;
 
-  // True if an event that exceeds the limit is dropped for this client, instead of resetting the stream. Suitable for
-  // events of which each replaces the one before.
+  // True if an event that would exceed most_queued_bytes is dropped for this client, instead of resetting the stream.
+  // This suits streams in which each event replaces the previous one.
   bool drops = false;
 
-  // Called once, on the loop's thread, when the stream has ended. The call may come from inside send() or close(). It
-  // does not come if the server is destroyed.
+  // Called once, on the loop's thread, when the stream has ended. The call may come from inside send() or close(). Not
+  // called if the server is destroyed.
   CopyableCallback<void()> on_end = nullptr;
 };
 
-// EventText: the text of an event, made once and shared by all streams that send it. Cheap to copy. Any thread.
+// EventText: the text of an event, composed once and shared by all streams that send it. An EventText is cheap to copy
+// and may be used by any thread.
 class EventText {
  public:
   EventText(const ServerEvent& event) : bytes_(share_bytes(event_text(event))) {}
@@ -69,25 +72,26 @@ class EventStream {
   // Makes a stream that has already ended.
   EventStream() = default;
 
-  // Begins the answer: 200, text/event-stream, with fields that forbid storing and buffering it. Fields set before are
-  // sent too. HEAD gets the head only. To be called on the exchange's loop.
+  // Begins the answer: status 200, content type text/event-stream, and fields that forbid storing and buffering it.
+  // Fields that the handler has set before are sent too. The answer to HEAD is only the head. Must be called on the
+  // exchange's loop.
   explicit EventStream(HttpExchange& exchange, const EventStreamOptions& options = {});
 
-  // Sends an event. Returns false if the stream has ended, or, on the loop's own thread, if the event was dropped.
-  // Events sent by another thread are posted to the loop and keep their order.
+  // Sends an event. Returns false if the stream has ended. A call on the loop's own thread also returns false if the
+  // event was dropped. Events sent by another thread are posted to the loop and keep their order.
   bool send(const EventText& event) const;
   bool send(const ServerEvent& event) const { return is_open() && send(EventText(event)); }
 
-  // Completes the answer after the events sent so far.
+  // Completes the answer after all events that were sent before this call.
   void close() const;
 
   bool is_open() const;
 
-  // Returns the id of the last event that the client received, as it says (9.2.4). Empty if the client connects for the
-  // first time.
+  // Returns the client's Last-Event-ID: the id of the last event that the client has received (WHATWG HTML 9.2.4).
+  // Empty if the client connects for the first time.
   std::string_view last_event_id() const;
 
-  // Returns the number of events that exceeded most_queued_bytes.
+  // Returns the number of events that were not sent because they would have exceeded most_queued_bytes.
   uint64_t dropped() const;
 
  private:
@@ -95,24 +99,24 @@ class EventStream {
   std::shared_ptr<State> state_;
 };
 
-// EventChannel: sends events to many streams. Any thread may use it. Events that several threads send at the same time
-// have no common order. Streams that have ended are removed.
+// EventChannel: sends events to many streams. Any thread may use the channel. If several threads send events at the
+// same time, different streams may get these events in different orders. The channel removes streams that have ended.
 class EventChannel {
  public:
   EventChannel() = default;
 
-  // The streams stay open.
+  // Leaves the streams open.
   ~EventChannel() = default;
   EventChannel(const EventChannel&) = delete;
   EventChannel& operator=(const EventChannel&) = delete;
 
   void add(EventStream stream);
 
-  // Sends the event to all open streams. Returns the number of streams that accepted it.
+  // Sends the event to all open streams. Returns the number of streams for which EventStream::send() returned true.
   size_t send(const EventText& event);
   size_t send(const ServerEvent& event) { return send(EventText(event)); }
 
-  // Closes all streams that the channel has now.
+  // Closes all streams that are in the channel at the time of the call.
   void close();
 
   // Returns the number of open streams.

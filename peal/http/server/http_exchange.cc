@@ -41,7 +41,8 @@ size_t HttpExchange::kept_bytes() const {
   return text_bytes() + head_.memory_bytes() + (extras_ != nullptr ? sizeof *extras_ : 0);
 }
 
-// Overwrites the head, so that code that has kept a view of it notices.
+// Overwrites the text of the head with '~'. Code that has kept a view of the head for too long then reads a text that
+// is obviously wrong.
 void HttpExchange::overwrite_head() {
   if (head_room_ > 0) std::memset(head_text_.get(), '~', head_room_);
 }
@@ -95,7 +96,8 @@ Result<LayerFacts> HttpExchange::layer_facts() const {
   return connection->layer_facts();
 }
 
-// While the exchange is not carried, only a coroutine that runs on after its answer has a handle of the connection.
+// Returns the connection from the carrier while the exchange is carried. After the end of the exchange only a coroutine
+// that still runs can ask for the connection; extras_->connection is a handle that was stored for this coroutine.
 Connection* HttpExchange::living_connection() const {
   if (carried_) return &HttpCarrier::of(*this).underlying_connection();
   if (!has_extras_ || !extras_->connection) return nullptr;
@@ -151,17 +153,19 @@ void HttpExchange::out_of_order(std::string_view what) const {
   throw std::logic_error(fmt::format("exchange {}, answer {}: {}", serial_, status_, what));
 }
 
-// Begins the answer, and derives the properties of its head from the status and the request (RFC 9110 6.4.1, 8.6, 15).
+// Marks the answer as begun and returns its head. The properties of the head follow from the status and the request
+// (RFC 9110 6.4.1, 8.6, 15).
 HttpAnswerHead HttpExchange::answer_head(int status, std::string_view content_type, std::optional<uint64_t> length) {
   if (status < 200 || status > 599) throw_bad_value("{} is not a status of a final answer: 200 to 599 are", status);
-  // The bytes after a 2xx to CONNECT are not HTTP, so no content has a length (RFC 9110 9.3.6).
+  // The bytes after a 2xx answer to CONNECT are not HTTP, so the answer has neither content nor a length (RFC 9110
+  // 9.3.6).
   const bool tunnel = head_.method() == HttpMethod::kConnect && status < 300;
   const bool no_content = status == 204 || tunnel;
   if (status == 205) length = 0;  // RFC 9110 15.3.6
   answer_ = Answer::kBegun;
   status_ = static_cast<uint16_t>(status);
   has_content_ = !no_content && status != 205 && status != 304 && head_.method() != HttpMethod::kHead;
-  // A 304 states the length that a 200 would have, if the handler has set it.
+  // An answer 304 states the length that an answer 200 would have, if the handler has set that length.
   const bool says_length = !no_content && (status != 304 || length.value_or(0) > 0);
   return {.content_type = content_type,
           .length = length,
@@ -259,7 +263,8 @@ void HttpExchange::set_content_length(uint64_t bytes) {
 
 void HttpExchange::begin(int status, std::string_view content_type) {
   if (!may_answer()) return;
-  // The handler may read the body while it answers. After the answer's head, 100 (Continue) could not be sent.
+  // If the client awaits 100 (Continue), the server sends 100 now. The handler may read the body while it answers, and
+  // 100 cannot be sent after the head of the answer.
   if (continue_due_ && status < 300) HttpCarrier::of(*this).say_continue();
   HttpAnswerHead head = answer_head(status, content_type, knows_length_ ? std::optional(length_) : std::nullopt);
   head.in_pieces = true;
@@ -267,14 +272,15 @@ void HttpExchange::begin(int status, std::string_view content_type) {
   HttpCarrier::of(*this).flush();
 }
 
-// Called by write() and end() if no stream is open. Returns false if the exchange is complete or abandoned. Throws
-// std::logic_error if the stream has not begun.
+// Called by write() and end() while no stream is in progress. Returns false if the exchange is complete or abandoned.
+// Throws std::logic_error if begin() was not called.
 bool HttpExchange::may_end() const {
   if (!may_answer()) return false;
   out_of_order("write() or end() was called before begin()");
 }
 
-// Counts bytes that are to be written. Returns false if they must not be sent.
+// Adds `bytes` to the number of bytes written to the answer. Returns false if these bytes must not be sent. Resets the
+// answer if it would exceed its declared length.
 bool HttpExchange::may_write(uint64_t bytes) {
   check_use();
   if (answer_ != Answer::kBegun && !may_end()) return false;
@@ -290,7 +296,7 @@ bool HttpExchange::may_write(uint64_t bytes) {
   return true;
 }
 
-// Returns the result of a write() that has sent nothing: true if more may be written now.
+// Returns the result of a write() that has sent nothing: true if the handler may write more now.
 bool HttpExchange::may_write_on() const {
   return carried_ && !complete() && HttpCarrier::of(*this).can_send() && !HttpCarrier::of(*this).above_high_water();
 }

@@ -69,23 +69,27 @@ struct HttpAnswerHead;
 
 class HttpExchange : protected detail::HttpExchangeState {
  public:
-  // Returns the head. It and its views are valid as long as the exchange; copy what must live longer.
+  // Returns the head of the request. The head and its views are valid until the exchange ends; copy what must live
+  // longer.
   const HttpRequestHead& request() const {
     check_use();
     return head_;
   }
 
-  // Returns the part of the path that matched `{name}` or `{name*}` in the route's pattern. The path is the one that
-  // normalize_http_path() makes. Empty if the pattern has no such name. Valid as long as the exchange.
+  // Returns the part of the request's path that matched `{name}` or `{name*}` in the route's pattern. The path is
+  // normalized first, by normalize_http_path(). Empty if the pattern has no parameter of that name. The view is valid
+  // until the exchange ends.
   std::string_view parameter(std::string_view name) const;
-  // Returns the parameter as a T: an integer, a floating-point number or a bool. nullopt if parse_text() refuses it.
+  // Returns the parameter converted to T, which is an integer, a floating-point number or bool. nullopt if parse_text()
+  // refuses the parameter's text.
   template <class T>
   std::optional<T> parameter(std::string_view name) const {
     return parse_text<T>(parameter(name));
   }
 
-  // Attaches a value to the request, for the handlers and middleware that come later: the user's identity, for example.
-  // There is one value of each type; a second one replaces it. The value is destroyed with the exchange.
+  // Attaches a value to the request, such as the user's identity, for handlers and middleware that are called later. A
+  // request has at most one value of each type: a second value of a type replaces the first. The value is destroyed
+  // when the exchange ends.
   template <class T>
   T& attach(T value) {
     auto kept = std::make_shared<T>(std::move(value));
@@ -99,131 +103,140 @@ class HttpExchange : protected detail::HttpExchangeState {
     return static_cast<T*>(attached(&detail::kTypeMark<T>));
   }
 
-  // ---- The query and the cookies (http_exchange_values.cc). Views are valid as long as the exchange.
+  // ---- The query and the cookies (http_exchange_values.cc). Returned views are valid until the exchange ends.
 
-  // Return the decoded value of the first pair with that key in the query, or the values of all such pairs. HttpForm
-  // says how they are decoded.
+  // query() returns the decoded value of the first pair with that key in the query, or nullopt if there is none.
+  // query_all() returns the decoded values of all such pairs. The class HttpForm describes the decoding.
   std::optional<std::string_view> query(std::string_view key);
   std::vector<std::string_view> query_all(std::string_view key);
 
-  // Returns the value as a number or a bool: `exchange.query<int>("ttl").value_or(60)`. nullopt if the query has no
-  // such key, and also if parse_text() refuses the value; the function above tells the two apart.
+  // Returns the value of the first pair with that key as a number or a bool: `exchange.query<int>("ttl").value_or(60)`.
+  // nullopt if the query has no such key, or if parse_text() refuses the value. To distinguish these two cases, call
+  // query() without a type.
   template <ParsedFromText T>
   std::optional<T> query(std::string_view key) {
     const std::optional<std::string_view> text = query(key);
     return text ? parse_text<T>(*text) : std::nullopt;
   }
 
-  // Returns the value of the first cookie of that name, as HttpCookies reads them.
+  // Returns the value of the first cookie of that name in the request, or nullopt. HttpCookies describes how cookies
+  // are parsed.
   std::optional<std::string_view> cookie(std::string_view name) const;
 
-  // Adds a cookie to the answer; to be called before respond() or begin(). Throws std::invalid_argument if browsers
+  // Adds a cookie to the answer. Must be called before respond() or begin(). Throws std::invalid_argument if browsers
   // would refuse the cookie: see compose_set_cookie().
   void set_cookie(const SetCookie& cookie);
-  // Deletes a cookie. The path and the domain must be those with which it was set.
+  // Makes the browser delete a cookie. `path` and `domain` must be those with which the cookie was set. Must be called
+  // before respond() or begin().
   void delete_cookie(std::string_view name, std::string_view path = "/", std::string_view domain = {});
 
   Loop& loop() const;
 
-  // Returns the connection. It lives until the answer is complete, or until the exchange is abandoned. A coroutine that
-  // runs longer must call this again after each co_await. Throws std::logic_error if the connection was destroyed.
+  // Returns the connection. The reference is valid until the answer is complete or the exchange is abandoned. A
+  // coroutine that runs longer must call connection() again after each co_await. Throws std::logic_error if the
+  // connection was destroyed.
   Connection& connection() const;
 
-  // Returns the client's address, until the end of the exchange. ENOTCONN: the client had reset the connection before
-  // the handler was called.
+  // Returns the client's address. May be called until the exchange ends. ENOTCONN: the client had already reset the
+  // connection when the handler was called.
   Result<SocketAddress> peer_address() const;
 
   // True if the connection has ended before the answer was complete, or if the server has answered in the handler's
-  // place. Further calls then have no effect.
+  // place. An answer that the handler sends afterwards has no effect.
   bool abandoned() const { return !carried_ && (answered_instead_ || answer_ != Answer::kComplete); }
 
-  // Returns a handle for answering from other threads and from later callbacks.
+  // Returns a handle by which other threads and later callbacks can answer.
   HttpExchangeHandle handle();
 
-  // True if the request came over HttpServerOptions::layer, such as TLS. A proxy that speaks TLS in front of this
-  // server is not taken into account.
+  // True if the request came over HttpServerOptions::layer, such as TLS. False if only a proxy in front of this server
+  // speaks TLS with the client.
   bool is_secure() const;
-  // Returns what the layer has negotiated with the client. It includes the subject and the names of the client's
-  // certificate, if the client had to present one. ENOTSUP: there is no layer. ENOTCONN: the connection was destroyed.
+  // Returns the facts that the layer has negotiated with the client. They include the subject and the names of the
+  // client's certificate, if the client had to present one. ENOTSUP: the server has no layer. ENOTCONN: the connection
+  // was destroyed.
   Result<LayerFacts> layer_facts() const;
 
   // ---- The body of the request.
   //
-  // The body is not read before the handler asks for it, and no 100 (Continue) is sent before. A body longer than
-  // RouteOptions::body_limit_bytes is answered 413; if an answer has begun, the connection is closed instead. A handler
-  // chooses one of on_body(), read_body() and read(). on_body() or read_body() after another choice throws
-  // std::logic_error.
+  // The server does not read the body, and does not send 100 (Continue), before the handler asks for the body. A body
+  // longer than RouteOptions::body_limit_bytes is answered 413; if an answer has begun, the connection is closed
+  // instead. A handler chooses one of on_body(), read_body() and read(). Calling on_body() or read_body() after one of
+  // these functions was called throws std::logic_error.
 
-  // Calls `on_piece` with each piece as it arrives, a view that is valid during the call. Then calls `on_end`: inside
-  // on_body() itself if there is no body.
+  // Calls `on_piece` with each piece of the body when it arrives. The piece is a view that is valid during the call.
+  // Calls `on_end` after the last piece. If the request has no body, on_body() itself calls `on_end`.
   void on_body(Callback<void(HttpExchange&, std::string_view piece)> on_piece, HttpCallback on_end);
 
-  // Calls `on_whole` with the whole body. If the process is above its hard mark (memory_budget.h) before that, the
-  // server answers 503, or closes the connection if an answer has begun. The budget counts the bytes gathered, if they
-  // exceed 4 KiB, until the callback returns.
+  // Calls `on_whole` with the whole body when it has arrived. If the process exceeds its hard mark (memory_budget.h)
+  // before that, the server answers 503, or closes the connection if an answer has begun. If more than 4 KiB are
+  // gathered, the memory budget counts them until the callback returns.
   void read_body(Callback<void(HttpExchange&, std::string&& body)> on_whole);
 
-  // Reads a piece in a coroutine: `Result<Buffer> piece = co_await exchange.read();`. The piece is empty at the end of
-  // the body. While the coroutine does not read, the client must wait: about 64 KiB are read ahead. ECONNRESET: the
-  // connection has ended, or the server discards the rest of the body.
+  // Reads the next piece of the body in a coroutine: `Result<Buffer> piece = co_await exchange.read();`. The piece is
+  // empty at the end of the body. About 64 KiB are read ahead; then the client must wait until the coroutine reads.
+  // ECONNRESET: the connection has ended, or the server discards the rest of the body.
   detail::HttpBodyRead read() {
     check_use();
     return detail::HttpBodyRead(*this);
   }
 
   // Reads the whole body in a coroutine. Errors:
-  // - ENOMEM: the process is above its hard mark; the server has answered 503, unless an answer had begun;
-  // - ECANCELED: the body is longer than the route accepts; the server has answered 413;
-  // - ECONNRESET: as read().
+  // - ENOMEM: the process is above its hard mark (memory_budget.h). The server has answered 503, unless an answer had
+  //   begun.
+  // - ECANCELED: the coroutine was cancelled while it waited for the body. The server has answered in the coroutine's
+  //   place, such as 413 to a body longer than the route accepts, or the connection has ended.
+  // - ECONNRESET: the connection has ended, or the server discards the rest of the body.
   Task<Result<std::string>> read_all();
 
-  // Stops the pieces until resume_body(). Meanwhile the connection is not read, so that the client must stop sending.
+  // pause_body() stops the delivery of the body until resume_body() is called. The connection is not read meanwhile, so
+  // the client must stop sending.
   void pause_body();
   void resume_body();
 
   // ---- The answer.
 
-  // Adds a field to the answer; to be called before respond() or begin(). Throws std::invalid_argument if the name is
-  // not a token, or if it is a field that the server itself sets. Control characters in the value, such as CR, LF and
-  // NUL, become spaces (RFC 9110 5.5); those in a content type do too.
+  // Adds a field to the answer. Must be called before respond() or begin(). Throws std::invalid_argument if the name is
+  // not a token, or names a field that the server itself sets. Control characters in the value, such as CR, LF and NUL,
+  // are replaced by spaces (RFC 9110 5.5). Those in a content type are replaced too.
   void set_field(std::string_view name, std::string_view value);
 
-  // Closes the connection after this answer, which announces that (Connection: close).
+  // Makes the server close the connection after this answer, which then has the field `Connection: close`.
   void close_after() {
     check_use();
     wants_close_ = true;
   }
 
-  // Sends the whole answer. An empty content type adds no Content-Type field. Throws std::invalid_argument unless the
-  // status is from 200 to 599. A second answer to a completed exchange is dropped, logged and counted
-  // (HttpStats::answered_again). Throws std::logic_error if a stream has begun, as every function called out of order
-  // does.
+  // Sends the whole answer. If `content_type` is empty, the answer has no Content-Type field. Throws
+  // std::invalid_argument unless the status is from 200 to 599. Throws std::logic_error if begin() was called before.
+  // If the exchange was already answered, this second answer is dropped, logged and counted
+  // (HttpStats::answered_again).
   void respond(int status, std::string_view content_type, std::string_view body);
 
-  // Send the whole answer and move the body instead of copying it. Short strings are copied.
+  // These overloads send the whole answer and move the body instead of copying it. Short strings are copied.
   void respond(int status, std::string_view content_type, Buffer&& body);
   template <std::same_as<std::string> Text>
   void respond(int status, std::string_view content_type, Text&& body) {
     respond_moved(status, content_type, std::forward<Text>(body));
   }
 
-  // Answers without content, for 204, 205, 304 and redirections. For a status from 400 on, the answer is the error page
-  // of that status (Router::error_page).
+  // Sends an answer without content, such as 204, 205, 304 or a redirection. For a status from 400 on, sends the error
+  // page of that status instead (Router::error_page).
   void respond(int status);
 
-  // Answers with a range of a file. The file's bytes are sent by sendfile.
+  // Sends a whole answer whose body is a range of a file. The file's bytes are sent by sendfile.
   void respond_file(int status, std::string_view content_type, FileRange range);
 
-  // Declares the length of the stream's body; to be called before begin(). Exactly so many bytes must then be written,
-  // except to HEAD and with 204, 205 or 304. A write() beyond the length, or an end() before it, closes the connection
-  // and logs an error.
+  // Declares the length of the body of a stream. Must be called before begin(). The handler must then write exactly
+  // this number of bytes, except to HEAD and with 204, 205 or 304. If the handler writes more, or calls end() too
+  // early, the connection is closed and an error is logged.
   void set_content_length(uint64_t bytes);
 
-  // Begins a stream: sends the head.
+  // Begins a stream: sends the head of the answer.
   void begin(int status, std::string_view content_type = {});
 
-  // Write a piece of the stream. The output is sent when the current callback returns. An empty piece does nothing.
-  // Return true while the output is below the high-water mark. After false, wait for on_writable() or writable().
+  // Both overloads write a piece of the stream. The output is sent when the current callback returns. An empty piece
+  // has no effect. They return true while the output is below the high-water mark. After false, wait for on_writable()
+  // or writable() before the next write().
   bool write(std::string_view bytes);
   bool write(Buffer&& bytes);
 
@@ -233,7 +246,7 @@ class HttpExchange : protected detail::HttpExchangeState {
   // Completes the stream.
   void end();
 
-  // Sets the callback that is called when output above the high-water mark has drained to half of it. See
+  // Sets the callback that is called when output that was above the high-water mark has drained to half of it. See
   // ConnectionCallbacks::on_writable.
   void on_writable(HttpCallback on_writable);
   // Waits, in a coroutine, until the output is below the high-water mark: `co_await exchange.writable();`.
@@ -245,48 +258,50 @@ class HttpExchange : protected detail::HttpExchangeState {
   bool begun() const { return answer_ != Answer::kNone; }
   bool complete() const { return answer_ == Answer::kComplete; }
 
-  // Returns the status of the answer that has begun, or 0 before.
+  // Returns the status of the answer, or 0 if the answer has not begun.
   int status() const { return status_; }
 
-  // Returns, in an error page, the exception that the page answers for. Null if no handler threw.
+  // Returns the exception that a handler threw and that is answered 500. To be called by a function that writes error
+  // pages (Router::error_page). Null if no handler threw.
   std::exception_ptr thrown() const;
 
-  // Sends an interim answer (RFC 9110 15.2), 102 to 199, before the final one. The fields that the handler has set are
-  // sent with it and removed from the final answer. The fields of middleware are in the final answer only. Does nothing
-  // if the client speaks HTTP/1.0.
+  // Sends an interim answer (RFC 9110 15.2), with a status from 102 to 199, before the final answer. Fields that the
+  // handler has set are sent in the interim answer and removed from the final one. Fields that middleware has set are
+  // sent only in the final answer. Does nothing if the client speaks HTTP/1.0.
   void inform(int status);
 
-  // Changes the protocol instead of answering: sends 101 (Switching Protocols) with the fields set and
-  // `Upgrade: protocol`, then gives the connection to the handler. If `protocol` is empty, sends 200, the answer to
-  // CONNECT. Throws std::invalid_argument if no field may hold the protocol's name. If the request's body has not been
-  // read, the server answers 400 and destroys the handler.
+  // Changes the protocol instead of answering: sends 101 (Switching Protocols), with the fields set so far and an
+  // Upgrade field with the value `protocol`. Then gives the connection to `handler`. If `protocol` is empty, sends 200,
+  // which is the answer to CONNECT. Throws std::invalid_argument if `protocol` has characters that a field must not
+  // have. If the request's body has not been read, the server answers 400 and destroys `handler`.
   void upgrade(std::string_view protocol, std::unique_ptr<UpgradeHandler> handler);
 
-  // Gives up an answer that cannot be completed: ends the exchange with a reset. In HTTP/1.1 that closes the
+  // Gives up an answer that cannot be completed, and ends the exchange with a reset. In HTTP/1.1 a reset closes the
   // connection.
   void abort();
 
-  // Sets the callback for an exchange that ends without the handler's answer. It is called if
+  // Sets the callback for an exchange that ends without the handler's answer. The callback is called if
   // - the connection ends before the answer is complete;
-  // - the server answers by itself, because the body is malformed, cut short, too slow or too long, because the
-  //   handler threw, or because it took too long.
-  // In the callback the exchange is abandoned(). The exchange ends when the callback returns.
+  // - the server answers in the handler's place because the body is malformed, cut short, too slow or too long;
+  // - the server answers in the handler's place because the handler threw or took too long.
+  //
+  // During the callback abandoned() is true. The exchange ends when the callback returns.
   void on_abandoned(HttpCallback on_abandoned);
 
-  // Runs a coroutine that answers, as a router does with a handler that is a coroutine. It is cancelled when the
-  // connection is destroyed. If the coroutine ends without an answer, the server answers 500; if it ends with a stream
-  // that it has begun, the stream is completed.
+  // Runs a coroutine that answers the exchange. A router calls this function for a handler that is a coroutine. The
+  // coroutine is cancelled when the connection is destroyed. If the coroutine ends without an answer, the server
+  // answers 500. If it ends while a stream is in progress, the server completes the stream.
   void run(Task<> task);
 
  protected:
   explicit HttpExchange(detail::HttpShard& shard);
   ~HttpExchange();
 
-  // Passes a piece of the request's body, a view into the input, to the receiver of the body.
+  // Passes a piece of the request's body to the receiver of the body. The piece is a view into the input.
   void deliver_piece(std::string_view piece);
-  // Tells the receiver that the body has ended.
+  // Reports to the receiver of the body that the body has ended.
   void deliver_body_end();
-  // Drops the fields and the length that the handler has prepared, since another answer takes their place.
+  // Drops the fields and the length that the handler has set, because another answer is sent in place of the handler's.
   void drop_prepared();
 
  private:
@@ -304,7 +319,7 @@ class HttpExchange : protected detail::HttpExchangeState {
     std::string_view value;
   };
 
-  // Makes the exchange ready for another request, possibly of another connection.
+  // Resets the exchange for another request, possibly of another connection.
   void reset_for_reuse() {
     reset_state();
     body_bytes_ = length_ = 0;
@@ -313,8 +328,8 @@ class HttpExchange : protected detail::HttpExchangeState {
     answer_ = Answer::kNone;
     knows_length_ = has_content_ = in_error_page_ = end_delivered_ = false;
   }
-  // Stops the process unless user code, or the coroutine that answers, may use the exchange now. Active in every build;
-  // costs 2 instructions.
+  // Stops the process if neither a call of the user's code nor the coroutine that answers this exchange is running now.
+  // The check is active in every build and costs two instructions.
   void check_use() const {
     if (calls_ == 0) [[unlikely]]
       check_run();
@@ -327,22 +342,22 @@ class HttpExchange : protected detail::HttpExchangeState {
   void attach(const void* type, std::shared_ptr<void> value);
   void* attached(const void* type) const;
   void pass_on(Task<> task);
-  // Returns the bytes that the texts occupy. Their memory is kept for later requests.
+  // Returns the memory of the exchange's texts, in bytes. The memory is kept for later requests.
   size_t text_bytes() const { return head_room_ + fields_.capacity() + path_storage_.capacity(); }
-  // Returns the bytes that a free exchange holds in addition to its own size.
+  // Returns the bytes that an exchange holds in addition to its own size while it is kept for reuse.
   size_t kept_bytes() const;
 
   void overwrite_head();
   const HttpForm* decoded_query();
 
-  // The body of the request.
+  // Functions that receive the body of the request (http_exchange_body.cc).
   void take_body(BodyConsumer taker);
   void count_gathered();
   void refuse_body();
   bool may_read() const;
   Result<Buffer> take_read();
 
-  // True if an answer may be begun and can still reach the client.
+  // True if an answer may begin now and can still reach the client.
   bool may_answer() const {
     check_use();
     if (answered_instead_) return false;
@@ -350,11 +365,12 @@ class HttpExchange : protected detail::HttpExchangeState {
       return answered_again();
     return carried_;
   }
-  // Reports a second answer. Logs and returns false if the exchange is complete; throws std::logic_error if
-  // a stream has begun.
+  // Reports that the handler answers for the second time. If the exchange is complete, logs that and returns false. If
+  // a stream has begun, throws std::logic_error.
   [[gnu::cold]] bool answered_again() const;
   [[noreturn, gnu::cold]] void out_of_order(std::string_view what) const;
-  // Sends an answer that is not the common 200 with content. Kept apart, so that respond() saves fewer registers.
+  // Sends an answer that is not the common 200 with content. This is a separate function so that respond() saves fewer
+  // registers.
   [[gnu::noinline]] void respond_other(int status, std::string_view content_type, std::string_view body);
   void respond_moved(int status, std::string_view content_type, std::string&& body);
   detail::HttpAnswerHead answer_head(int status, std::string_view content_type, std::optional<uint64_t> length);

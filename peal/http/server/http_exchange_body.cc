@@ -16,9 +16,9 @@ using detail::HttpCarrier;
 using detail::HttpExtras;
 using detail::HttpHandlerTask;
 
-// Sets the receiver of the body, and starts the reading of it.
+// Sets the receiver of the body and begins to read the body.
 void HttpExchange::take_body(BodyConsumer taker) {
-  if (body_consumer_ == BodyConsumer::kDropped) return;  // by the server: an answer is complete already
+  if (body_consumer_ == BodyConsumer::kDropped) return;  // the server discards the body, because the answer is complete
   if (body_consumer_ != BodyConsumer::kNobody) out_of_order("its body was already asked for in another way");
   body_consumer_ = taker;
   if (!carried_ || request_read_) return;
@@ -58,7 +58,8 @@ void HttpExchange::resume_body() {
   HttpCarrier::of(*this).advance();
 }
 
-// Reports the bytes of the body that the exchange holds and the handler has not received.
+// Reports to the connection how many bytes of the body this exchange holds because the handler has not received them
+// yet.
 void HttpExchange::count_gathered() {
   const HttpExtras& extras = *extras_;
   const size_t whole = extras.whole ? extras.whole->charge.bytes() : extras.read_all_bytes;
@@ -66,7 +67,7 @@ void HttpExchange::count_gathered() {
   if (std::exchange(extras_->gathered_bytes, held) != held && carried_) HttpCarrier::of(*this).report_gathered(held);
 }
 
-// Answers 503, because the process may not hold more memory for the body.
+// Answers 503, because the process is above the hard mark of its memory budget and must not hold more of the body.
 void HttpExchange::refuse_body() {
   ++shard_->stats().over_budget;
   body_refused_ = true;
@@ -95,7 +96,7 @@ void HttpExchange::deliver_body_end() {
   switch (body_consumer_) {
     case BodyConsumer::kPieces: return extras_->on_end(*this);
     case BodyConsumer::kWhole: {
-      // The text stays counted in the memory budget until the callback returns.
+      // `whole` keeps the text counted in the memory budget until the callback returns.
       detail::HttpGathered whole = std::move(*extras_->whole);
       extras_->whole.reset();
       count_gathered();
@@ -210,7 +211,7 @@ void HttpExchange::run(Task<> task) {
   if (carried_ && has_extras_ && extras_->run) HttpCarrier::of(*this).keep_peer();
 }
 
-// Passes the task to the coroutine that awaits HttpNext::run(), which runs it in the same strand.
+// Passes the task to the coroutine that waits in HttpNext::run(). That coroutine then runs the task in its own strand.
 void HttpExchange::pass_on(Task<> task) {
   if (!extras_->passes_on || extras_->passed_on) out_of_order("a second coroutine is started to answer it");
   extras_->passed_on.emplace(std::move(task));

@@ -22,12 +22,13 @@ using HttpCallback = Callback<void(HttpExchange&)>;
 class HttpExchangeHandle {
  public:
   HttpExchangeHandle() = default;
-  // Calls `task` with the exchange on the loop of the exchange, unless the exchange has ended or its answer is complete
-  // by then. An exception that leaves `task` is handled as a handler's. Returns false if the loop does not accept the
-  // task, as ConnectionHandle::send() does. The connection then ends, because its client would wait in vain.
+  // Calls `task` with the exchange on the loop of the exchange. If by then the exchange has ended or its answer is
+  // complete, `task` is not called. An exception that leaves `task` is handled like an exception of a handler. Returns
+  // false if the loop does not accept the task: see ConnectionHandle::send(). The connection then ends, because its
+  // client would otherwise wait in vain.
   bool run(HttpCallback task) const;
 
-  // Answers the exchange as a whole, unless an answer has begun. Returns what run() returns.
+  // Sends a whole answer, as HttpExchange::respond() does, unless an answer has begun. Returns the result of run().
   bool respond(int status, std::string content_type, std::string body) const;
 
  private:

@@ -23,8 +23,12 @@ struct HttpExtras;
 
 class HttpExchangeState {
  protected:
-  // Receiver of the request's body. It is none yet, a callback for each piece, a callback for the whole body, or a
-  // coroutine; kDropped: the server discards the body.
+  // Receiver of the request's body:
+  // - kNobody: nobody has asked for the body yet;
+  // - kPieces: a callback that is called with each piece;
+  // - kWhole: a callback that is called with the whole body;
+  // - kCoroutine: a coroutine;
+  // - kDropped: the server discards the body.
   enum class BodyConsumer : uint8_t { kNobody, kPieces, kWhole, kCoroutine, kDropped };
 
   explicit HttpExchangeState(HttpShard& shard);
@@ -32,11 +36,11 @@ class HttpExchangeState {
   HttpExchangeState& operator=(const HttpExchangeState&) = delete;
   ~HttpExchangeState();
 
-  // Returns the extras, and marks them as used by this exchange. The first call makes them.
+  // Returns the extras, which the first call allocates, and marks them as used by this exchange.
   HttpExtras& extras();
   void reset_extras();
 
-  // Makes the state ready for another request, possibly of another connection. Memory of texts is kept.
+  // Resets the state for another request, possibly of another connection. The memory of the texts is kept.
   void reset_state() {
     if (has_extras_) [[unlikely]]
       reset_extras();
@@ -57,7 +61,7 @@ class HttpExchangeState {
   std::unique_ptr<HttpExtras> extras_;  // state that only some exchanges need; its memory is kept for the next one
   uint64_t serial_ = 0;                 // identifies the request; HttpExchangeHandle compares it
 
-  // The request's body.
+  // Progress of the request's body.
   uint64_t arrived_bytes_ = 0;  // bytes of the body received so far
   uint64_t window_mark_ = 0;    // bytes that the connection had received when the current body window began
   uint64_t drop_mark_ = 0;      // value of arrived_bytes_ when the body began to be discarded

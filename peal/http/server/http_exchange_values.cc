@@ -9,8 +9,8 @@
 
 namespace peal {
 
-// Returns the decoded query, which is made once. Null if nothing in it needs decoding; then its pairs are read in
-// place.
+// Returns the decoded query. The first call decodes it. Returns null if no part of the query needs decoding; the caller
+// then reads the pairs in place.
 const HttpForm* HttpExchange::decoded_query() {
   check_use();
   if (has_extras_ && extras_->query) return &*extras_->query;
@@ -36,7 +36,7 @@ std::vector<std::string_view> HttpExchange::query_all(std::string_view key) {
   return values;
 }
 
-// Searches all Cookie fields: a browser sends one, but a proxy may have split it (RFC 9113 8.2.3).
+// Searches all Cookie fields. A browser sends one field, but a proxy may have split it into several (RFC 9113 8.2.3).
 std::optional<std::string_view> HttpExchange::cookie(std::string_view name) const {
   check_use();
   for (const std::string_view cookies : head_.values("Cookie")) {

@@ -15,7 +15,8 @@ class HttpExchange;
 
 namespace peal::detail {
 
-// Waits for a piece of the request's body. At most one coroutine may wait at a time.
+// HttpBodyRead: waits for a piece of the request's body (HttpExchange::read()). At most one coroutine may wait at a
+// time.
 class [[nodiscard]] HttpBodyRead final : public Awaitable<HttpBodyRead> {
  public:
   explicit HttpBodyRead(HttpExchange& exchange) : exchange_(exchange) {}
@@ -40,7 +41,8 @@ class [[nodiscard]] HttpBodyRead final : public Awaitable<HttpBodyRead> {
   HttpExchange& exchange_;
 };
 
-// Waits until the output is below the high-water mark. At most one coroutine may wait at a time.
+// HttpWritable: waits until the output is below the high-water mark (HttpExchange::writable()). At most one coroutine
+// may wait at a time.
 class [[nodiscard]] HttpWritable final : public Awaitable<HttpWritable> {
  public:
   explicit HttpWritable(HttpExchange& exchange) : exchange_(exchange) {}
@@ -52,7 +54,7 @@ class [[nodiscard]] HttpWritable final : public Awaitable<HttpWritable> {
     return true;
   }
 
-  // ECONNRESET: the connection was closed.
+  // Returns success when more output may be written. ECONNRESET: the connection was closed, or the exchange has ended.
   Result<void> await_resume() const;
   void cancel(Why why) noexcept override;
 

@@ -7,7 +7,8 @@
 
 namespace peal {
 
-// Takes `next` by value into the frame: the caller's HttpNext may be destroyed before the coroutine begins.
+// Takes `next` by value, which copies it into the frame: the caller's HttpNext may be destroyed before the coroutine
+// begins.
 Task<> HttpNext::run(HttpNext next, HttpExchange& exchange) {
   const detail::HttpChain& chain = *next.chain_;
   const bool last = next.index_ == chain.middleware.size();

@@ -41,15 +41,15 @@ concept HandlerAnswer = std::is_void_v<Answer> || std::same_as<Answer, Task<>>;
 
 struct HttpChain;
 
-// HttpCall: a function or coroutine that is called with an exchange and `More`.
+// HttpCall: holds a function or coroutine whose parameters are an exchange and `More`.
 template <class... More>
 class HttpCall {
  public:
-  // Calls the function, or starts the coroutine by HttpExchange::run().
+  // Calls the stored function. If it is a coroutine, starts it by HttpExchange::run().
   void operator()(HttpExchange& exchange, More... more) const { call_(exchange, more...); }
   bool is_coroutine() const { return static_cast<bool>(task_); }
 
-  // Returns the task of a coroutine, which the caller runs. May be called only if is_coroutine().
+  // Returns the coroutine as a task that the caller must run. May be called only if is_coroutine() is true.
   Task<> task(HttpExchange& exchange, More... more) const { return task_(exchange, more...); }
 
  protected:
@@ -90,7 +90,7 @@ class HttpCall {
 
 }  // namespace detail
 
-// HttpHandler: a function void(HttpExchange&) or a coroutine Task<>(HttpExchange&).
+// HttpHandler: holds a function void(HttpExchange&) or a coroutine Task<>(HttpExchange&).
 class HttpHandler : public detail::HttpCall<> {
  public:
   template <class Function>
@@ -101,15 +101,18 @@ class HttpHandler : public detail::HttpCall<> {
   }
 };
 
-// HttpNext: the rest of a route, to which middleware passes the exchange. Small to copy; valid as long as the exchange.
+// HttpNext: the part of a route that comes after a middleware: further middleware and the handler. The middleware calls
+// its HttpNext to pass the exchange on. An HttpNext is cheap to copy and valid until the exchange ends.
 class HttpNext {
  public:
-  // Calls the rest of the route, now or later. Coroutine middleware must use run() instead. Otherwise a coroutine in
-  // the rest of the route throws std::logic_error, since the exchange already has one.
+  // Calls the rest of the route. Middleware may do this before it returns or later. Middleware that is a coroutine must
+  // use run() instead. Otherwise a coroutine in the rest of the route throws std::logic_error, since the exchange
+  // already has a coroutine.
   void operator()(HttpExchange& exchange) const;
 
-  // Calls the rest of the route from a coroutine: `co_await next.run(exchange);`. It returns when the answer is
-  // complete and, if the handler is a coroutine, when that has ended. An exception of the handler is thrown here.
+  // Calls the rest of the route from a coroutine: `co_await next.run(exchange);`. The co_await ends when the answer is
+  // complete and, if the handler is a coroutine, that coroutine has ended. An exception of the handler is rethrown by
+  // the co_await.
   Task<> run(HttpExchange& exchange) const { return run(*this, exchange); }
 
  private:
@@ -121,8 +124,8 @@ class HttpNext {
   size_t index_;
 };
 
-// HttpMiddleware: a function void(HttpExchange&, HttpNext) or a coroutine Task<>(HttpExchange&, HttpNext). It answers,
-// or calls the HttpNext.
+// HttpMiddleware: holds a function void(HttpExchange&, HttpNext) or a coroutine Task<>(HttpExchange&, HttpNext). The
+// middleware either answers or calls its HttpNext.
 class HttpMiddleware : public detail::HttpCall<HttpNext> {
  public:
   template <class Function>
@@ -134,7 +137,7 @@ class HttpMiddleware : public detail::HttpCall<HttpNext> {
 
 namespace detail {
 
-// HttpChain: a handler and the middleware called before it, outermost first.
+// HttpChain: a handler and the middleware that is called before it. The outermost middleware comes first.
 struct HttpChain {
   std::vector<const HttpMiddleware*> middleware;
   HttpHandler handler;

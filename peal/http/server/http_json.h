@@ -72,7 +72,8 @@ inline size_t json_depth(std::string_view text) {
   return deepest;
 }
 
-// Answers with an error, unless an answer has begun or the exchange was abandoned. Returns the error for the caller.
+// Answers with `status` and the body {"error": why}, unless an answer has begun or the exchange was abandoned. Returns
+// `error` in the form in which the caller returns it.
 inline std::unexpected<std::error_code> refuse_json(HttpExchange& exchange, int status, int error,
                                                     std::string_view why) {
   if (!exchange.begun() && !exchange.abandoned()) respond_json(exchange, status, {{"error", why}});
@@ -91,8 +92,8 @@ inline Result<nlohmann::json> parse_json(HttpExchange& exchange, std::string_vie
   try {
     return nlohmann::json::parse(text);
   } catch (const nlohmann::json::exception& error) {
-    // The message has the form "[json.exception.parse_error.101] parse error at line 2, column 10: ...; last read:
-    // '...'". The prefix is cut off, and so is the end, which quotes the client's own text.
+    // The exception's message has the form "[json.exception.parse_error.101] parse error at line 2, column 10: ...;
+    // last read: '...'". The prefix is cut off. The end is cut off too, because it quotes the client's own text.
     std::string_view why = error.what();
     why.remove_prefix(std::min(why.find(']') + 2, why.size()));
     return refuse_json(exchange, 400, EBADMSG, why.substr(0, why.find("; last read")));
@@ -103,11 +104,12 @@ inline Result<nlohmann::json> parse_json(HttpExchange& exchange, std::string_vie
 
 // Reads the request's body as JSON. If that fails, the request has been answered, unless an answer had begun. The body
 // of that answer is {"error": "..."}, which says what is wrong. Errors:
-// - EMEDIUMTYPE, answered 415: the Content-Type is missing, or is neither application/json nor one of +json. A page of
-//   another site can send only other types unasked, so the check protects the handler from forged requests.
+// - EMEDIUMTYPE, answered 415: the Content-Type is missing, or is neither application/json nor a type that ends in
+//   +json. Web pages of another site cannot send these types without the server's consent, so the check protects the
+//   handler from forged requests.
 // - EBADMSG, answered 400: the body is not JSON (the answer names line and column), is not UTF-8, or is nested deeper
 //   than kMostJsonDepth.
-// - ENOMEM, ECANCELED and ECONNRESET: read_all() has failed, and has answered as it says.
+// - ENOMEM, ECANCELED and ECONNRESET: HttpExchange::read_all() has failed. Its comment says what was answered.
 inline Task<Result<nlohmann::json>> read_json(HttpExchange& exchange) {
   if (const Result<void> typed = detail::check_json_type(exchange); !typed) co_return std::unexpected(typed.error());
   const Result<std::string> text = co_await exchange.read_all();
@@ -115,7 +117,8 @@ inline Task<Result<nlohmann::json>> read_json(HttpExchange& exchange) {
   co_return detail::parse_json(exchange, *text);
 }
 
-// Reads the request's body as JSON, as above, and calls `on_json` with the value unless that fails.
+// Reads the request's body as JSON and calls `on_json` with the value. If that fails, `on_json` is not called, and the
+// request is answered with the errors that the coroutine read_json() lists.
 inline void read_json(HttpExchange& exchange, Callback<void(HttpExchange&, nlohmann::json&& value)> on_json) {
   if (!detail::check_json_type(exchange)) return;
   auto on_whole = [on_json = std::move(on_json)](HttpExchange& read, std::string&& body) mutable {

@@ -13,13 +13,14 @@ using detail::HttpShard;
 
 namespace {
 
-// The answer to a client that speaks HTTP without TLS to a port with TLS.
+// Answer to a client that speaks HTTP without TLS to a port with TLS.
 constexpr std::string_view kClearAnswer =
     "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 37\r\nConnection: close\r\n\r\n"
     "This port speaks HTTPS: use https://\n";
 static_assert(kClearAnswer.size() - kClearAnswer.find("\r\n\r\n") - 4 == 37, "its Content-Length");
 
-// Sets no idle timeout and no rate of input: Http1Session watches both.
+// Returns the options of the underlying Server. They have no idle timeout and no minimum rate of input, because
+// Http1Session watches both itself.
 ServerOptions server_options(const HttpServerOptions& options) {
   return {.accept = options.accept,
           .listen = options.listen,

@@ -43,28 +43,31 @@ class HttpCore;
 
 class HttpServer {
  public:
-  // Serve on one loop, or on all loops of a group, by the routes of `router`. Throw std::invalid_argument if
-  // - HttpRequestParser refuses the limits;
-  // - no field may hold the server_name;
-  // - the max_age of hsts is negative, or hsts has preload but not all that preload requires.
+  // Both constructors make a server that answers requests by the routes of `router`, on one loop or on all loops of a
+  // group. They throw std::invalid_argument if
+  // - HttpRequestParser refuses options.limits;
+  // - options.server_name has characters that a field must not have;
+  // - the max_age of options.hsts is negative;
+  // - options.hsts has preload, but not include_subdomains or not a max_age of at least a year.
   //
-  // Throw std::logic_error if the router already serves another server.
+  // They throw std::logic_error if the router already serves another server.
   HttpServer(Loop& loop, Router router, const HttpServerOptions& options = {});
   HttpServer(LoopGroup& group, Router router, const HttpServerOptions& options = {});
 
-  // Ends the server as ~Server does. Coroutines that still run are cancelled and end before the destructor returns.
-  // Exceptions are coroutines that
+  // Ends the server as ~Server does. Coroutines that still run are cancelled, and the destructor waits until they have
+  // ended. It does not wait for coroutines that
   // - are in a shield() or in run_on();
   // - wait for an OnLoop or an AsyncPool that has begun their function;
   // - destroy the server themselves.
   //
-  // Those end as soon as they can, at the latest when their loop ends. The exchange and the rest of the server that
-  // they use live until then.
+  // Such a coroutine ends as soon as it can, at the latest when its loop ends. The exchange and the parts of the server
+  // that it uses live until then.
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  // Listen as Server's functions do. Port 0 chooses any free port.
+  // Begin to listen at an address, or on a socket that already listens: see the same functions of Server. Port 0
+  // chooses any free port.
   Result<SocketAddress> listen(std::string_view address) { return server_->listen(address); }
   Result<SocketAddress> listen(const SocketAddress& address) { return server_->listen(address); }
   Result<SocketAddress> listen(Fd listening, bool shared = false) {
@@ -73,8 +76,8 @@ class HttpServer {
 
   void stop_listening() { server_->stop_listening(); }
 
-  // Ends the server in order: it accepts no connections, closes idle ones, and completes the answers in progress, which
-  // say `Connection: close`. See Server::drain().
+  // Ends the server in order: it accepts no further connections, closes idle ones, and completes the answers in
+  // progress. These answers say `Connection: close`. See Server::drain().
   void drain(Duration deadline, Callback<void(const DrainReport&)> on_done) {
     server_->drain(deadline, std::move(on_done));
   }
@@ -82,15 +85,16 @@ class HttpServer {
 
   size_t connections() const { return server_->connections(); }
 
-  // Returns the sum over all loops, and waits for each loop. Must not be called on the thread of one of several loops:
-  // two such calls at the same time would wait for each other forever. Use stats_views() there.
+  // Returns the sum of the counters of all loops. Waits until each loop has reported its counters. Must not be called
+  // on the thread of one of several loops: two such calls at the same time would wait for each other forever. Use
+  // stats_views() there.
   HttpStats stats() const;
 
-  // Returns one function for each loop, in the order of Server::views(). Each must be called on its loop's thread, and
-  // may outlive the server.
+  // Returns one function for each loop, in the order of Server::views(). Each function returns the counters of its
+  // loop. It must be called on the thread of that loop, and may outlive the server.
   std::vector<std::function<HttpStats()>> stats_views() const;
 
-  // Returns the Server underneath, which counts connections and has all that is not specific to HTTP.
+  // Returns the underlying Server. It counts connections and has all functions that are not specific to HTTP.
   Server& server() { return *server_; }
 
  private:

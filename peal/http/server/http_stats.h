@@ -11,13 +11,13 @@ namespace peal {
 struct HttpStats {
   uint64_t requests = 0;              // heads that were read, refused ones included
   std::array<uint64_t, 6> answers{};  // final answers, by the first digit of their status
-  uint64_t request_body_bytes = 0;    // without the framing of chunks
-  uint64_t response_body_bytes = 0;   // without the framing of chunks
-  uint64_t pipelined = 0;             // requests that arrived before the answer to the one before was complete
+  uint64_t request_body_bytes = 0;    // bytes of bodies, without the framing of chunks
+  uint64_t response_body_bytes = 0;   // bytes of bodies, without the framing of chunks
+  uint64_t pipelined = 0;             // requests that arrived before the previous answer was complete
   uint64_t malformed = 0;             // requests refused as invalid or ambiguous: 400, 501, 505
-  uint64_t tls_hellos = 0;            // the part of `malformed` that was TLS, sent to a port without it
+  uint64_t tls_hellos = 0;            // requests counted in `malformed` that were TLS, sent to a port without TLS
   uint64_t too_large = 0;             // requests refused by a limit: 413, 414, 431
-  uint64_t unrouted = 0;              // 404, 405 and 501 that the router answered
+  uint64_t unrouted = 0;              // requests that the router answered 404, 405 or 501
   uint64_t head_timeouts = 0;         // heads that were not complete in time: 408
   uint64_t body_timeouts = 0;         // bodies that arrived too slowly: 408
   uint64_t answer_timeouts = 0;       // handlers that did not begin an answer in time: 503

@@ -11,7 +11,7 @@ namespace {
 
 void redirect(HttpExchange& exchange, uint16_t port) {
   const HttpRequestHead& request = exchange.request();
-  // Parses the authority as part of a URL, so that an invalid or empty one is never put into the answer.
+  // Parses the authority as part of a URL, so that an invalid or empty authority is never put into the answer.
   auto url = HttpUrl::parse("http://" + std::string(request.authority()));
   if (!url) return exchange.respond(400);
   url->scheme = "https";

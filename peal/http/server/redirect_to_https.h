@@ -14,12 +14,12 @@
 
 namespace peal {
 
-// Returns a handler that answers 308 (Permanent Redirect, RFC 9110 15.4.9). It redirects to the same host, path and
-// query by https at `port`, whatever port the request came to. 308 is used for every method, since a 301 turns a POST
-// into a GET and loses its body silently. A request that does not name its host is answered 400.
+// Returns a handler that answers 308 (Permanent Redirect, RFC 9110 15.4.9). The redirection leads to the same host,
+// path and query by https at `port`, whatever port the request came to. The status is 308 for every method, since a 301
+// turns a POST into a GET and loses its body silently. A request that does not name its host is answered 400.
 //
-// The answer has no Strict-Transport-Security field, because a plain answer must not have one (RFC 6797 7.2). Set
-// HttpServerOptions::hsts of the server with TLS instead. Throws std::invalid_argument if the port is 0.
+// The answer has no Strict-Transport-Security field, because an answer without TLS must not have one (RFC 6797 7.2).
+// Set HttpServerOptions::hsts of the server with TLS instead. Throws std::invalid_argument if the port is 0.
 HttpHandler redirect_to_https(uint16_t port = 443);
 
 }  // namespace peal

@@ -55,8 +55,8 @@
 namespace peal {
 
 struct RouteOptions {
-  // Limit of the request's body. A longer one is answered 413; it is not read if its length is declared. 0: the limit
-  // of the server applies (HttpLimits).
+  // Limit of the request's body, in bytes. A longer body is answered 413. If its length is declared, the body is not
+  // read. 0: HttpServerOptions::limits applies.
   uint64_t body_limit_bytes = 0;
 };
 
@@ -66,20 +66,22 @@ class RouteTree;
 struct RouteGroupParts;
 }  // namespace detail
 
-// RouteGroup: routes under one prefix that share middleware. A RouteGroup is a reference to the routes: it may be
-// copied and destroyed. Routes can be added until the server takes the router; adding one later throws
+// RouteGroup: routes under one prefix that share middleware. A RouteGroup is a reference to the routes and may be
+// copied and destroyed. Routes can be added until a server takes the router. Adding a route later throws
 // std::logic_error.
 class RouteGroup {
  public:
   // Adds middleware around every handler of this group and of the groups in it, including handlers that are added
-  // later. Middleware added first is called first. That of a group is called before that of the groups in it.
+  // later. The middleware that was added first is called first. The middleware of a group is called before the
+  // middleware of the groups in it.
   void use(HttpMiddleware middleware);
 
   // Returns a group inside this one, whose patterns begin with `prefix`, such as "/api". The prefix "" makes a group
   // that only shares middleware.
   RouteGroup group(std::string_view prefix);
 
-  // Add a handler for the method of their name. They throw std::invalid_argument, and add nothing, if the pattern
+  // Each of these functions adds a handler for the method after which it is named. They throw std::invalid_argument,
+  // and add nothing, if the pattern
   // - is malformed;
   // - does not begin with a slash; in a group with a prefix, "" is allowed and means the prefix itself;
   // - already has a handler for the method.
@@ -90,7 +92,8 @@ class RouteGroup {
   void del(std::string_view pattern, HttpHandler handler, const RouteOptions& options = {});
   void options(std::string_view pattern, HttpHandler handler, const RouteOptions& options = {});
 
-  // Adds a handler for any method without a handler of its own, unknown methods included. CONNECT is excepted.
+  // Adds a handler for every method, known or unknown, for which the pattern has no handler of its own. CONNECT is
+  // excepted.
   void any(std::string_view pattern, HttpHandler handler, const RouteOptions& options = {});
 
   // Adds a handler for `method`, which is compared with the request case-sensitively.
@@ -105,7 +108,7 @@ class RouteGroup {
   detail::RouteGroupParts* parts_;  // owned by the tree
 };
 
-// Router: the group of all routes. A server takes it over.
+// Router: the group of all routes. The constructor of HttpServer takes it over.
 class Router : public RouteGroup {
  public:
   Router();
@@ -118,10 +121,10 @@ class Router : public RouteGroup {
   Router& operator=(Router&&) noexcept = default;
   ~Router() = default;
 
-  // Sets the function that writes error pages. It writes the answers that no handler gives, and those of
-  // respond(status) without a body, if the status is at least 400. The function must call respond(status, ...) once
-  // before it returns. The request may hold only the part that could be read. Without this function an error page is a
-  // line of HTML.
+  // Sets the function that writes error pages. An error page is an answer with a status of at least 400 that no handler
+  // gives, or that a handler gives by respond(status). The function must call respond(status, ...) once before it
+  // returns. exchange.request() may have only the part of the request that could be read. Without this function an
+  // error page is a line of HTML.
   void error_page(SharedCallback<void(HttpExchange&, int status)> page);
 
  private:

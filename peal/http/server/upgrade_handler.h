@@ -8,8 +8,9 @@
 
 namespace peal {
 
-// The connection owns the handler and destroys it at the connection's end. All functions are called on the connection's
-// loop. An exception that leaves one closes the connection.
+// UpgradeHandler: receives the data of a connection after HttpExchange::upgrade(). The connection owns the handler and
+// destroys it when the connection ends. All functions are called on the connection's loop. An exception that leaves one
+// of them closes the connection.
 class UpgradeHandler {
  public:
   UpgradeHandler() = default;
@@ -17,24 +18,24 @@ class UpgradeHandler {
   UpgradeHandler& operator=(const UpgradeHandler&) = delete;
   virtual ~UpgradeHandler() = default;
 
-  // Called once, inside upgrade(), after the head of the answer was queued.
+  // Called once, inside HttpExchange::upgrade(), after the head of the answer was queued.
   virtual void on_start(Connection& connection) { (void)connection; }
 
-  // Called when data has arrived. Bytes left in `input` are passed again with the next data, as by
-  // ConnectionCallbacks::on_message. The first data may be what the client sent after the head of its request. It is
-  // never called inside upgrade().
+  // Called when data has arrived. Bytes that the handler leaves in `input` are passed again with the next data (see
+  // ConnectionCallbacks::on_message). The first data may be bytes that the client sent directly after the head of its
+  // request. on_data() is never called inside HttpExchange::upgrade().
   virtual void on_data(Connection& connection, Buffer& input) = 0;
 
-  // Called after send() has returned false, when the output has drained to half of the high-water mark or has failed.
-  // Also called after report_drained(). See ConnectionCallbacks::on_writable.
+  // Called after send() has returned false, when the output has drained to half of the high-water mark or when sending
+  // has failed. Also called after report_drained(). See ConnectionCallbacks::on_writable.
   virtual void on_writable(Connection& connection) { (void)connection; }
 
-  // Called when the peer has ended its sending. The connection stays open for sending until close(). The default closes
-  // it.
+  // Called when the peer has ended its sending (FIN). The connection stays open for sending until close(). The default
+  // implementation closes the connection.
   virtual void on_peer_end(Connection& connection) { connection.close(); }
 
   // Called when the server drains. The handler must close the connection when its work in progress is done. The default
-  // closes it at once.
+  // implementation closes the connection at once.
   virtual void on_drain(Connection& connection) { connection.close(); }
 
   // Called when the connection has closed, after all other functions. Not called if the server itself is destroyed.

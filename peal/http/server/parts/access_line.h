@@ -16,11 +16,11 @@ struct AccessEntry {
   std::string_view date;                  // such as "06/Nov/1994:08:49:37 +0000"
   const HttpRequestHead* head = nullptr;  // null if the client sent no valid request
   int status = 0;
-  uint64_t body_bytes = 0;  // sent of the answer's body
+  uint64_t body_bytes = 0;  // number of bytes sent of the answer's body
 };
 
-// Appends the line with its newline. Quotes, backslashes, control characters and bytes that are not ASCII are written
-// as \xHH. A client can therefore neither add lines of its own nor disturb a terminal.
+// Appends the entry as a line with its newline. Quotes, backslashes, control characters and bytes that are not ASCII
+// are written as \xHH. A client can therefore neither add lines of its own nor disturb a terminal.
 void append_access_line(std::string& lines, const AccessEntry& entry);
 
 }  // namespace peal::detail

@@ -19,7 +19,7 @@ constexpr std::string_view kCloseLine = "Connection: close\r\n";
 constexpr std::string_view kKeepAliveLine = "Connection: keep-alive\r\n";  // HTTP/1.0 closes the connection without it
 constexpr std::string_view kUpgradeLine = "Connection: Upgrade\r\n";
 constexpr std::string_view kUpgradeOrCloseLine = "Connection: Upgrade, close\r\n";
-// Size up to which a body is composed in one piece with its head.
+// Largest body that is composed in one piece with its head, in bytes.
 constexpr size_t kLittleBody = 4096;
 
 void put_type(HttpResponseWriter& head, std::string_view type) {
@@ -43,8 +43,8 @@ void Http1Carrier::send_interim(int status, std::string_view field_lines) {
   session_->put_done();
 }
 
-// True if the connection is kept after the answer. False if the handler, the client or the server wants it closed, or
-// if too much of the body is unread to be dropped (drain_limit_bytes).
+// True if the connection is kept after the answer. False if the handler, the client or the server wants to close it.
+// Also false if more bytes of the body are unread than the server would drop (drain_limit_bytes).
 [[gnu::always_inline]] inline bool Http1Carrier::keeps_connection(bool in_pieces) const {
   if (wants_close() || !head_read() || !head().keep_alive() || session_->must_close()) return false;
   if (request_read()) return true;
@@ -53,13 +53,13 @@ void Http1Carrier::send_interim(int status, std::string_view field_lines) {
   return *head().content_length() - arrived_body_bytes() <= shard().core().options().drain_limit_bytes;
 }
 
-// Returns room for a head in the output. If further answers are expected, the room is in a large block, where they fit
-// too.
+// Returns space for a head in `output`. If further answers are expected, the space is in a large block, so that those
+// answers fit into the same block.
 [[gnu::always_inline]] inline std::span<std::byte> Http1Carrier::prepare(Buffer& output, size_t bytes) const {
   return output.prepare(shard().expects_more ? std::max<size_t>(bytes, kSmallBlockBytes + 1) : bytes);
 }
 
-// Composes the head and `body` in one piece.
+// Composes the head and `body` in one contiguous piece of output.
 void Http1Carrier::put_head(const HttpAnswerHead& answer, std::string_view body) {
   const bool is_old = head().minor_version() == 0;
   const bool unknown = answer.says_length && !answer.length;
@@ -101,7 +101,7 @@ void Http1Carrier::send_answer(const HttpAnswerHead& answer, std::string_view bo
   session_->put_done();
 }
 
-// Composes a 200 with a length and no other fields, which most answers are.
+// Composes an answer 200 with a length and without fields of the handler. Most answers are of this kind.
 [[gnu::always_inline]] inline void Http1Carrier::put_plain(std::string_view content_type, std::string_view body) {
   keeps_ = true;
   const std::string_view begin = shard().ok_head(content_type);
@@ -116,7 +116,7 @@ void Http1Carrier::send_answer(const HttpAnswerHead& answer, std::string_view bo
   output.commit(head.size());
 }
 
-// True if put_plain() can compose an answer 200 with a body of this size.
+// True if put_plain() can compose an answer 200 to this request with a body of this size.
 [[gnu::always_inline]] inline bool Http1Carrier::is_plain(size_t body_bytes) const {
   return body_bytes <= kLittleBody && fields().lines().empty() && head().minor_version() >= 1 &&
          keeps_connection(false);

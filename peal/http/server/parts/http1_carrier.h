@@ -39,7 +39,7 @@ class Http1Carrier final : public HttpCarrier {
 
   HttpRequestParser& parser() { return parser_; }
 
-  // True if the connection is kept after the answer that has begun, as its head has said.
+  // True if the connection is kept after the current answer, as the head of that answer has announced.
   bool keeps() const { return keeps_; }
 
   size_t memory_bytes() const { return parser_.memory_bytes(); }

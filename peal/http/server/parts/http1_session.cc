@@ -8,7 +8,8 @@
 namespace peal::detail {
 namespace {
 
-// True for a handshake record (RFC 8446 5.1), which a client that speaks TLS sends first. No HTTP request begins so.
+// True if the bytes begin a TLS handshake record (RFC 8446 5.1), which a client that speaks TLS sends first. No HTTP
+// request begins with these bytes.
 bool begins_tls(std::string_view bytes) { return bytes.starts_with("\x16\x03"); }
 
 }  // namespace
@@ -22,7 +23,8 @@ Http1Session::~Http1Session() {
   Http1Carrier& carrier = *carrier_;
   const HttpRequestHead& head = carrier.head();
   ++requests_;
-  // The bytes that the client sends after a CONNECT may not be HTTP, whatever the answer is.
+  // After an answer to CONNECT the client may send bytes that are not HTTP. The connection is therefore closed after
+  // the answer, unless the handler calls upgrade().
   if (head.method() == HttpMethod::kConnect) [[unlikely]]
     carrier.close_after_answer();
   const bool has_body = head.has_body();
@@ -31,8 +33,9 @@ Http1Session::~Http1Session() {
   advance();
 }
 
-// Returns the front of an input in several parts, with a whole head if there is one. Parts are joined only if the head
-// crosses them; joining at every one of many heads would be slow. Empty lines may come before the head (RFC 9112 2.2).
+// Returns the front of an input that consists of several blocks, with a whole head if the input has one. Blocks are
+// joined only if the head extends over several blocks; joining them for every head would be slow. The head may follow
+// empty lines (RFC 9112 2.2).
 static std::string_view joined_head(Buffer& input) {
   const std::string_view front = input.front();
   const bool whole = front.find("\r\n\r\n", front.find_first_not_of("\r\n")) != std::string_view::npos;
@@ -82,7 +85,8 @@ bool Http1Session::step(Buffer& input) {
     return false;
   }
   if (carrier.wants_body()) return take_body(input);
-  // The end of the body may have arrived together with the last piece that the handler wanted.
+  // The handler takes no further piece now, but the body may be complete: its end may have arrived together with its
+  // last piece.
   if (carrier.body_taken() && carrier.parser().next({}, carrier.head()).event == HttpRequestEvent::kEnd) {
     carrier.note_request_read();
     return true;
@@ -105,7 +109,7 @@ void Http1Session::received(Buffer& input) {
   await_next();
 }
 
-// After this call the input of the client is no longer parsed.
+// Answers with an error and closes the connection. Later input of the client is not parsed.
 void Http1Session::refuse(int status) {
   HttpStats& stats = shard_->stats();
   if (status == 413 || status == 414 || status == 431) {
@@ -115,7 +119,7 @@ void Http1Session::refuse(int status) {
   }
   if (carrier_->complete()) return end();
   if (carrier_->begun()) return connection_->abort();
-  // The views of an incomplete head may point to moved text, or belong to the request before.
+  // The views of an incomplete head may point to text that has moved, or to the previous request, so they are reset.
   if (!carrier_->head_read()) carrier_->head().forget();
   carrier_->close_after_answer();
   carrier_->answer_instead(status);
@@ -185,8 +189,8 @@ void Http1Session::advance() {
   if (takes_input()) resume_input();
 }
 
-// A wanted body is read even if output waits, because the client may read only after it has sent the body. A further
-// request waits until the output of the answers before it has fallen below the high-water mark.
+// A body that the handler wants is read even if output waits, because the client may read only after it has sent the
+// body. A further request waits until the output of the earlier answers has fallen below the high-water mark.
 bool Http1Session::takes_input() const {
   if (is_in_body()) return carrier_->wants_body();
   return !above_ && (carrier_ == nullptr || !carrier_->head_read());
@@ -207,15 +211,17 @@ void Http1Session::await_next() {
   shard_->wait(*this, HttpWait::kBody);
 }
 
-// The session waits for the handler here, until the answer has begun, and not for the client.
+// While the answer has not begun, the session waits for the handler and not for the client, so only the handler has a
+// deadline.
 void Http1Session::await_answer() {
   if (carrier_->begun()) return shard_->leave(*this);
   if (wait != HttpWait::kAnswer) shard_->wait(*this, HttpWait::kAnswer);
 }
 
-// If `last` is true, the client has said that it sends no further request (RFC 9112 9.6). A short answer then only has
-// to reach the kernel. The connection watches a long answer until the client has received it. It also does so for the
-// answer to a request with a body, since some clients send an empty line after a body.
+// If `last` is true, the client has said that it sends no further request (RFC 9112 9.6). A connection with a short
+// output is then closed as soon as the kernel has accepted the output. Otherwise close() watches the connection until
+// the client has received the output. After a request with a body `last` is false, because some clients send an empty
+// line after a body.
 void Http1Session::end(bool last) {
   constexpr size_t kShortBytes = 64 * 1024;
   if (carrier_ != nullptr && carrier_->complete() && !carrier_->in_call()) end_exchange();
@@ -235,7 +241,7 @@ bool Http1Session::send(Buffer& bytes) {
   return !above_;
 }
 
-// The connection does not count files in its queued bytes. After a file larger than the high-water mark, the next
+// The connection does not count files in its queued_bytes(). After a file larger than the high-water mark, the next
 // answer therefore waits until the kernel has accepted all output.
 void Http1Session::send_file(FileRange range) {
   send(output());

@@ -30,8 +30,8 @@ class Http1Session final : public HttpServerSession {
  public:
   Http1Session(HttpShard& shard, Connection& connection) : shard_(&shard), connection_(&connection) {}
 
-  // Ends an exchange that is still in progress without calling the handler's on_abandoned. closed() has called it
-  // before, unless the server itself is destroyed.
+  // Ends an exchange that is still in progress, without calling the handler's on_abandoned. That callback was called
+  // earlier by closed(), unless the server itself is being destroyed.
   ~Http1Session() override;
 
   void received(Buffer& input) override;
@@ -44,7 +44,7 @@ class Http1Session final : public HttpServerSession {
   }
   bool drains() const override { return draining_; }
 
-  // Called when the time that the session may wait for `what` has passed.
+  // Called when the time limit for `what` has passed.
   void timed_out(HttpWait what) override;
 
   // ---- Functions for the session's carrier.
@@ -54,19 +54,19 @@ class Http1Session final : public HttpServerSession {
   // True if the connection is open and still speaks HTTP.
   bool is_open() const { return connection_->is_open() && !upgrade_handler_; }
 
-  // Returns the buffer in which the carrier composes output; to be followed by put_done().
+  // Returns the buffer into which the carrier writes output. The carrier must then call put_done().
   Buffer& output() { return shard_->output(*this); }
 
   bool above_high_water() const { return above_; }
 
-  // True if the connection must be closed after the current answer: the server drains, or max_requests_per_connection
-  // is reached.
+  // True if the connection must be closed after the current answer, because the server drains or because
+  // max_requests_per_connection is reached.
   bool must_close() const {
     const uint32_t most = shard_->core().options().max_requests_per_connection;
     return draining_ || (most != 0 && requests_ >= most);
   }
 
-  // Sends the output that was composed in output(), or leaves it to be sent with further output of the same callback.
+  // Sends the output that was written to output(), or keeps it to be sent with further output of the same callback.
   // Returns true while the output is below the high-water mark.
   bool put_done() {
     if (shard_->batches(*this) && output().size() < kMostBatchedBytes) return !above_;
@@ -75,16 +75,16 @@ class Http1Session final : public HttpServerSession {
 
   void send_file(FileRange range);
 
-  // Acts on a change of the exchange: ends it if its answer is complete, or reads on if its body is wanted. See
-  // HttpCarrier::advance().
+  // Continues after a change of the exchange: ends the exchange if its answer is complete, or reads further input if
+  // the handler wants the body. See HttpCarrier::advance().
   void advance();
 
-  // Gives the connection to `handler`: from now on its callbacks call the handler.
+  // Gives the connection to `handler`. From now on the connection's callbacks call `handler`.
   void upgrade(std::unique_ptr<UpgradeHandler> handler);
 
  private:
-  // Answers of one callback are gathered up to this size, then sent before the next request is read. A client that does
-  // not read its answers is thus noticed.
+  // Number of bytes up to which the answers of one callback are gathered. They are then sent before the next request is
+  // read, so that a client that does not read its answers is noticed.
   static constexpr size_t kMostBatchedBytes = 64 * 1024;
 
   bool is_in_body() const { return carrier_ != nullptr && carrier_->head_read() && !carrier_->request_read(); }
@@ -92,7 +92,8 @@ class Http1Session final : public HttpServerSession {
   // True if the session can use further input now.
   bool takes_input() const;
 
-  // Handle a part of the input: a head or a piece of a body. Return false if no further part can be handled now.
+  // step() handles the next part of the input by take_head(), which handles a head, or by take_body(), which handles a
+  // piece of a body. All three return false if no further part can be handled now.
   bool step(Buffer& input);
   bool take_head(Buffer& input);
   bool take_body(Buffer& input);
@@ -102,11 +103,13 @@ class Http1Session final : public HttpServerSession {
   // Answers an invalid or late request with an error, and closes the connection.
   void refuse(int status);
 
-  // Stop and resume reading from the connection. Input that is already there stays queued.
+  // pause_input() stops reading from the connection, and resume_input() continues it. Input that was already read stays
+  // queued.
   void pause_input();
   void resume_input();
 
-  // Detaches the carrier, which the shard keeps for later requests unless a coroutine still uses it.
+  // Detaches the carrier from the session. The shard keeps the carrier for later requests, unless a coroutine still
+  // uses it.
   void end_exchange() {
     Http1Carrier& carrier = *std::exchange(carrier_, nullptr);
     if (carrier.detach()) carrier.give_back();
@@ -116,20 +119,22 @@ class Http1Session final : public HttpServerSession {
     if (carrier_ != nullptr) std::exchange(carrier_, nullptr)->abandon(notify);
   }
 
-  // Closes the connection after the output is sent. `last`: the client has said that it sends no further request.
+  // Closes the connection after the output is sent. `last`: true if the client has said that it sends no further
+  // request.
   void end(bool last = false);
 
   // Sends the bytes and empties the buffer. Returns true while the output is below the high-water mark.
   bool send(Buffer& bytes);
 
-  // Sets the deadline for what the session waits for next. Closes an idle connection whose client has sent FIN.
+  // Sets the deadline for what the session waits for: a request, a part of the body, or the handler's answer. Closes an
+  // idle connection whose client has sent FIN.
   void await_next();
 
-  // Sets or ends the deadline for the handler to begin its answer.
+  // Sets the handler's deadline (answer_timeout) if the answer has not begun, and removes the deadline if it has.
   void await_answer();
   void body_too_slow();
 
-  // The first members use the padding at the end of HttpWaiter.
+  // These small members come first because they fit into the padding at the end of the base class HttpWaiter.
   bool held_ : 1 = false;        // true if the connection is paused, with input queued
   bool above_ : 1 = false;       // true if the output is above the high-water mark, or a large file is being sent
   bool draining_ : 1 = false;    // true if the next answer is the last, since the server drains

@@ -17,7 +17,8 @@ void Http1Session::drain() {
   if (upgrade_handler_) return upgrade_handler_->on_drain(*connection_);
   draining_ = true;
   if (carrier_ != nullptr) HttpShard::report_drain(*carrier_);
-  // A pipelined request that already waits is answered too, and its answer says that it is the last (RFC 9112 9.6).
+  // The connection stays open while an exchange is in progress or a pipelined request already waits. The answer to that
+  // request announces that it is the last one (RFC 9112 9.6).
   if (carrier_ != nullptr || held_ || !is_open()) return;
   const Duration grace = shard_->core().options().drain_grace;
   const bool quiet = connection_->queued_bytes() == 0;

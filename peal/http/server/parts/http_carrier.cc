@@ -16,10 +16,11 @@ namespace peal::detail {
 
 namespace {
 
-// Memory that is first allocated for the text of a head.
+// Number of bytes that are first allocated for the text of a head.
 constexpr size_t kFirstHeadBytes = 512;
 
-// Limit of the bytes read ahead for a coroutine. If more wait, the connection is not read.
+// Number of bytes of the body that are read ahead for a coroutine. While this many are unread, the connection is not
+// read.
 constexpr size_t kMostUnreadBytes = 64 * 1024;
 
 }  // namespace
@@ -38,10 +39,11 @@ void HttpCarrier::keep_head() {
 
 void HttpCarrier::begin_body(bool awaits_continue) {
   continue_due_ = awaits_continue;
-  texts_grew_ = true;  // by trailers
+  texts_grew_ = true;  // trailers may make the texts grow
 }
 
-// Sets the limit of the route's body. Returns false if the declared length exceeds the limit; then 413 was answered.
+// Sets the limit of the request's body to the limit of the route. Returns false if the declared length exceeds the
+// limit; the request was then answered 413.
 bool HttpCarrier::body_may_come(const RouteTree::Route& route) {
   const uint64_t own = route.options.body_limit_bytes;
   const uint64_t limit = own != 0 ? own : shard().core().options().limits.body_bytes;
@@ -51,8 +53,8 @@ bool HttpCarrier::body_may_come(const RouteTree::Route& route) {
   return false;
 }
 
-// Returns the path as patterns are compared with it. The result is in `storage` if it differs from the path as it was
-// sent.
+// Returns the request's path in the normalized form in which it is compared with patterns. If normalizing changes the
+// path, the result is stored in `storage`.
 static auto route_path(const HttpRequestHead& head, std::string& storage) {
   return normalize_http_path(head.path().empty() ? "/" : head.path(), storage);
 }
@@ -79,7 +81,8 @@ void HttpCarrier::answer_through(const RouteGroupParts& group) {
   answer_by_router(*this);
 }
 
-// Finds out again why the request has no handler: middleware that ran before may have answered or may have taken time.
+// Determines again why no handler takes the request, and answers. The result of the first search was not kept, because
+// middleware may have run for any time since then, and may have answered.
 void HttpCarrier::answer_by_router(HttpExchange& exchange) {
   HttpCarrier& carrier = of(exchange);
   if (!carrier.carried_) return;
@@ -159,7 +162,7 @@ void HttpCarrier::report_writable() {
   });
 }
 
-// The handler learns of the answer by on_abandoned, which detach() calls.
+// The handler is notified by on_abandoned, which detach() calls.
 void HttpCarrier::answer_instead(int status) {
   ++calls_;
   drop_prepared();
@@ -207,7 +210,8 @@ bool HttpCarrier::detach_extras() {
   return false;
 }
 
-// Ends the waits of a coroutine that nothing else would end now. The coroutine itself continues.
+// Ends the waits of a coroutine whose exchange has ended, because nothing else would end them now. The coroutine itself
+// continues.
 void HttpCarrier::end_waits(HttpExtras& extras) {
   const ReadyQueue::Hold hold;
   if (extras.reader != nullptr) std::exchange(extras.reader, nullptr)->complete(0);
@@ -228,10 +232,11 @@ void HttpCarrier::task_ended(HttpExchange& exchange) {
   carrier.respond(500);
 }
 
-// The status in the access log if the client has left before its answer began; nginx logs the same.
+// Status in the access log if the client has left before its answer began. nginx logs the same status.
 constexpr int kClientGone = 499;
 
-// If a coroutine still runs, it is cancelled, or its waits are ended; it gives the carrier back when it ends.
+// Cancels a coroutine that still runs if the answer is not complete; otherwise only ends the coroutine's waits. The
+// coroutine gives the carrier back when it ends.
 void HttpCarrier::abandon(bool notify) {
   PEAL_ASSERT(calls_ == 0, "a connection has ended inside {} calls of its handler", calls_);
   const bool answered = complete();

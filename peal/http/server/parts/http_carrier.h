@@ -28,8 +28,8 @@
 
 namespace peal::detail {
 
-// The head of an answer. The fields that the handler has set are not in it: see HttpCarrier::fields(). The fields that
-// the server adds to every answer are not in it either.
+// HttpAnswerHead: the head of an answer without its other fields. HttpCarrier::fields() has the fields that the handler
+// has set. The server adds its own fields to every answer.
 struct HttpAnswerHead {
   std::string_view content_type;   // empty: the answer has no Content-Type
   std::optional<uint64_t> length;  // of the content, in bytes, even if the content is not sent; nullopt: not known
@@ -48,32 +48,33 @@ class HttpCarrier : public HttpExchange {
   explicit HttpCarrier(HttpShard& shard) : HttpExchange(shard) {}
   virtual ~HttpCarrier() = default;
 
-  // Returns the protocol's half of an exchange.
+  // Both overloads return the HttpCarrier, the protocol's half, of an exchange.
   static HttpCarrier& of(HttpExchange& exchange) { return static_cast<HttpCarrier&>(exchange); }
   static const HttpCarrier& of(const HttpExchange& exchange) { return static_cast<const HttpCarrier&>(exchange); }
 
-  // ---- What the handler's calls lead to. HttpExchange calls these functions, and only while an answer can still be
-  // sent (HttpExchangeState::carried_).
+  // ---- Functions that HttpExchange calls when the handler answers.
+  // They are called only while an answer can still be sent (HttpExchangeState::carried_).
 
-  // Sends an interim answer, such as 100 or 103, with these fields. Does nothing if the client speaks HTTP/1.0, which
-  // has no interim answers.
+  // Sends an interim answer, such as 100 or 103, with the fields in `field_lines`. Does nothing if the client speaks
+  // HTTP/1.0, which has no interim answers.
   virtual void send_interim(int status, std::string_view field_lines) = 0;
 
-  // Sends a whole answer. `body` is empty if the head has no content.
+  // Sends a whole answer. `body` is empty if head.has_content is false.
   virtual void send_answer(const HttpAnswerHead& head, std::string_view body) = 0;
 
-  // Sends a whole answer with the head ok_head(content_type, body.size()), which most answers have.
+  // Sends a whole answer with the head ok_head(content_type, body.size()). Most answers have this head.
   virtual void send_ok(std::string_view content_type, std::string_view body) = 0;
 
-  // Send an answer in pieces: first the head, then any number of pieces that are not empty, then the end. send_reset()
-  // may come instead of the end.
+  // Send an answer in pieces: first send_head(), then send_piece() any number of times, then send_end(). No piece is
+  // empty. send_reset() may be called instead of send_end().
   virtual void send_head(const HttpAnswerHead& head) = 0;
   virtual void send_piece(std::string_view piece) = 0;
   virtual void send_piece(Buffer&& piece) = 0;
   virtual void send_piece(FileRange piece) = 0;
   virtual void send_end() = 0;
 
-  // Lets the output that was composed so far leave. Returns true while the output is below the high-water mark.
+  // Passes the output that was composed so far on for sending. Returns true while the output is below the high-water
+  // mark.
   virtual bool flush() = 0;
 
   virtual bool above_high_water() const = 0;
@@ -81,38 +82,40 @@ class HttpCarrier : public HttpExchange {
   // True if output may still reach the client.
   virtual bool can_send() const = 0;
 
-  // Gives up an answer that cannot be completed. abandon() is called later, after this call has returned. Other
+  // Gives up an answer that cannot be completed. abandon() is called later, after send_reset() has returned. Other
   // exchanges of the connection continue if the protocol can do that; HTTP/1.1 closes the connection.
   virtual void send_reset() = 0;
 
-  // Acts on a change of the exchange: reads more of the body if the handler wants it, and ends an exchange whose answer
-  // is complete. Does nothing inside call(); the caller of call() calls advance() afterwards.
+  // Continues after a change of the exchange: reads more of the body if the handler wants it, and ends an exchange
+  // whose answer is complete. Does nothing inside call(); the caller of call() calls advance() afterwards.
   virtual void advance() = 0;
 
-  // Sets the limit of the request's body. A longer body is answered 413, or by a reset if an answer has begun.
+  // Sets the limit of the request's body, in bytes. A longer body is answered 413, or by a reset if an answer has
+  // begun.
   virtual void limit_body(uint64_t bytes) = 0;
 
   // Sends the head that announces another protocol, or a tunnel if `protocol` is empty. Returns the status that was
-  // sent, or 0 if the request does not allow an upgrade; then nothing was sent.
+  // sent. Returns 0, and sends nothing, if the request does not allow an upgrade.
   virtual int send_upgrade(std::string_view protocol) = 0;
 
-  // Gives the connection to `handler`, after send_upgrade().
+  // Gives the connection to `handler`. Called after send_upgrade().
   virtual void hand_over(std::unique_ptr<UpgradeHandler> handler) = 0;
 
   virtual Connection& underlying_connection() const = 0;
 
-  // False only in tests that run without a connection.
+  // True, except in tests that run without a connection.
   virtual bool has_connection() const { return true; }
 
-  // Reports how many bytes of the request's body the exchange holds now, for Connection::count_gathered().
+  // Reports to Connection::count_gathered() how many bytes of the request's body the exchange holds now.
   virtual void report_gathered(size_t held_bytes) { underlying_connection().count_gathered(held_bytes); }
 
-  // Frees the carrier, or keeps it for another request. Nothing uses the exchange any more.
+  // Frees the carrier, or keeps it for another request. Called when nothing uses the exchange any more.
   virtual void give_back() = 0;
 
-  // ---- What the connection's session calls, when something arrives or ends.
+  // ---- Functions that the connection's session calls when something arrives or ends.
 
-  // Runs `function`, which calls the user's code. An exception that leaves it is logged, and answered 500 if possible.
+  // Runs `function`, which calls the user's code. An exception that leaves `function` is logged, and answered 500 if
+  // possible.
   template <class Function>
   [[gnu::always_inline]] void call(Function&& function) {
     ++calls_;
@@ -127,7 +130,7 @@ class HttpCarrier : public HttpExchange {
   HttpShard& shard() const { return *shard_; }
   uint64_t serial() const { return serial_; }
 
-  // Begins to carry a new exchange. The session then fills head(), and calls keep_head() and start().
+  // Begins to carry a new exchange. After this call the session fills head(), and calls keep_head() and start().
   void open() {
     carried_ = true;
     serial_ = shard().next_serial();
@@ -136,11 +139,11 @@ class HttpCarrier : public HttpExchange {
   HttpRequestHead& head() { return head_; }
   const HttpRequestHead& head() const { return head_; }
 
-  // Copies the text of the head, so that its views stay valid when the input it was parsed from is consumed.
+  // Copies the text of the head into the exchange, so that the views of the head stay valid when the input is consumed.
   void keep_head();
 
-  // Calls the handler of the route, for the head is complete. The session calls advance() afterwards.
-  // `awaits_continue`: the client sends no body before it has received 100 (Continue).
+  // Calls the handler of the route. Called when the head is complete; the session calls advance() afterwards.
+  // `awaits_continue`: true if the client sends no body before it has received 100 (Continue).
   [[gnu::always_inline]] void start(bool has_body, bool awaits_continue) {
     ++shard().stats().requests;
     head_read_ = true;
@@ -159,56 +162,61 @@ class HttpCarrier : public HttpExchange {
     });
   }
 
-  // Passes a piece of the body to the handler. To be called only while wants_body() is true. Returns false if the body
-  // is being dropped and exceeds HttpServerOptions::drain_limit_bytes; then the caller closes the connection.
+  // body_arrived() passes a piece of the body to the handler, and body_ended() reports the end of the body.
+  // body_arrived() may be called only while wants_body() is true. It returns false if the body is being dropped and
+  // exceeds HttpServerOptions::drain_limit_bytes; the caller must then close the connection.
   bool body_arrived(std::string_view piece);
   void body_ended();
 
-  // Sends 100 (Continue), which the client awaits before it sends its body. Sends nothing if the answer has begun: the
-  // client would take 100 for that answer's content.
+  // Sends 100 (Continue), for which the client waits before it sends its body. Sends nothing if the answer has begun,
+  // because the client would take the 100 for content of that answer.
   void say_continue() {
     continue_due_ = false;
     if (!begun()) send_interim(100, {});
   }
 
-  // Notes that the request has no body, or that the body's end arrived together with its last piece.
+  // Records that the request was read completely: it has no body, or the body's end arrived together with its last
+  // piece.
   void note_request_read() { request_read_ = true; }
 
-  // Discards the rest of the body from now on, since the answer is complete.
+  // Discards the rest of the body from now on. Called when the answer is complete.
   void drop_body();
 
-  // True if the handler, or the discarding of the body, takes further pieces now.
+  // True if a further piece of the body can be used now: the handler takes it, or the server discards it.
   bool wants_body() const;
 
-  // Begins a period of HttpServerOptions::body_window, in which some of the body must arrive. `arrived` is the number
-  // of bytes that the connection has received so far. Bytes of the connection arrive evenly, pieces of a body do not.
+  // Begins a period of HttpServerOptions::body_window, in which min_body_bytes must arrive. `arrived` is the number of
+  // bytes that the connection has received so far. The bytes of the connection are counted because they arrive evenly,
+  // unlike pieces of a body.
   void begin_body_window(uint64_t arrived);
 
-  // True if too little has arrived in the period that ends now, or if the whole body took too long.
+  // True if fewer than min_body_bytes have arrived in the period that ends now, or if the body has taken longer than
+  // body_timeout. `arrived` is the number of bytes that the connection has received so far.
   bool body_too_slow(uint64_t arrived) const;
 
-  // Calls the handler's on_writable, and resumes a coroutine that waits in writable(): the output is below the
-  // high-water mark. The session calls advance() afterwards.
+  // Calls the handler's on_writable, and resumes a coroutine that waits in writable(). Called when the output is below
+  // the high-water mark; the session calls advance() afterwards.
   void report_writable();
 
-  // Answers in the handler's place. The fields and the length that the handler has set are dropped, those of middleware
-  // stay. The handler's own later answer is ignored; its on_abandoned is called when the exchange ends.
+  // Answers in the handler's place. Fields and the length that the handler has set are dropped; fields that middleware
+  // has set stay. A later answer of the handler is ignored. The handler's on_abandoned is called when the exchange
+  // ends.
   void answer_instead(int status);
 
-  // Ends an exchange whose answer is complete. A coroutine that still runs continues, and gives the carrier back when
-  // it ends. Returns true if no coroutine runs; then the caller calls give_back().
+  // Ends an exchange whose answer is complete. Returns true if no coroutine runs; the caller must then call
+  // give_back(). Otherwise the coroutine continues, and gives the carrier back when it ends.
   [[nodiscard]] bool detach() {
     carried_ = false;
     return !has_extras_ || detach_extras();
   }
 
-  // Stores the client's address, for calls of peer_address() after the connection was closed.
+  // Stores the client's address, so that peer_address() can return it after the connection was closed.
   void keep_peer();
 
   // Returns the client's address. ENOTCONN: the connection was closed, and the address was not stored.
   Result<SocketAddress> known_peer() const;
 
-  // Ends an exchange whose client has left. `notify`: the handler's on_abandoned is called.
+  // Ends an exchange whose connection has ended. `notify`: true if the handler's on_abandoned is called.
   void abandon(bool notify);
 
   bool head_read() const { return head_read_; }
@@ -228,13 +236,14 @@ class HttpCarrier : public HttpExchange {
   void close_after_answer() { wants_close_ = true; }
 
   // Answers a request that no handler takes:
-  // - 404, 405 or 501;
-  // - 204 to OPTIONS;
+  // - 404, 405 or 501 if no route fits the request;
+  // - 204 to OPTIONS for the whole server or for a path with routes of other methods;
   // - 400 if the path is malformed;
   // - 413 if the declared length of the body exceeds the limit of its route.
   static void answer_by_router(HttpExchange& exchange);
 
-  // Answers 500 if the coroutine that ended has not answered, and ends a stream that it has begun.
+  // Called when the coroutine that answers the exchange has ended. Answers 500 if there is no answer, and completes a
+  // stream that has begun.
   static void task_ended(HttpExchange& exchange);
 
  private:
@@ -248,7 +257,7 @@ class HttpCarrier : public HttpExchange {
   static void end_waits(HttpExtras& extras);
   bool detach_extras();
 
-  // Handles the exception that is being caught; to be called in the catch block of call().
+  // Handles the exception that is being caught. Must be called in the catch block of call().
   void handle_exception();
 };
 

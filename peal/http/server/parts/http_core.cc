@@ -72,7 +72,8 @@ SharedConnectionCallbacks HttpCore::callbacks() {
 
 size_t HttpCore::log(AccessEntry entry, int64_t second) {
   const std::lock_guard lock(lines_mutex_);
-  // Seconds by which a loop may lag behind the others. A larger difference means that the clock was set.
+  // Number of seconds by which a loop's date may lag behind the latest date in the log. A larger difference means that
+  // the clock was set.
   constexpr int64_t kMostLag = 10;
   if (second > log_second_ || second < log_second_ - kMostLag) {
     log_second_ = second;
@@ -83,7 +84,7 @@ size_t HttpCore::log(AccessEntry entry, int64_t second) {
   return lines_.size();
 }
 
-// Takes the lines before it writes them, so that other loops can add lines meanwhile.
+// Takes the waiting lines under their lock, but writes them without it, so that other loops can add lines meanwhile.
 void HttpCore::flush_log() {
   const std::lock_guard lock(log_mutex_);
   writing_.clear();

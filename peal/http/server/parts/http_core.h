@@ -22,10 +22,10 @@ namespace peal::detail {
 
 class HttpCore : public std::enable_shared_from_this<HttpCore> {
  public:
-  // Throws as the constructors of HttpServer do.
+  // Throws the exceptions that HttpServer's constructors describe.
   HttpCore(Router router, const HttpServerOptions& options);
 
-  // Adds a loop that the server runs on; to be called before the server listens.
+  // Adds a loop on which the server runs. Must be called before the server listens.
   void add(Loop& loop) { shards_.push_back(std::make_unique<HttpShard>(*this, loop)); }
   const std::vector<std::unique_ptr<HttpShard>>& shards() const { return shards_; }
 
@@ -37,15 +37,17 @@ class HttpCore : public std::enable_shared_from_this<HttpCore> {
   RouteTree& routes() { return *routes_; }
   const HttpServerOptions& options() const { return options_; }
 
-  // Returns the lines that each answer has about the server: Server and Strict-Transport-Security. May be empty.
+  // Returns the field lines about the server that every answer has: Server and Strict-Transport-Security. Empty if the
+  // options set neither.
   const std::string& own_lines() const { return own_lines_; }
 
-  // Adds a line to the access log, with the date of `second`. If another loop has already logged a later second, the
-  // line gets that date, since dates never go back. Returns the bytes that wait to be written. Any thread of the
-  // server's loops.
+  // Adds a line to the access log. `entry.date` is the date of `second`. If another loop has already logged a later
+  // second, the line gets that later date, so that dates do not go back. Returns the number of bytes that wait to be
+  // written. May be called on the thread of any of the server's loops.
   size_t log(AccessEntry entry, int64_t second);
 
-  // Passes the waiting lines to HttpServerOptions::access_log. Any thread of the server's loops.
+  // Passes the waiting lines to HttpServerOptions::access_log. May be called on the thread of any of the server's
+  // loops.
   void flush_log();
 
  private:
@@ -53,7 +55,7 @@ class HttpCore : public std::enable_shared_from_this<HttpCore> {
   const HttpServerOptions options_;
   std::string own_lines_;
   std::mutex lines_mutex_;
-  std::string lines_;     // lines that wait; guarded by lines_mutex_, as are the next two members
+  std::string lines_;     // lines that wait; lines_mutex_ guards them and the next two members
   std::string log_date_;  // date of the last line
   int64_t log_second_ = 0;
   std::mutex log_mutex_;  // held while lines are written; taken before lines_mutex_

@@ -24,7 +24,8 @@ namespace peal::detail {
 
 class HttpCore;
 
-// The exchange owns the task. The exchange is not reused before the task has ended.
+// HttpHandlerTask: the coroutine that answers an exchange. The exchange owns this object, and is not reused before the
+// coroutine has ended.
 class HttpHandlerTask final : public Runnable, public Strand {
  public:
   HttpHandlerTask(HttpExchange& exchange, Task<> task);
@@ -50,20 +51,20 @@ class HttpHandlerTask final : public Runnable, public Strand {
   HttpHandlerTask* prev_ = nullptr;
 };
 
-// HttpGathered: the part of a body that has arrived so far, if the handler wants the whole body.
+// HttpGathered: the part of a body that has arrived so far, for a handler that wants the whole body.
 struct HttpGathered {
   std::string text;
   MemoryCharge charge;  // counts the memory of `text` in the memory budget
 
-  // Appends a piece. Returns false if the process may not hold that much more memory.
+  // Appends a piece. Returns false if the process is then above the hard mark of its memory budget.
   bool add(std::string_view piece) {
     text.append(piece);
     return charge.set_and_check(text.capacity());
   }
 };
 
-// HttpAnswered: waits until the answer is complete, the client has left, or the exchange is passed on to a coroutine.
-// At most one coroutine may wait at a time.
+// HttpAnswered: waits until the answer is complete, the client has left, or the exchange is passed on to another
+// coroutine. At most one coroutine may wait at a time.
 class [[nodiscard]] HttpAnswered final : public Wait {
  public:
   explicit HttpAnswered(HttpExchange& exchange) : exchange_(exchange) {}
@@ -85,7 +86,8 @@ class [[nodiscard]] HttpAnswered final : public Wait {
   HttpExchange& exchange_;
 };
 
-// The callbacks and values that HttpExchange's functions have set, and what its coroutine waits for.
+// HttpExtras: the callbacks and values that functions of HttpExchange have stored, and the waits of the coroutine that
+// answers.
 struct HttpExtras {
   Callback<void(HttpExchange&, std::string_view)> on_piece;
   HttpCallback on_end;
@@ -103,9 +105,9 @@ struct HttpExtras {
   std::optional<Task<>> passed_on;    // the coroutine that was passed on, before it has begun
   std::exception_ptr thrown;          // the exception that is answered 500
   size_t gathered_bytes = 0;          // bytes of the body last reported by HttpCarrier::report_gathered()
-  size_t read_all_bytes = 0;          // the part of them that read_all() holds
+  size_t read_all_bytes = 0;          // the part of gathered_bytes that read_all() holds
   std::optional<SocketAddress> peer;  // the client's address, for use after the connection has closed
-  ConnectionHandle connection;        // the connection, for a coroutine that runs on after its answer
+  ConnectionHandle connection;        // the connection, for a coroutine that continues after its answer
   std::vector<std::pair<const void*, std::shared_ptr<void>>> attached;
   std::unique_ptr<HttpHandlerTask> run;
 };

@@ -20,17 +20,17 @@ class HttpServerSession : public HttpWaiter {
   HttpServerSession& operator=(const HttpServerSession&) = delete;
   virtual ~HttpServerSession() = default;
 
-  // Called by the callbacks of the connection.
+  // The following functions are called by the callbacks of the connection.
   virtual void received(Buffer& input) = 0;
   virtual void writable() = 0;
   virtual void peer_ended() = 0;
   virtual void drain() = 0;
   virtual void closed(CloseReason reason) = 0;
 
-  // Returns the carrier of the exchange with that number, or null if the exchange has ended.
+  // Returns the carrier of the exchange with the number `serial`, or null if that exchange has ended.
   virtual HttpCarrier* carrier_of(uint64_t serial) = 0;
 
-  // True if drain() was called.
+  // True if drain() was called on this session.
   virtual bool drains() const { return false; }
 };
 

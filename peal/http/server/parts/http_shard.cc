@@ -18,15 +18,17 @@ namespace peal::detail {
 
 namespace {
 
-// Limit of the free carriers. Up to this many connections can be busy at once without an allocation.
+// Largest number of free carriers that are kept for reuse. Up to this many connections can be busy at once without an
+// allocation.
 constexpr size_t kMostFree = 1024;
 
 constexpr size_t kMostLogBytes = 32 * 1024;
 constexpr size_t kMostKeptBytes = 4096;  // limit of the texts that a free carrier keeps
 
-// Number of free exchanges below which none is reused; 0 unless PEAL_CATCH_KEPT is set. That option finds code that
-// keeps an HttpExchange& for too long. A free exchange rests, and its head is overwritten. Code that uses a resting
-// exchange stops the process, since no call of its handler is in progress.
+// Number of free exchanges that always stay unused: while no more are free, a new exchange is allocated. 0 unless
+// PEAL_CATCH_KEPT is set. That option finds code that keeps an HttpExchange& for too long. A free exchange then stays
+// unused for a while, with its head overwritten. Code that uses it stops the process, since no call of its handler is
+// in progress.
 constexpr size_t kResting = PEAL_RESTING_EXCHANGES;
 
 std::array<Duration, HttpWaits::kKinds> waiting_times(const HttpServerOptions& options) {
@@ -100,7 +102,7 @@ std::unique_ptr<HttpServerSession> HttpShard::make_session(Connection& connectio
   return std::make_unique<Http1Session>(*this, connection);
 }
 
-// Composes the date for the current second of the wall clock. It is valid until that second ends.
+// Composes the lines with the date of the current second. They are valid until that second of the wall clock ends.
 void HttpShard::make_date() {
   constexpr int64_t kSecond = 1'000'000'000;
   const int64_t now = wall_time();
@@ -196,8 +198,8 @@ void HttpShard::note_tls_hello(const Connection& connection) {
 
 void HttpShard::log(const HttpExchange& exchange, int status) {
   common_lines();
-  // The client chooses the name of its unix socket, so the log does not show it. "-" stands for a client whose address
-  // the kernel has forgotten after a reset.
+  // The log does not show the name of a unix socket, because the client chooses that name. "-" stands for a client
+  // whose address the kernel has forgotten after a reset.
   const auto peer = HttpCarrier::of(exchange).known_peer();
   std::string client = peer ? "unix:" : "-";
   if (peer && peer->is_ip()) {
@@ -214,7 +216,8 @@ void HttpShard::log(const HttpExchange& exchange, int status) {
   if (!log_timer_) log_timer_ = loop_->after(std::chrono::seconds(1), while_alive([this] { flush_log(); }));
 }
 
-// If the loop has ended, its timers have ended too, and the timer must not be cancelled.
+// Cancels the timer and writes the waiting lines. If the loop has ended, its timers have ended too, and the timer must
+// not be cancelled.
 void HttpShard::flush_log() {
   const TimerId timer = std::exchange(log_timer_, {});
   if (timer && mailbox_->open()) loop_->cancel(timer);

@@ -31,8 +31,8 @@ class Http1Carrier;
 class Http1Session;
 class HttpServerSession;
 
-// Returns a field's value as it may be sent. If it holds control characters that no field may hold, they are replaced
-// by spaces in a copy in `storage` (RFC 9110 5.5).
+// Returns a field's value as it may be sent. If the value has control characters that no field may have, they are
+// replaced by spaces in a copy, which is stored in `storage` (RFC 9110 5.5).
 std::string_view sendable_value(std::string_view value, std::string& storage);
 
 class HttpShard {
@@ -51,17 +51,19 @@ class HttpShard {
   // Returns the counters together with the memory that free carriers hold now.
   HttpStats snapshot() const;
 
-  // Returns a carrier for the next request of the session. release() takes it back when nothing uses it any more.
+  // acquire() returns a carrier for the next request of the session. release() takes a carrier back when nothing uses
+  // it any more.
   Http1Carrier& acquire(Http1Session& session);
   void release(Http1Carrier& carrier);
 
   uint64_t next_serial() { return ++last_serial_; }
 
-  // Returns the context for a connection that opens; the connection owns it.
+  // Returns the context for a connection that opens. The connection owns the context.
   std::unique_ptr<HttpServerSession> make_session(Connection& connection);
 
-  // Returns the first lines of an answer 200: the status line, Date, Server and Strict-Transport-Security.
-  // common_lines() leaves out the status line, for other statuses. Valid until the next second begins.
+  // ok_lines() returns the first lines of an answer 200: the status line, Date, Server and Strict-Transport-Security.
+  // common_lines() returns these lines without the status line, for answers with another status. Both views are valid
+  // until the next second begins.
   std::string_view ok_lines() {
     if (loop_->now() >= date_until_) [[unlikely]]
       make_date();
@@ -69,43 +71,45 @@ class HttpShard {
   }
   std::string_view common_lines() { return ok_lines().substr(status_bytes_); }
 
-  // Returns ok_lines() with Content-Type, unless the type is empty, and with the name of Content-Length; its value must
-  // follow. Consecutive answers of one type reuse the text.
+  // Returns the beginning of the head of an answer 200: ok_lines(), Content-Type unless the type is empty, and
+  // "Content-Length: ". The caller must append the length. Consecutive answers with the same content type reuse the
+  // text.
   std::string_view ok_head(std::string_view content_type) {
     if (loop_->now() >= date_until_ || ok_head_.empty() || content_type != ok_type_) [[unlikely]]
       make_ok_head(content_type);
     return ok_head_;
   }
 
-  // Starts the deadline of `what` for the waiter, and ends the deadline that it had.
+  // Ends the waiter's current deadline and starts its deadline for `what`.
   void wait(HttpWaiter& waiter, HttpWait what);
 
-  // Ends the deadline of the waiter.
+  // Ends the current deadline of the waiter.
   void leave(HttpWaiter& waiter) { deadlines_.leave(waiter); }
 
-  // Returns how long the waiter has waited for its current deadline.
+  // Returns the time that has passed since the waiter's current deadline was started.
   Duration waited(const HttpWaiter& waiter) const { return deadlines_.waited(waiter, loop_->now()); }
 
-  // Begin and end the gathering of a session's answers. Answers gathered in between are sent together.
+  // begin_batch() begins to gather the answers of a session, and end_batch() ends the gathering. The session sends the
+  // answers gathered in between together.
   void begin_batch(HttpServerSession& session) { batching_ = &session; }
   void end_batch() { batching_ = nullptr; }
 
   bool batches(const HttpServerSession& session) const { return batching_ == &session; }
 
-  // Returns the buffer in which the session's output is composed. See Http1Session::put_done().
+  // Returns the buffer in which the session composes its output. See Http1Session::put_done().
   Buffer& output(const HttpServerSession& session) { return batches(session) ? batch_ : loose_; }
 
-  // True if the session has more input, so that more output can be expected.
+  // True if the session that runs now has more input, so that more output can be expected.
   bool expects_more = false;
 
-  // Calls `on_drain` once when the server drains, unless the exchange has ended before. Calls it at once if the server
-  // already drains. Meant for answers that would otherwise never end.
+  // Calls `on_drain` once when the server drains, or at once if the server already drains. Does not call it if the
+  // exchange has ended before. Meant for answers that would otherwise never end.
   static void when_drained(HttpExchange& exchange, HttpCallback on_drain);
 
   // Calls the callback that when_drained() has stored for the exchange, if any.
   static void report_drain(HttpCarrier& carrier);
 
-  // Adds a line to the access log for an exchange that ends with this status.
+  // Adds a line to the access log for an exchange that ends with the status `status`.
   void log(const HttpExchange& exchange, int status);
 
   // Counts and logs a client that speaks TLS to a server without a layer.
@@ -118,26 +122,27 @@ class HttpShard {
   // Returns the list of all coroutines that answer exchanges now.
   WaitList<HttpHandlerTask>& runs() { return runs_; }
 
-  // Ends the shard when the server is destroyed. Cancels the coroutines, which end at once if they can, and writes the
-  // lines of the access log.
+  // Ends the shard. Called when the server is destroyed. Cancels the coroutines, which end at once if they can, and
+  // writes the lines of the access log.
   void retire();
 
  private:
-  // Counts the memory of a free carrier in the memory budget. Returns false if its texts are too large to be kept.
+  // Adds the memory of a free carrier to the memory budget. Returns false if the texts of the carrier are too large to
+  // be kept.
   static bool charge(Http1Carrier& carrier);
 
   void make_date();
   void make_ok_head(std::string_view content_type);
 
-  // Sets the timer to `due`.
+  // Sets the timer of the deadlines to `due`.
   void arm(TimePoint due);
 
-  // Calls timed_out() of all waiters whose time has passed, and sets the timer for the next one.
+  // Calls timed_out() of all waiters whose deadline has passed, and sets the timer for the next deadline.
   void end_overdue_waits();
 
   void flush_log();
 
-  // Returns a function that calls `function`, unless the server's HttpCore was destroyed before.
+  // Returns a function that calls `function` unless the server's HttpCore has been destroyed.
   template <class Function>
   auto while_alive(Function function);
 

@@ -24,9 +24,10 @@ enum class HttpWait : uint8_t {
   kNothing,  // for nothing: the waiter is in no list
 };
 
-// HttpWaiter: the part of a connection that is linked into a list. It must leave the list before it is destroyed.
+// HttpWaiter: base class of a session, which makes the session an element of a list in HttpWaits. A waiter must leave
+// its list before it is destroyed.
 struct HttpWaiter {
-  // Called when the time for `what` has passed. The waiter has left its list before.
+  // Called when the time limit for `what` has passed. The waiter is in no list at that time.
   virtual void timed_out(HttpWait what) = 0;
 
   HttpWaiter* next = nullptr;
@@ -46,8 +47,8 @@ class HttpWaits {
     for (Duration& time : times_) time = bounded(time);
   }
 
-  // Makes the waiter wait for `what` from now on, and ends an earlier wait. If the time of that kind is 0, the waiter
-  // waits for nothing.
+  // Makes the waiter wait for `what` from now on, and ends its earlier wait. If the time limit for `what` is 0, the
+  // waiter waits for nothing.
   void enter(HttpWaiter& waiter, HttpWait what, TimePoint now) {
     const auto kind = static_cast<size_t>(what);
     if (waiter.wait == what && waiter.next == nullptr) {
@@ -79,7 +80,7 @@ class HttpWaits {
     return now - (waiter.due - times_[static_cast<size_t>(waiter.wait)]);
   }
 
-  // Returns the waiter whose time ends first, or null.
+  // Returns the waiter whose deadline comes first, or null if no waiter has a deadline.
   HttpWaiter* first() const {
     HttpWaiter* found = nullptr;
     for (const List& list : lists_) {

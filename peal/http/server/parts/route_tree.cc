@@ -101,7 +101,8 @@ RouteTree::Node& RouteTree::place(std::string_view pattern, std::vector<std::str
   return *node;
 }
 
-// Returns the child for a parameter. `name` is the text between the braces.
+// Returns the pointer to the child of `node` for a parameter; it is null if the child was not made yet. `name` is the
+// text between the braces of the parameter. Adds the parameter's name to `names`.
 std::unique_ptr<RouteTree::Node>& RouteTree::parameter_of(Node& node, std::string_view name, std::string_view pattern,
                                                           std::vector<std::string>& names) {
   const bool rest = name.ends_with('*');
@@ -130,9 +131,13 @@ bool RouteTree::fits(Kind kind, std::string_view segment) {
   return false;
 }
 
-// Prefers the route of the method itself, then that of GET for HEAD, then one for any method if `takes_any`. A route
-// for any method never gets CONNECT, which asks for a tunnel. A handler that does not know that could answer 2xx, and
-// then client and server would read the connection differently (RFC 9110 9.3.6).
+// Chooses the route in this order:
+// - the route for the method itself;
+// - the route for GET, if the method is HEAD;
+// - the route for any method, if `takes_any` is true.
+//
+// A route for any method never gets CONNECT, which asks for a tunnel. A handler that does not expect CONNECT could
+// answer 2xx, and then client and server would read the connection differently (RFC 9110 9.3.6).
 RouteTree::Route* RouteTree::find(Node& node, const HttpRequestHead& head, bool takes_any) {
   const HttpMethod method = head.method();
   Route* other = nullptr;
@@ -144,7 +149,8 @@ RouteTree::Route* RouteTree::find(Node& node, const HttpRequestHead& head, bool 
   return other;
 }
 
-// Searches the route below `node`. `path` is empty, or begins with the slash before the next segment.
+// Searches for the route below `node`. `path` is the part of the path that is not matched yet. It is empty, or begins
+// with the slash before the next segment.
 RouteTree::Route* RouteTree::search(Node& node, std::string_view path, Search& search) {
   if (path.empty()) {
     if (node.routes.empty()) return nullptr;
@@ -170,7 +176,8 @@ RouteTree::Route* RouteTree::search(Node& node, std::string_view path, Search& s
     search.value_count = count;
   }
   if (!node.rest) return nullptr;
-  // A rest for any method does not take a path that another pattern matches with another method.
+  // If another pattern matches this path with another method, the route for any method at `{name*}` does not take the
+  // path.
   Route* route = find(*node.rest, search.exchange.request(), search.fitting.empty());
   if (route == nullptr && has_resource(*node.rest)) search.fitting.push_back(node.rest.get());
   if (route == nullptr) return nullptr;
@@ -193,7 +200,7 @@ RouteTree::Match RouteTree::match(HttpExchange& exchange, std::string_view path)
   return match;
 }
 
-// CONNECT is excepted: a tunnel is not a resource that has other methods.
+// CONNECT is not counted, because a tunnel is not a resource that has other methods.
 bool RouteTree::has_resource(const Node& node) {
   return std::ranges::any_of(node.routes, [](const Route& route) { return route.known != HttpMethod::kConnect; });
 }

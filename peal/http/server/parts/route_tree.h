@@ -19,12 +19,13 @@
 
 namespace peal::detail {
 
-// RouteGroupParts: the data that a RouteGroup refers to.
+// RouteGroupParts: the data of a group, to which RouteGroup objects refer.
 struct RouteGroupParts {
   const RouteGroupParts* outer = nullptr;
   std::string prefix;  // includes the prefixes of the outer groups
   std::deque<HttpMiddleware> middleware;
-  // Gives the router's own answers inside the group's middleware. nullopt if there is no middleware.
+  // Handler that gives the router's own answers, such as 404, inside the group's middleware. nullopt if there is no
+  // middleware.
   std::optional<HttpHandler> by_router;
 };
 
@@ -41,7 +42,7 @@ class RouteTree {
   };
   struct Match {
     Route* route = nullptr;
-    // If `route` is null:
+    // The following members are set only if `route` is null.
     bool known_path = false;                 // true if a pattern matches the path, with another method
     std::string allow;                       // value of the Allow field, if known_path
     const RouteGroupParts* group = nullptr;  // group whose middleware the answer passes through
@@ -51,20 +52,21 @@ class RouteTree {
 
   RouteGroupParts& root_group() { return groups_.front(); }
 
-  // Add a group, or a route, as the functions of RouteGroup do. Throw std::invalid_argument for an invalid prefix or
-  // pattern.
+  // add_group() adds a group and add() adds a route, as the functions of RouteGroup do. Both throw
+  // std::invalid_argument if the prefix or the pattern is invalid.
   RouteGroupParts& add_group(const RouteGroupParts& outer, std::string_view prefix);
   void add(const RouteGroupParts& group, std::string_view method, std::string_view pattern, HttpHandler handler,
            const RouteOptions& options);
 
-  // Ends the adding of routes and wraps the middleware around the handlers, and around `by_router`, which answers
-  // requests without a handler.
+  // Ends the adding of routes. Wraps the middleware around the handlers, and around `by_router`, which answers requests
+  // that no handler takes.
   void seal(void (*by_router)(HttpExchange&));
 
   bool sealed() const { return sealed_; }
 
-  // Returns the route if the path, as it was sent, equals a pattern without parameters. Null: match() must decide. No
-  // other pattern is preferred to such a pattern, and normalizing would not change such a path.
+  // Returns the route whose pattern has no parameters and equals the path as it was sent. Null if there is no such
+  // route; match() must then decide. No other pattern is preferred to a pattern without parameters, and normalizing
+  // would not change such a path.
   Route* literal(const HttpRequestHead& head) {
     const auto found = literals_.find(head.path());
     if (found == literals_.end()) return nullptr;
@@ -73,15 +75,15 @@ class RouteTree {
     return find(*found->second, head);
   }
 
-  // Finds the route for `path`, and sets the parameters of `exchange`. `path` is the normalized path of the exchange;
-  // the parameters are views into it.
+  // Finds the route for `path` and sets the parameters of `exchange`. `path` is the normalized path of the request. The
+  // parameters are views into `path`.
   Match match(HttpExchange& exchange, std::string_view path);
 
-  // See Router::error_page().
+  // Function that writes error pages. Null unless Router::error_page() was called.
   SharedCallback<void(HttpExchange&, int status)> error_page;
 
  private:
-  // Kinds of parameters, in the order in which they are tried.
+  // Kinds of parameters, in the order in which a search tries them.
   enum Kind : uint8_t { kUint, kInt, kText };
   struct Node {
     std::vector<std::pair<std::string, std::unique_ptr<Node>>> literals;
@@ -98,31 +100,33 @@ class RouteTree {
     void take(std::string_view value) { exchange.parameters_[value_count++].value = value; }
   };
 
-  // Returns the route of a node for the request's method, or null. `takes_any`: a route for any method counts.
+  // Returns the route of a node for the request's method, or null. `takes_any`: true if a route for any method may be
+  // returned.
   static Route* find(Node& node, const HttpRequestHead& head, bool takes_any = true);
 
   static bool fits(Kind kind, std::string_view segment);
   static Route* search(Node& node, std::string_view path, Search& search);
 
-  // True if the node has a route for another method than CONNECT.
+  // True if the node has a route for a method other than CONNECT.
   static bool has_resource(const Node& node);
 
-  // Returns the value of Allow for these nodes.
+  // Returns the value of the Allow field for a path that matches these nodes.
   static std::string allowed(const std::vector<const Node*>& nodes);
   static std::unique_ptr<Node>& parameter_of(Node& node, std::string_view name, std::string_view pattern,
                                              std::vector<std::string>& names);
 
-  // Returns the node of a pattern, which is made if needed, and adds the names of its parameters to `names`.
+  // Returns the node at which the pattern ends, and makes it if needed. Adds the names of the pattern's parameters to
+  // `names`.
   Node& place(std::string_view pattern, std::vector<std::string>& names);
 
-  // Returns the handler with the middleware of the group and its outer groups.
+  // Returns the handler with the middleware of the group and of its outer groups.
   static HttpChain chain_of(const RouteGroupParts& group, HttpHandler handler);
   static void seal(Node& node);
 
   std::deque<RouteGroupParts> groups_;  // the first one is the router itself
   bool sealed_ = false;
   Node root_;
-  std::unordered_map<std::string_view, Node*> literals_;  // whole paths, whose text the nodes hold
+  std::unordered_map<std::string_view, Node*> literals_;  // by the whole path, whose text the node holds
 };
 
 }  // namespace peal::detail
