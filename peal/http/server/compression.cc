@@ -13,7 +13,7 @@ using detail::EncoderPool;
 
 namespace {
 
-// True if an answer with this status may carry a compressed body. An answer 204 or 304 has no body, and 206 sends a
+// True if an answer with this status may carry a compressed body. Answers 204 and 304 have no body, and 206 sends a
 // part of a representation, which must not be compressed by itself.
 bool has_codable_body(int status) { return status != 204 && status != 206 && status != 304; }
 

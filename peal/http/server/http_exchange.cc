@@ -279,8 +279,8 @@ bool HttpExchange::may_end() const {
   out_of_order("write() or end() was called before begin()");
 }
 
-// Adds `bytes` to the number of bytes written to the answer. Returns false if these bytes must not be sent. Resets the
-// answer if it would exceed its declared length.
+// Counts `bytes` bytes of the answer's body and returns true if they may be sent. Otherwise counts nothing and returns
+// false. Bytes beyond the declared length reset the exchange. Throws std::logic_error if begin() was not called.
 bool HttpExchange::may_write(uint64_t bytes) {
   check_use();
   if (answer_ != Answer::kBegun && !may_end()) return false;

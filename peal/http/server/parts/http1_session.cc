@@ -241,8 +241,8 @@ bool Http1Session::send(Buffer& bytes) {
   return !above_;
 }
 
-// The connection does not count files in its queued_bytes(). After a file larger than the high-water mark, the next
-// answer therefore waits until the kernel has accepted all output.
+// The bytes of a file do not count towards the connection's high-water mark. After a file that is larger than the mark,
+// the next answer therefore waits until the kernel has accepted all output.
 void Http1Session::send_file(FileRange range) {
   send(output());
   if (!connection_->is_open()) return;

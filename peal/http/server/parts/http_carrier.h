@@ -73,8 +73,8 @@ class HttpCarrier : public HttpExchange {
   virtual void send_piece(FileRange piece) = 0;
   virtual void send_end() = 0;
 
-  // Passes the output that was composed so far on for sending. Returns true while the output is below the high-water
-  // mark.
+  // Sends the output that was composed so far, or leaves it to be sent with further output of the same callback.
+  // Returns true while the output is below the high-water mark.
   virtual bool flush() = 0;
 
   virtual bool above_high_water() const = 0;
@@ -257,7 +257,8 @@ class HttpCarrier : public HttpExchange {
   static void end_waits(HttpExtras& extras);
   bool detach_extras();
 
-  // Handles the exception that is being caught. Must be called in the catch block of call().
+  // Must be called in the catch block of call(). Counts and logs the exception. Then answers 500, or resets the
+  // exchange if an answer has begun; does neither if the exchange is complete.
   void handle_exception();
 };
 

@@ -89,8 +89,8 @@ class HttpShard {
   // Returns the time that has passed since the waiter's current deadline was started.
   Duration waited(const HttpWaiter& waiter) const { return deadlines_.waited(waiter, loop_->now()); }
 
-  // begin_batch() begins to gather the answers of a session, and end_batch() ends the gathering. The session sends the
-  // answers gathered in between together.
+  // begin_batch() makes the shard gather the answers of a session until end_batch(). The session sends what was
+  // gathered before it calls end_batch(), and earlier if that has more than 64 KiB.
   void begin_batch(HttpServerSession& session) { batching_ = &session; }
   void end_batch() { batching_ = nullptr; }
 
