@@ -11,7 +11,7 @@
 namespace peal {
 namespace {
 
-// The answer that fetch() collects, and the callback that gets it.
+// State of one call of fetch(): the answer that is being collected, and the callback that gets the answer.
 struct Collection {
   HttpResponse response;
   HttpClient::Answered on_answer;

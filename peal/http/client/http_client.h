@@ -51,69 +51,72 @@ struct HttpClientOptions {
     client.connection.read_window = std::chrono::seconds(60);
   }
 
-  // Options of each connection, with these differences:
-  // - `connect_timeout` counts twice if a proxy has to open a tunnel: once to connect to the proxy, once for CONNECT;
-  // - `retry` is ignored, HttpClientOptions::retry counts instead;
-  // - `connection.layer` is for http URLs only, `layer` below is for https;
-  // - `connect.host` is ignored, the URL's host takes its place.
-  // An answer that has begun fails with HttpTrouble::kStalled if no byte arrives for `connection.read_window`.
+  // The options of each connection. They act as ClientOptions says, with these exceptions:
+  // - `connect_timeout` applies twice if a proxy has to open a tunnel: once to connect to the proxy, once to CONNECT;
+  // - `retry` is ignored, HttpClientOptions::retry is used instead;
+  // - `connection.layer` is used for http URLs only, `layer` below for https URLs;
+  // - `connect.host` is ignored, the URL's host is used instead.
+  // If an answer has begun and no byte arrives for `connection.read_window`, the request fails with
+  // HttpTrouble::kStalled.
   ClientOptions client = {};
 
   // The layer of https connections. It must outlive the client. If it is null, the default, a request for an https URL
   // fails with HttpTrouble::kNeedsLayer.
   const StreamLayer* layer = nullptr;
 
-  // True if redirects from https to http are followed, as browsers and curl do. Everybody on the path can then read the
-  // request, including the body that 307 and 308 send again. If false, such a redirect fails with
-  // HttpTrouble::kPlainRedirect.
+  // True if redirects from https to http are followed, as browsers and curl do. Everybody on the network path can then
+  // read the redirected request, including the body that is sent again after 307 and 308. If false, a request that gets
+  // such a redirect fails with HttpTrouble::kPlainRedirect.
   bool plain_redirects = true;
 
-  // The jar that stores the cookies which servers set, and from which requests take theirs, at each redirect too. The
-  // jar must outlive the client and is used on the client's loop. A request that has a Cookie field of its own takes
-  // none from the jar. Null, the default, means no cookies.
+  // The jar that stores the cookies which servers set. Each request, also one after a redirect, sends the cookies of
+  // the jar that apply to its URL. A request that has a Cookie field of its own sends no cookie of the jar. The jar
+  // must outlive the client and is used on the client's loop. Null, the default, means no cookies.
   HttpCookieJar* cookies = nullptr;
 
   // The proxies to use; none by default. The constructor of HttpClient throws std::invalid_argument if there is a proxy
-  // for http and `client.connection.layer` is set as well.
+  // for http URLs and `client.connection.layer` is set as well.
   HttpProxies proxies = {};
 
   HttpResponseLimits limits = {};
   HttpDeadlines deadlines = {};
 
-  // The most connections to one origin; browsers settled on six.
+  // The most connections to one origin. Browsers open at most six.
   size_t most_per_origin = 8;
 
-  // The most connections in all. If one more is needed, the connection that has been idle for longest is closed.
+  // The most connections to all origins together. If one more is needed, the connection that has been idle for longest
+  // is closed.
   size_t most_connections = 256;
 
-  // The most requests that may be without a connection, those between two attempts included. A further request fails
-  // with HttpTrouble::kQueueFull, unless an idle connection can take it at once.
+  // The most requests that may wait for a connection, or for the next attempt that HttpRetry has planned. A further
+  // request fails with HttpTrouble::kQueueFull, unless an idle connection can carry it at once.
   size_t most_waiting = 1024;
 
-  // Whether failed requests are sent again; off by default.
+  // Says whether and when a failed request is sent again; off by default.
   HttpRetry retry = {};
 
-  // True if answers in gzip or zstd are shown decoded. Off by default: a proxy, or a program that checks lengths or
-  // checksums, needs the bytes as they arrived.
+  // True if the client decodes answers that are coded with gzip or zstd. Off by default: a proxy, or a program that
+  // checks lengths or checksums, needs the bytes as they arrived.
   bool decode = false;
 
-  // Limits of the decoder; an answer beyond them fails with HttpTrouble::kAnswerTooLarge. content_decoder.h says how
-  // much memory a decoder needs.
+  // Limits of the decoder. A request whose answer exceeds them fails with HttpTrouble::kAnswerTooLarge.
+  // content_decoder.h says how much memory a decoder needs.
   ContentDecoderLimits decoding = {};
 
-  // The largest body, after decoding, that fetch() collects; a larger one fails with HttpTrouble::kAnswerTooLarge. The
-  // memory budget counts a collected body if it is larger than 4 KiB. While memory is above the budget's hard mark, a
-  // body that grows fails with ENOMEM.
+  // The largest body, after decoding, that fetch() collects. A request with a larger one fails with
+  // HttpTrouble::kAnswerTooLarge. The memory budget counts a collected body if it is larger than 4 KiB. While memory is
+  // above the budget's hard mark, a request whose collected body grows fails with ENOMEM.
   size_t answer_limit_bytes = 16 * 1024 * 1024;
 
   // The time after which a connection that carries no request is closed.
   Duration idle_timeout = std::chrono::seconds(30);
 
-  // The longest wait for 100 Continue; then the body is sent anyway. One second, as in curl.
+  // The longest time that a request with "Expect: 100-continue" waits for the answer 100. The body is sent after this
+  // time even without that answer. The default of one second is curl's.
   Duration continue_timeout = std::chrono::seconds(1);
 };
 
-// Counters since the client was created; the last three fields are the numbers at this moment.
+// Counters since the client was created. The last three fields count what exists at the moment of the call.
 struct HttpClientStats {
   uint64_t requests = 0;
   uint64_t answered = 0;   // requests whose answer was complete
@@ -141,22 +144,24 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
 
   // Sends the request and collects the whole answer, whatever its status. `on_answer` is called once, from the loop,
-  // never inside this call. If this call fails, `on_answer` is never called. The call's errors:
-  // - HttpTrouble::kBadUrl, kNeedsLayer, kBadRequest and kQueueFull;
+  // never inside this call. If this call fails, `on_answer` is never called. This call fails with:
+  // - HttpTrouble::kBadUrl, kNeedsLayer, kBadRequest or kQueueFull;
   // - Trouble::kLoopStopped if the loop has ended.
   Result<HttpFetchId> fetch(HttpClientRequest request, Answered on_answer);
 
-  // Sends the request and shows the answer as it arrives; see HttpFetchCallbacks. Fails as fetch() does.
+  // Sends the request and passes the answer to the callbacks as it arrives; see HttpFetchCallbacks. Fails as fetch()
+  // does.
   Result<HttpFetchId> start(HttpClientRequest request, HttpFetchCallbacks callbacks);
 
-  // Returns the request in progress that has this id, or null if that request has ended.
+  // Returns the request that has this id, or null if that request has ended.
   HttpFetch* find(HttpFetchId id);
 
   // Ends a request without calling any of its callbacks again, and closes the connection that carries it. Returns false
   // if the request had ended before.
   bool cancel(HttpFetchId id);
 
-  // Both begin a request for a coroutine on the client's loop; see http_client_stream.h.
+  // For coroutines on the client's loop: fetch() awaits the whole answer, and open() begins a request whose answer is
+  // read in pieces. See http_client_stream.h.
   HttpFetchAwait fetch(HttpClientRequest request) { return {*this, std::move(request)}; }
   HttpClientStream open(HttpClientRequest request) { return {*this, std::move(request)}; }
 

@@ -17,27 +17,31 @@
 
 namespace peal {
 
-// Deadlines of one request; 0 means none. `queue` and `first_byte` begin anew with each redirect, repetition and retry;
-// `total` covers all of them together. Connecting has its own limit, ClientOptions::connect_timeout.
+// Deadlines of one request; 0 means none. `queue` and `first_byte` begin anew each time the request is sent again:
+// after a redirect, in a retry, or because a kept connection was dead. `total` covers all of these together. Connecting
+// has a limit of its own, ClientOptions::connect_timeout.
 struct HttpDeadlines {
-  // The longest wait while every connection to the origin is busy; then HttpTrouble::kQueueTimeout.
+  // The longest time that the request waits because every connection to the origin is busy. After it, the request fails
+  // with HttpTrouble::kQueueTimeout.
   Duration queue = std::chrono::seconds(30);
 
-  // The longest time from the last byte of the request, when the connection gets it, to the first byte of the final
-  // answer; then HttpTrouble::kFirstByteTimeout. Interim answers (RFC 9110 15.2) do not extend it. 60 s is a common
-  // default of proxies.
+  // The longest time from passing the last byte of the request to the connection until the first byte of the final
+  // answer arrives. After it, the request fails with HttpTrouble::kFirstByteTimeout. Interim answers (RFC 9110 15.2) do
+  // not extend this time. 60 s is a common default of proxies.
   Duration first_byte = std::chrono::seconds(60);
 
-  // The longest time from the start of the request to the end of the answer; then HttpTrouble::kTotalTimeout. Off by
-  // default, since an answer may be an endless stream; one that stalls is ended by ConnectionOptions::read_window. A
-  // request that has become a tunnel has no deadline any more.
+  // The longest time from the start of the request to the end of the answer. After it, the request fails with
+  // HttpTrouble::kTotalTimeout. Off by default, since an answer may be an endless stream;
+  // ConnectionOptions::read_window ends an answer that stalls. After a request has become a tunnel, no deadline applies
+  // to it.
   Duration total = {};
 };
 
-// One request. This is no aggregate, because g++ 12 destroys aggregates inside `co_await fetch({...})` twice.
+// One request. The struct has constructors because g++ 12 destroys an aggregate twice that is created inside `co_await
+// fetch({...})`.
 struct HttpClientRequest {
   HttpClientRequest() = default;
-  // Makes a GET request.
+  // The constructor that takes only a URL makes a GET request; the other one takes any method.
   explicit HttpClientRequest(std::string its_url) : url(std::move(its_url)) {}
   HttpClientRequest(std::string its_method, std::string its_url, std::string its_body = {})
       : method(std::move(its_method)), url(std::move(its_url)), body(std::move(its_body)) {}
@@ -50,19 +54,20 @@ struct HttpClientRequest {
   std::string method = "GET";
   std::string url;  // absolute, http or https
 
-  // Fields to send. The client adds Host, Content-Length or Transfer-Encoding; also Expect, Accept-Encoding, Cookie and
-  // Proxy-Authorization if an option asks for them. The client adds no other field, not even User-Agent. A Host field
-  // given here replaces the client's own and is sent first.
+  // Fields to send. The client adds Host, and Content-Length or Transfer-Encoding. If an option asks for them, it also
+  // adds Expect, Accept-Encoding, Cookie and Proxy-Authorization. The client adds no other field, not even User-Agent.
+  // A Host field given here replaces the client's own and is sent first.
   std::vector<HttpRequestField> fields;
 
-  // The body, if it is known before; empty means no body.
+  // The body, if all of it is known when the request begins. Empty if the request has no body or `streamed` is true.
   std::string body;
 
-  // True if the body is passed to HttpFetch::write() piece by piece, until end_body(); `body` is then empty. A request
-  // whose body is streamed is never repeated by HttpRetry. It follows a redirect only if that turns it into a GET.
+  // True if the application passes the body to HttpFetch::write() piece by piece and ends it with end_body(); `body`
+  // must then be empty. HttpRetry never repeats a request with a streamed body. Such a request follows a redirect only
+  // if the redirect changes the method to GET.
   bool streamed = false;
 
-  // The length of a streamed body in bytes. If there is none, the body is sent in chunks.
+  // The length of a streamed body in bytes. If nullopt, the body is sent in chunks.
   std::optional<uint64_t> streamed_bytes = {};
 
   // The request target, if it is not the URL's path and query: "*", or an authority for CONNECT (RFC 9112 3.2).
@@ -73,37 +78,41 @@ struct HttpClientRequest {
   // another origin uses the address in its own URL. With https, the server must still prove that it is the URL's host.
   std::string connect_to = {};
 
-  // The most redirects that are followed; one more fails with HttpTrouble::kTooManyRedirects. 0 means that a redirect
-  // is shown as the answer.
+  // The most redirects that are followed; a request that is redirected once more fails with
+  // HttpTrouble::kTooManyRedirects. If 0, no redirect is followed, and the application gets the redirect as the answer.
   unsigned most_redirects = 10;
 
-  // True if the request says "Expect: 100-continue" (RFC 9110 10.1.1). The body is then sent when one of these happens:
+  // True if the client adds the field "Expect: 100-continue" (RFC 9110 10.1.1). The body is then sent when one of these
+  // happens:
   // - the server answers 100;
   // - the server sends a final answer with a status below 300 and keeps the connection;
   // - HttpClientOptions::continue_timeout has passed.
-  // After 417 the request is sent once more, without Expect, unless some of a streamed body was written before.
+  // If the server answers 417, the request is sent once more, without Expect. This is not done if the body is streamed
+  // and HttpFetch::write() has been called for it before.
   bool expects_continue = false;
 
-  // Whether an answer in gzip or zstd is shown decoded. Without a value, HttpClientOptions::decode decides. If true:
+  // True if an answer that is coded with gzip or zstd is decoded. If nullopt, HttpClientOptions::decode decides. If
+  // true:
   // - the client adds Accept-Encoding, unless `fields` has an Accept-Encoding or a Range;
-  // - the head that is shown has no Content-Encoding and no Content-Length, if the body was decoded;
+  // - the head that the application gets has no Content-Encoding and no Content-Length, if the body was decoded;
   // - the answer stays as it is if it has no whole body (HEAD, 204, 206, 304), another coding or several codings;
-  // - a body that is not valid in its coding, or is cut short, fails with HttpTrouble::kUndecodable.
+  // - the request fails with HttpTrouble::kUndecodable if the body is not valid in its coding or is cut short.
   std::optional<bool> decode = {};
 
-  // Whether the request may be sent again, by HttpClientOptions::retry or because a kept connection was dead.
+  // Says whether the client may send this request more than once, either as a retry of HttpClientOptions::retry or
+  // because a kept connection was dead.
   HttpRepeats repeats = HttpRepeats::kWhereHarmless;
 
-  // True if the connection may become a tunnel, after 101 or after 2xx to a CONNECT (see HttpFetch::tunnel()). If
-  // false, either answer fails with HttpTrouble::kUnaskedUpgrade.
+  // True if the connection may become a tunnel, which it does after 101, or after 2xx to a CONNECT (see
+  // HttpFetch::tunnel()). If false, a request with such an answer fails with HttpTrouble::kUnaskedUpgrade.
   bool may_upgrade = false;
 
-  // Deadlines of this request. Without a value, HttpClientOptions::deadlines count.
+  // Deadlines of this request. If nullopt, HttpClientOptions::deadlines apply.
   std::optional<HttpDeadlines> deadlines = {};
 };
 
-// A whole answer. An answer in a transfer coding other than chunked, which the client never asks for, fails with
-// malformed_answer(HttpParseError::kUnknownCoding).
+// A whole answer. The client asks for no transfer coding except chunked. If the server uses another one, the request
+// fails with malformed_answer(HttpParseError::kUnknownCoding).
 struct HttpResponse {
   int status() const { return head.status(); }
   std::optional<std::string_view> find(std::string_view name) const { return head.find(name); }
@@ -112,7 +121,7 @@ struct HttpResponse {
   std::string body;
   // The lines of the trailers, in the form that HttpFetchCallbacks::on_trailers describes; empty if there are none.
   std::string trailers;
-  // The URL that the answer came from, which differs from the request's after a redirect.
+  // The URL that the answer came from. After a redirect, this is not the URL of the request.
   std::string url;
 };
 

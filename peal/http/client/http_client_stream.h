@@ -31,7 +31,8 @@ namespace peal {
 
 class HttpClient;
 
-// Awaits a whole answer: Result<HttpResponse>. The errors are those of HttpClient::fetch(), ECANCELED and ETIMEDOUT.
+// Awaits a whole answer; co_await returns Result<HttpResponse>. Fails with the errors of HttpClient::fetch(), with
+// ECANCELED if the await is cancelled, and with ETIMEDOUT if the await's own deadline passes.
 class [[nodiscard]] HttpFetchAwait final : public detail::Awaitable<HttpFetchAwait> {
  public:
   HttpFetchAwait(HttpClient& client, HttpClientRequest request) : client_(client), request_(std::move(request)) {}
@@ -63,9 +64,10 @@ struct HttpStreamState {
   // Returns the fetch, or null if it has ended.
   HttpFetch* fetch() const;
   bool is_over() const { return over.has_value(); }
-  // Resumes the coroutine that awaits `which`, if there is one.
+  // Resumes the coroutine that waits for the head, for a read or for a write, as `which` says. Does nothing if none
+  // waits.
   void wake(Waiter which) noexcept;
-  // Stores how the stream has ended and resumes all its coroutines.
+  // Stores the result with which the stream has ended, and resumes all coroutines that wait for the stream.
   void end(const Result<void>& how) noexcept;
 
   std::weak_ptr<HttpPool> pool;
@@ -76,12 +78,13 @@ struct HttpStreamState {
   Buffer input;
   // True if the fetch is paused because `input` is full; the next read() resumes it.
   bool paused = false;
-  // How the stream has ended; nullopt while it is in progress.
+  // The result with which the stream has ended; nullopt while the stream is in progress.
   std::optional<Result<void>> over;
   HttpStreamWait* waiters[3] = {};
 };
 
-// Base of the awaits of head(), read() and write(). At most one coroutine at a time may await each of the three.
+// The base class of the awaits of head(), read() and write(). At most one coroutine at a time may await each of these
+// three functions.
 class HttpStreamWait : public Wait {
  public:
   HttpStreamWait(std::shared_ptr<HttpStreamState> state, HttpStreamState::Waiter which)
@@ -93,14 +96,14 @@ class HttpStreamWait : public Wait {
     return true;
   }
   void cancel(Why why) noexcept override;
-  // Called by HttpStreamState::wake(): the wait is over, its coroutine is resumed.
+  // Ends the wait and resumes its coroutine. Called by HttpStreamState::wake().
   void woken() noexcept { complete(0); }
 
  protected:
   ~HttpStreamWait() = default;
-  // Enters this wait in the state, and resumes a fetch that was paused for lack of readers.
+  // Stores this wait in the HttpStreamState. If the fetch was paused because its bytes were not read, resumes it.
   void register_waiter();
-  // Returns the error with which the stream ended, or ECONNRESET if it ended without an error.
+  // Returns the error with which the stream ended; if it ended without an error, ECONNRESET.
   std::unexpected<std::error_code> failure() const;
 
   const std::shared_ptr<HttpStreamState> state_;
@@ -143,7 +146,7 @@ class [[nodiscard]] HttpWriteWait final : public HttpStreamWait {
     set_timeout(timeout);
     return {*this};
   }
-  // Passes the bytes to the fetch at once: they are sent even if the wait is cancelled or times out.
+  // Passes the bytes to the fetch at once, so they are sent even if the wait is cancelled or times out.
   bool await_ready();
   Result<void> await_resume() const;
 
@@ -153,7 +156,7 @@ class [[nodiscard]] HttpWriteWait final : public HttpStreamWait {
 
 }  // namespace detail
 
-// One request and its answer in pieces; see the top of this file. Destroying a stream ends its request.
+// One request and its answer in pieces; the top of this file shows an example. Destroying a stream ends its request.
 class HttpClientStream {
  public:
   // Begins the request. If HttpClient::start() fails, every await of this stream fails with that error.
@@ -165,29 +168,30 @@ class HttpClientStream {
   }
   ~HttpClientStream() { cancel(); }
 
-  // Awaits the head of the answer: Result<const HttpResponseHead*>. The head is valid as long as the stream.
+  // Awaits the head of the answer; co_await returns Result<const HttpResponseHead*>. The head is valid as long as the
+  // stream.
   detail::HttpHeadWait head() { return detail::HttpHeadWait(state_); }
 
-  // Awaits a piece of the body: Result<Buffer>, at least a byte long; an empty Buffer means that the body has ended.
-  // While 64 KiB are unread, the connection receives no more, so that the server has to wait.
+  // Awaits a piece of the body; co_await returns Result<Buffer>. The Buffer is empty only if the body has ended. While
+  // 64 KiB that have arrived are not read, the connection receives no more, so that the server has to wait.
   detail::HttpReadWait read() { return detail::HttpReadWait(state_); }
 
-  // Sends a piece of a streamed body, or bytes into a tunnel, and waits until there is room for more. Fails with EPIPE
-  // if an answer has arrived after which the rest of the body is not wanted (HttpFetch::refuses_body()).
+  // Sends a piece of a streamed body, or bytes into a tunnel, and waits until more may be written. Fails with EPIPE if
+  // an answer has arrived and the rest of the body is not wanted (HttpFetch::refuses_body()).
   detail::HttpWriteWait write(std::string_view bytes) { return {state_, Buffer(bytes)}; }
   detail::HttpWriteWait write(Buffer&& bytes) { return {state_, std::move(bytes)}; }
 
-  // Ends a streamed body, as HttpFetch::end_body() does; without effect if the request has ended.
+  // Ends a streamed body, as HttpFetch::end_body() does. Has no effect if the request has ended.
   void end_body();
-  // Ends a streamed body with trailers, as HttpFetch::end_body() does. Returns false also if the request has ended.
+  // Ends a streamed body with trailers, as HttpFetch::end_body() does. Also returns false if the request has ended.
   [[nodiscard]] bool end_body(std::span<const HttpField> trailers);
 
-  // Returns the lines of the trailers, in the form that HttpFetchCallbacks::on_trailers describes, after read() has
-  // returned an empty Buffer. They are valid as long as the stream.
+  // Returns the lines of the trailers, in the form that HttpFetchCallbacks::on_trailers describes. May be called after
+  // read() has returned an empty Buffer. The lines are valid as long as the stream.
   std::string_view trailers() const { return state_->trailers; }
 
-  // Ends the request and closes its connection. Awaits in progress and later ones fail with ECANCELED, except that a
-  // head or bytes that have arrived before are still returned. Without effect if the request has ended.
+  // Ends the request and closes its connection. Awaits in progress and later awaits fail with ECANCELED. However,
+  // head() and read() still return a head or bytes that have arrived before. Has no effect if the request has ended.
   void cancel();
 
  private:

@@ -59,7 +59,7 @@ void HttpCookieJar::take(const HttpUrl& url, const HttpResponseHead& head, int64
   }
 }
 
-// Follows RFC 6265bis 5.7.
+// Implements RFC 6265bis 5.7, which says when and how a received cookie is stored.
 bool HttpCookieJar::set(const HttpUrl& url, std::string_view set_cookie, int64_t now_unix_seconds) {
   auto asked = parse_set_cookie(set_cookie);
   if (!asked || url.host.size() > kMostHostBytes) return false;
@@ -80,8 +80,8 @@ bool HttpCookieJar::set(const HttpUrl& url, std::string_view set_cookie, int64_t
   return put(domain, std::move(cookie), now_unix_seconds);
 }
 
-// Returns true if a cookie that arrived over http would be sent in place of, or before, a Secure one of the same name.
-// An attacker on the path may have set it.
+// Returns true if the jar has a Secure cookie with the name of `cookie` that `cookie` could hide: requests would send
+// `cookie` in its place or before it. `cookie` arrived over http, so an attacker on the network path may have set it.
 bool HttpCookieJar::hides_secure_one(const std::string& domain, const Cookie& cookie) const {
   return std::ranges::any_of(domains_, [&](const auto& each) {
     if (!is_at_or_below(each.first, domain) && !is_at_or_below(domain, each.first)) return false;
@@ -91,8 +91,8 @@ bool HttpCookieJar::hides_secure_one(const std::string& domain, const Cookie& co
   });
 }
 
-// Stores the cookie in place of one with the same name and path. If it has expired, only that one is deleted. Always
-// returns true.
+// Stores `cookie` and removes an older cookie with the same name and path. If `cookie` has expired, it is not stored,
+// so the older one is only removed. Always returns true.
 bool HttpCookieJar::put(const std::string& domain, Cookie cookie, int64_t now_unix_seconds) {
   Domain& cookies = domains_[domain];
   cookie.used = ++last_use_;
@@ -140,7 +140,7 @@ void HttpCookieJar::drop_oldest_of_all() {
   if (oldest->second.empty()) domains_.erase(oldest);
 }
 
-// Follows RFC 6265bis 5.8.3.
+// Implements RFC 6265bis 5.8.3, which says which cookies a request sends, and in which order.
 std::string HttpCookieJar::field_for(const HttpUrl& url, int64_t now_unix_seconds) {
   if (domains_.empty() || url.host.size() > kMostHostBytes) return {};
   std::vector<Cookie*> found;

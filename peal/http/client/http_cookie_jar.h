@@ -28,13 +28,14 @@
 
 namespace peal {
 
-// Limits of the jar. Beyond a limit the cookie that was set or sent longest ago is dropped.
+// Limits of the jar. If a limit is exceeded, the jar drops the cookie whose last use, setting or sending, is longest
+// ago.
 struct HttpCookieJarOptions {
-  // The most cookies of one domain; beyond it, cookies without Secure are dropped first. 50 is what browsers must store
-  // at least (RFC 6265bis 6.1). More would only make requests longer.
+  // The most cookies of one domain. If there are more, cookies without Secure are dropped first. RFC 6265bis 6.1 asks
+  // browsers to store at least 50; more would only make requests longer.
   size_t most_per_domain = 50;
 
-  // The most cookies in all.
+  // The most cookies of all domains together.
   size_t most = 3000;
 };
 
@@ -47,20 +48,22 @@ class HttpCookieJar {
   // Returns the system clock's time, in seconds since 1970.
   static int64_t now();
 
-  // Stores the cookies that the Set-Cookie fields of an answer from `url` set.
+  // Stores the cookies that are set by the Set-Cookie fields of `head`, the head of an answer from `url`.
   void take(const HttpUrl& url, const HttpResponseHead& head, int64_t now_unix_seconds = now());
-  // Stores the cookie of one Set-Cookie field. Returns false if the field is malformed or not allowed, and is ignored.
-  // A field that deletes a cookie returns true.
+  // Stores the cookie of one Set-Cookie field. Returns false if the field was ignored because it is malformed or not
+  // allowed for `url`. Returns true for a field that deletes a cookie.
   bool set(const HttpUrl& url, std::string_view set_cookie, int64_t now_unix_seconds = now());
   // Returns the value of the Cookie field for a request to `url`, or an empty string if no cookie applies. Cookies with
-  // longer paths come first, then older ones. Cookies beyond 8 KiB are left out, since servers refuse longer fields.
+  // longer paths come first; of equally long paths, older cookies. Cookies that would make the value longer than 8 KiB
+  // are left out, since servers refuse longer fields.
   std::string field_for(const HttpUrl& url, int64_t now_unix_seconds = now());
 
   // Returns all cookies as text in Netscape's cookies.txt format, which curl and wget read and write. Session cookies
   // are included. Cookies that have a tab in their name, value or path are left out.
   std::string save(int64_t now_unix_seconds = now()) const;
-  // Adds the cookies of such a text and returns how many were added. Lines are skipped that are malformed, expired, or
-  // valid for all hosts of a domain that has no dot or is an address.
+  // Adds the cookies of a text in the format of save() and returns how many were added. A line is skipped if it is
+  // malformed or expired. It is also skipped if it is valid for all hosts of a domain, and that domain has no dot or is
+  // an address.
   size_t load(std::string_view text, int64_t now_unix_seconds = now());
 
   size_t size() const { return size_; }

@@ -18,12 +18,13 @@ bool has_field(const HttpClientRequest& request, std::string_view name) {
   return std::ranges::any_of(request.fields, [&](const auto& field) { return same_field_name(field.name, name); });
 }
 
-// Returns the body's length according to the head; nullopt if the head names none, or has a Transfer-Encoding.
+// Returns the body's length that the head names. Returns nullopt if the head names no length or has a
+// Transfer-Encoding.
 std::optional<uint64_t> content_length(const HttpResponseHead& head) {
   if (head.find("Transfer-Encoding")) return std::nullopt;
   const auto text = head.find("Content-Length");
   if (!text) return std::nullopt;
-  // If the value is a list, the parser has checked that all its elements are equal.
+  // If the value of Content-Length is a list, the parser has checked that all its elements are equal.
   std::string_view list = *text;
   std::string_view first;
   return next_list_element(list, first) ? parse_text<uint64_t>(first) : std::nullopt;
@@ -41,7 +42,8 @@ class HttpDownload::Run : public std::enable_shared_from_this<Run> {
         options_(std::move(options)),
         on_done_(std::move(on_done)) {}
 
-  // Sends the first request: for the rest of the part if there is one to continue, otherwise for the whole content.
+  // Sends the first request. If the ".part" file can be continued, the request asks for the bytes that the file lacks,
+  // otherwise for the whole content.
   Result<void> begin() {
     asked_from_ = options_.resume ? file_.find(request_.url) : 0;
     return ask();
@@ -108,7 +110,7 @@ class HttpDownload::Run : public std::enable_shared_from_this<Run> {
     report_progress();
   }
 
-  // Returns true if the answer is exactly the rest of the part; then sets total_ and at_.
+  // Returns true if the answer has exactly the bytes that the ".part" file lacks. In that case, sets total_ and at_.
   bool continues(const HttpResponseHead& head) {
     const auto said = head.find("Content-Range");
     const auto part = said ? parse_http_content_range(*said) : std::nullopt;
@@ -117,8 +119,8 @@ class HttpDownload::Run : public std::enable_shared_from_this<Run> {
     if (part->total_bytes != total_)
       return false;  // an unknown length: the answer may be less than the rest (RFC 9110 14.2)
     if (content_length(head).value_or(part->range->bytes) != part->range->bytes) return false;
-    // The version is compared again, since some servers ignore If-Range. A 206 may omit Last-Modified (RFC
-    // 9110 15.3.7).
+    // The ETag or Last-Modified is compared here as well, since some servers ignore If-Range. A 206 may omit
+    // Last-Modified (RFC 9110 15.3.7).
     const bool tagged = file_.validator().starts_with('"');
     const auto version = head.find(tagged ? "ETag" : "Last-Modified");
     if (version ? *version != file_.validator() : tagged) return false;
@@ -159,7 +161,8 @@ class HttpDownload::Run : public std::enable_shared_from_this<Run> {
 
   void report_progress() {
     next_progress_ = later(now(), options_.progress_interval);
-    // The callback may destroy the download and so itself. It is therefore moved to a local variable for the call.
+    // The callback may destroy the download, and on_progress with it. The callback is therefore moved to a local
+    // variable for the call.
     if (!options_.on_progress) return;
     auto callback = std::exchange(options_.on_progress, nullptr);
     callback(at_, total_);

@@ -34,23 +34,24 @@
 
 namespace peal {
 
-// This is no aggregate, because g++ 12 destroys aggregates inside `co_await download(...)` twice.
+// The struct has a constructor because g++ 12 destroys an aggregate twice that is created inside `co_await
+// download(...)`.
 struct HttpDownloadOptions {
   HttpDownloadOptions() = default;
 
-  // True if a download continues the ".part" file that an earlier attempt has left; if false, that file is emptied.
+  // True if the download continues the ".part" file that an earlier attempt has left. If false, that file is emptied.
   bool resume = true;
 
   // True if the file's bytes and its name are on the disk (fsync) before the download reports its end.
   bool sync = false;
 
-  // The largest file, 1 TiB by default; a larger one fails with HttpTrouble::kAnswerTooLarge. If the server says the
-  // length, the download fails before a byte is written.
+  // The largest file, 1 TiB by default; a download of a larger one fails with HttpTrouble::kAnswerTooLarge. If the
+  // answer's head names a length above the limit, the download fails before it writes a byte.
   uint64_t limit_bytes = uint64_t{1} << 40;
 
-  // Called with the bytes of the file so far, those of earlier attempts included, and with the length of the whole file
-  // if that is known. Called when the answer begins, when the file is complete, and in between at most once in each
-  // `progress_interval`. The callback may destroy the download.
+  // Called with the number of bytes that the file has so far, including bytes of earlier attempts. The second argument
+  // is the length of the whole file, if known. Called when the answer begins, when the file is complete, and in between
+  // at most once in each `progress_interval`. The callback may destroy the download.
   Callback<void(uint64_t bytes, std::optional<uint64_t> total_bytes)> on_progress = nullptr;
   Duration progress_interval = std::chrono::milliseconds(200);
 };
@@ -66,25 +67,26 @@ class HttpDownload {
   using Done = Callback<void(Result<HttpDownloaded> done)>;
 
   // Begins a download with a GET request that has the fields, deadlines and connect_to of `request`. The bytes are
-  // stored as they arrive, without decoding. Unless the request has an Accept-Encoding, it asks for "identity". When
-  // the download is complete, a file at `path` is replaced.
+  // stored as they arrive, without decoding. If `request` has no Accept-Encoding, the client asks for "identity". While
+  // the download is in progress, its bytes are in `path` + ".part". When the download is complete, that file replaces a
+  // file at `path`.
   //
-  // If start() itself fails, `on_done` is never called. Its errors:
+  // If start() itself fails, `on_done` is never called. start() fails with:
   // - HttpTrouble::kBadRequest if the request has a method other than GET, a body, Range, If-Range or may_upgrade;
   // - the errors of HttpClient::start();
-  // - the errno of opening the part, EBUSY if another process downloads to `path`.
+  // - the errno of opening the ".part" file, or EBUSY if another process downloads to `path`.
   //
-  // `on_done` is called once, from the loop. Its errors:
+  // `on_done` is called once, from the loop. The download fails with:
   // - the errors of an HttpFetch;
-  // - server_refusal() for any status except 200 and 206;
-  // - HttpTrouble::kBadPart if the server sends a part that was not asked for, or another length than it said;
-  // - HttpTrouble::kAnswerTooLarge beyond `limit_bytes`;
+  // - server_refusal() if the status is neither 200 nor 206;
+  // - HttpTrouble::kBadPart if the server sends bytes that were not asked for, or a length that differs from its head;
+  // - HttpTrouble::kAnswerTooLarge if the file would exceed `limit_bytes`;
   // - the errno of writing, such as ENOSPC.
-  // After a failure the part stays on the disk, and the next attempt continues it if that is possible.
+  // After a failure the ".part" file stays on the disk, and the next attempt continues it if that is possible.
   static Result<std::unique_ptr<HttpDownload>> start(HttpClient& client, HttpClientRequest request,
                                                      const std::string& path, HttpDownloadOptions options,
                                                      Done on_done);
-  // Ends the download; no callback begins any more. This may happen inside a callback of the download.
+  // Ends the download; no callback is called after that. The download may be destroyed inside one of its own callbacks.
   ~HttpDownload();
   HttpDownload(const HttpDownload&) = delete;
   HttpDownload& operator=(const HttpDownload&) = delete;
@@ -96,8 +98,8 @@ class HttpDownload {
   const std::shared_ptr<Run> run_;
 };
 
-// Awaits a download: Result<HttpDownloaded>. The errors are those of start() and of its `on_done`, ECANCELED and
-// ETIMEDOUT.
+// Awaits a download; co_await returns Result<HttpDownloaded>. Fails with the errors of HttpDownload::start() and of its
+// `on_done`, with ECANCELED if the await is cancelled, and with ETIMEDOUT if the await's own deadline passes.
 class [[nodiscard]] HttpDownloadAwait final : public detail::Awaitable<HttpDownloadAwait> {
  public:
   HttpDownloadAwait(HttpClient& client, HttpClientRequest request, std::string path, HttpDownloadOptions options)
@@ -121,7 +123,7 @@ class [[nodiscard]] HttpDownloadAwait final : public detail::Awaitable<HttpDownl
   std::optional<Result<HttpDownloaded>> done_;
 };
 
-// Downloads `request` to the file at `path`, for a coroutine on the client's loop.
+// Returns the awaitable that downloads `request` to the file at `path`, for a coroutine on the client's loop.
 inline HttpDownloadAwait download(HttpClient& client, HttpClientRequest request, std::string path,
                                   HttpDownloadOptions options = {}) {
   return {client, std::move(request), std::move(path), std::move(options)};

@@ -17,8 +17,8 @@
 namespace peal {
 namespace {
 
-// The most bytes of an unwanted body that are read in order to keep the connection. Beyond it, opening a new connection
-// costs less.
+// The most bytes of an unwanted body that are read in order to keep the connection. If the body is longer, opening a
+// new connection costs less than reading the rest.
 constexpr uint64_t kMostDiscardedBytes = 64 * 1024;
 
 }  // namespace
@@ -85,7 +85,7 @@ void HttpFetch::fail_soon(std::error_code error) {
   call_soon(&HttpFetch::report_failure);
 }
 
-// Called inside write() and end_body(), where on_done must not be called; the loop calls on_done later.
+// Called inside write() and end_body(). They must not call on_done, so the loop calls on_done later.
 void HttpFetch::refuse(std::error_code error) {
   const auto keep = shared_from_this();
   end_back_off();
@@ -99,7 +99,8 @@ void HttpFetch::leave_link(bool reusable) {
   pool_.lock()->release(*std::exchange(link_, nullptr), reusable);
 }
 
-// Reports to the connection how many bytes of its answer fetch() has collected, for the connection's memory figures.
+// Tells the connection how many bytes of the answer fetch() has collected, so that the connection's memory figures
+// include them.
 void HttpFetch::count_gathered(size_t held_bytes) {
   if (held_bytes == gathered_ || link_ == nullptr) return;
   gathered_ = held_bytes;
@@ -123,7 +124,8 @@ void HttpFetch::done(const Result<void>& how) {
   }
   pool->forget(*this);
   if (!callbacks_->on_done) return;
-  // An exception must not reach the connection, which may carry another request by now and would be closed.
+  // The exception is caught here because it would otherwise reach the connection and close it, although the connection
+  // may carry another request by now.
   try {
     callbacks_->on_done(how);
   } catch (...) {
@@ -160,8 +162,8 @@ void HttpFetch::retire() {
   link_ = nullptr;
 }
 
-// If the connection is stale, the server may have closed it before it saw the request. The request is then sent again,
-// once, if that does no harm (RFC 9112 9.3.1).
+// If `stale`, the server may have closed the connection before it saw the request. In that case the request is sent
+// again, at most once, if sending it twice does no harm (RFC 9112 9.3.1).
 void HttpFetch::connection_lost(std::error_code error, bool stale) {
   const auto keep = shared_from_this();
   link_ = nullptr;
@@ -194,8 +196,9 @@ void HttpFetch::received(Buffer& input) {
     input.consume(take(input.front()));
     if (link_ != link) return;
     if (state_ == State::kTunnel) {
-      // on_head may have passed the connection to pipe(), which then takes the rest of the input. If not, the
-      // connection is paused and resumed from the loop, which shows the rest to on_body before the peer's FIN is seen.
+      // If on_head has passed the connection to pipe(), the pipe takes the rest of the input. Otherwise the connection
+      // is paused here and resumed from the loop: on_body then gets the rest of the input before the peer's FIN is
+      // processed.
       if (was_tunnel) continue;
       if (input.empty() || paused_) return;
       link->connection().pause();
@@ -228,7 +231,7 @@ void HttpFetch::resume_reading() {
   if (link_ != nullptr && !paused_) link_->connection().resume();
 }
 
-// Returns true if the parser may continue with this answer.
+// Handles a piece of the answer's body. Returns false if the parser must stop parsing this answer for now.
 bool HttpFetch::take_body(std::string_view piece) {
   if (state_ == State::kDiscarding) {
     discarded_bytes_ += piece.size();
@@ -256,14 +259,15 @@ void HttpFetch::answer_complete(bool clean) {
   link_->connection().resume();
 }
 
-// Returns true if the rest of the body must still be sent after the answer. A server that keeps the connection reads
-// that rest. A streamed body is excluded, since its length is not known.
+// Returns true if the rest of the request's body must still be sent although the answer is complete. A server that
+// keeps the connection open reads that rest. A streamed body is never finished in this way, since its length is not
+// known.
 bool HttpFetch::must_finish_request(bool clean) const {
   return clean && !request_complete_ && !request_.streamed && !body_stopped_ && parser().keep_alive() && !says_close_ &&
          link_->connection().can_send();
 }
 
-// Called when the request is sent to its end after the answer was complete.
+// Called when the last byte of the request's body was sent after the answer was complete.
 void HttpFetch::request_finished() {
   const auto keep = shared_from_this();
   leave_link(true);
@@ -318,7 +322,7 @@ void HttpFetch::follow_redirect(bool clean) {
 
 // ---- Functions that the application calls while the fetch is in progress.
 
-// Heads and skipped bodies are still read while the fetch is paused, so that the answer's head arrives.
+// A paused fetch still reads heads, and bodies that the application does not get. The answer's head therefore arrives.
 void HttpFetch::pause() {
   paused_ = true;
   if (link_ != nullptr && shows_body()) link_->connection().pause();

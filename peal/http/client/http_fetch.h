@@ -59,7 +59,7 @@ class HttpLink;
 class HttpPool;
 }  // namespace detail
 
-// Names one request of a client. A client never uses an id twice.
+// The id of one request of a client. A client never uses an id twice.
 enum class HttpFetchId : uint64_t { kNone = 0 };
 
 class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
@@ -69,49 +69,50 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   ~HttpFetch();
 
   HttpFetchId id() const { return id_; }
-  // Returns the URL that is being requested; after a redirect, that is the redirect's target.
+  // Returns the URL that is being requested. After a redirect, this is the URL to which the request was redirected.
   const HttpUrl& url() const { return url_; }
-  // Returns what the connection's layer has agreed on with the server; usable from on_head on. Fails with ENOTSUP if
-  // the connection has no layer, and with ENOTCONN if the request is on no open connection.
+  // Returns what the connection's layer has agreed on with the server. May be called from on_head on. Fails with
+  // ENOTSUP if the connection has no layer, and with ENOTCONN if the request has no open connection.
   Result<LayerFacts> layer_facts() const;
 
-  // True if an answer has arrived before the body's end and the rest of the body is not wanted. Later writes are
-  // dropped.
+  // Returns true if an answer has arrived before the end of the request's body, so that the rest of the body is not
+  // wanted. Bytes passed to write() are dropped from then on.
   bool refuses_body() const { return body_stopped_; }
 
   // Sends a piece of a streamed body, or bytes into a tunnel. Returns true if more may be written now. Returns false if
   // the caller should wait for on_writable, in these cases:
   // - the connection's output is at its high-water mark;
   // - the body cannot be sent yet, because there is no connection or no 100 Continue; the bytes are kept until then.
-  // The request fails from the loop, with on_done, and write() returns false:
-  // - with HttpTrouble::kBadRequest if the body is longer than `streamed_bytes`, or if `streamed` is not set;
-  // - with kUploadTooFarBehind if the kept bytes exceed ConnectionOptions::output_limit_bytes.
-  // After end_body(), or if refuses_body(), the bytes are dropped and write() returns true.
+  // In two further cases write() returns false, and the request fails: the loop calls on_done with the error later.
+  // - The error is HttpTrouble::kBadRequest if the body is longer than `streamed_bytes`, or if `streamed` is false.
+  // - The error is kUploadTooFarBehind if the kept bytes exceed ConnectionOptions::output_limit_bytes.
+  // After end_body(), or if refuses_body() is true, the bytes are dropped and write() returns true.
   bool write(std::string_view bytes) { return write(Buffer(bytes)); }
   bool write(Buffer&& bytes);
 
-  // Ends a streamed body; in a tunnel, sends FIN after what was written. If fewer than `streamed_bytes` were written,
-  // or if `streamed` is not set, the request fails with HttpTrouble::kBadRequest. A second call has no effect.
+  // Ends a streamed body. In a tunnel, sends FIN after the bytes that were written. If fewer than `streamed_bytes` were
+  // written, or if `streamed` is false, the request fails with HttpTrouble::kBadRequest. A second call has no effect.
   void end_body();
-  // Ends a streamed body with trailers after the last chunk (RFC 9110 6.5, RFC 9112 7.1.2), any number and of any
-  // length. The views must be valid until the call returns. Servers may ignore trailers; the request can announce them
-  // in a Trailer field (RFC 9110 6.6.2). Returns false and does nothing if:
-  // - the body is not sent in chunks: `streamed_bytes` is set, `streamed` is not, or this is a tunnel;
+  // Ends a streamed body and sends trailers after the last chunk (RFC 9110 6.5, RFC 9112 7.1.2). Their number and
+  // length are not limited. The views must be valid until the call returns. Servers may ignore trailers; the request
+  // can announce them in a Trailer field (RFC 9110 6.6.2). Returns false and does nothing if:
+  // - the body is not sent in chunks: `streamed_bytes` is set, `streamed` is false, or the request has become a tunnel;
   // - the body or the request has ended;
-  // - a field is not allowed in trailers, as those for framing, routing, credentials and content (RFC 9110 6.5.1);
+  // - a field is not allowed in trailers, as fields for framing, routing, credentials and content (RFC 9110 6.5.1);
   // - a field's name is no token, or its value has a control character.
   [[nodiscard]] bool end_body(std::span<const HttpField> trailers);
 
-  // pause() stops calls of on_body, and receiving, so that the server has to wait; resume() undoes that. Both may be
-  // called at any time. While paused, redirects are still followed, and on_head and on_done may still be called.
+  // pause() stops calls of on_body and stops reading the socket, so that the server has to wait. resume() starts both
+  // again. Both functions may be called at any time. While the fetch is paused, redirects are still followed, and
+  // on_head and on_done may still be called.
   void pause();
   void resume();
 
-  // Ends the request and closes the connection that carries it. No callback is called any more.
+  // Ends the request and closes the connection that carries it. No callback of the request is called after that.
   void cancel();
 
-  // Returns the connection if the request has become a tunnel, otherwise null. If on_head passes the connection to
-  // pipe(), the only later callback is on_done.
+  // Returns the connection if the request has become a tunnel, otherwise null. on_head may pass the connection to
+  // pipe(); after that only on_done is called.
   Connection* tunnel() const;
 
  private:
@@ -133,52 +134,57 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   HttpFetch(const std::shared_ptr<detail::HttpPool>& pool, HttpFetchId id, HttpClientRequest request, HttpUrl url,
             std::unique_ptr<HttpFetchCallbacks> callbacks);
 
-  // Functions for the pool. Of these only give_up() calls the user's code.
+  // Functions that the pool calls. give_up() is the only one of them that calls the user's code.
 
-  // Writes the request's head into request_text_. Fails with HttpTrouble::kNeedsLayer and kBadRequest.
+  // compose() writes the request's head into request_text_. It fails with HttpTrouble::kNeedsLayer or kBadRequest.
+  // add_cookies() and add_proxy_fields() add the fields that the cookie jar and the proxy ask for.
   Result<void> compose();
   void add_cookies(std::vector<HttpRequestField>& fields) const;
   void add_proxy_fields(std::vector<HttpRequestField>& fields) const;
-  // Returns the address to connect to: connect_to, the proxy's or the URL's.
+  // Returns the address to connect to. This is connect_to if set, otherwise the proxy's address if the request uses a
+  // proxy, otherwise the URL's host and port.
   detail::HttpWay way() const;
   // Returns the proxy that this request uses, or null if it uses none.
   const detail::HttpProxy* proxy() const;
-  // True if the proxy has to open a tunnel for this request, by CONNECT.
+  // Returns true if the proxy has to open a tunnel for this request, which the client asks for with CONNECT.
   bool needs_tunnel() const { return (url_.is_https() || request_.may_upgrade) && proxy() != nullptr; }
-  // Returns the key of the origin in the pool: only connections with this key can carry the request (RFC 9110 4.3.1).
-  // The key names the scheme, and the address or the proxy. If there is a layer, the key names the URL's host too,
-  // since two hosts behind one address have to prove different identities.
+  // Returns the key of the request's origin in the pool. Only connections with the same key can carry the request (RFC
+  // 9110 4.3.1). The key has the scheme, the URL's host and port, and the proxy if the request uses one. If connect_to
+  // is set, the key has that address, and host and port only if there is a layer: two hosts at one address prove
+  // different identities.
   std::string connection_key() const;
   // Stores the deadlines and starts the timer of HttpDeadlines::total.
   void begin(const HttpDeadlines& deadlines);
-  // Lets HttpRetry repeat this request. `whole` is true if the answer is collected: even one that broke off in its body
-  // may then be requested again.
+  // Allows HttpRetry to repeat this request. `whole` is true if the answer is collected before the application gets it.
+  // Such a request may be repeated even after a part of the answer's body has arrived.
   void begin_attempts(bool whole);
   void wait_in_queue();
   // Sends the request on `link`.
   void start_on(detail::HttpLink& link);
-  // Fails the request from the loop, not inside this call.
+  // Fails the request later, from the loop. No callback is called inside this function.
   void fail_soon(std::error_code error);
-  // Ends this attempt with an error: closes its connection, then backs off for another attempt or calls on_done.
+  // Ends this attempt with an error and closes its connection. Then waits for another attempt if HttpRetry allows one,
+  // otherwise calls on_done.
   void give_up(std::error_code error);
-  // Takes the request out of the queue and fails it from the loop: the user's own call was wrong.
+  // Removes the request from the queue and fails it from the loop. Called when the application has made an invalid
+  // call.
   void refuse(std::error_code error);
-  // Ends the request without calling anything, because the client is being destroyed.
+  // Ends the request without calling any callback. Called when the client is being destroyed.
   void retire();
 
-  // Functions for the link that carries this request.
+  // Functions that the link calls which carries this request.
   void received(Buffer& input);
   void peer_ended();
   void writable();
   // Called when the connection has ended. `stale` is true if the connection had carried an earlier request and no byte
-  // of this answer has arrived: the server may have closed it before it saw this request.
+  // of this answer has arrived. The server may then have closed the connection before it saw this request.
   void connection_lost(std::error_code error, bool stale);
 
   size_t take(std::string_view bytes);
   void resume_reading();
   bool take_body(std::string_view piece);
 
-  // Defined in http_fetch_head.cc.
+  // These functions are defined in http_fetch_head.cc.
   size_t take_head(std::string_view bytes);
   void first_byte_seen(bool begun);
   void await_first_byte();
@@ -186,7 +192,7 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   void head_complete();
   void become_tunnel();
 
-  // Defined in http_fetch_retry.cc.
+  // These functions are defined in http_fetch_retry.cc.
   bool is_harmless_twice() const;
   void begin_attempt();
   void end_attempt();
@@ -197,14 +203,14 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   void end_back_off();
   void attempt_again();
 
-  // Defined in http_fetch_decode.cc, for a body that is decoded.
+  // These functions handle a body that is decoded. They are defined in http_fetch_decode.cc.
   void begin_decoding();
   bool show_decoded(std::string_view bytes);
   void show_pending();
   bool has_pending_body() const;
   bool all_decoded(bool clean);
 
-  // `clean` is true if no byte followed the answer on its connection.
+  // In answer_complete() and must_finish_request(), `clean` is true if no byte followed the answer on its connection.
   void answer_complete(bool clean);
   bool must_finish_request(bool clean) const;
 
@@ -228,11 +234,12 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   bool send_piece(Buffer&& bytes);
   void request_complete();
 
-  // Starts the one timer of the current phase, which calls `then`; a `delay` of 0 only cancels it.
+  // Starts the timer of the current phase, which calls the member function `then` after `delay`. There is one such
+  // timer; an earlier one is cancelled. If `delay` is 0, the timer is only cancelled.
   void set_phase_timer(Duration delay, void (HttpFetch::*then)());
-  // Calls `then` from the loop.
+  // Calls the member function `then` later, from the loop.
   void call_soon(void (HttpFetch::*then)()) { start_phase_timer({}, then); }
-  // Starts the timer of the current phase, even with a `delay` of 0.
+  // Starts the timer of the current phase. If `delay` is 0, the loop calls `then` as soon as possible.
   void start_phase_timer(Duration delay, void (HttpFetch::*then)());
 
   void cancel_timers();
@@ -247,7 +254,7 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   const std::weak_ptr<detail::HttpPool> pool_;  // alive until this fetch is kOver
   const HttpFetchId id_;
 
-  // Copies of what the client's options and the request say.
+  // Copies of options of the client and of the request.
   HttpCookieJar* const cookies_;
   const bool decodes_;
   const bool has_proxies_;
@@ -287,29 +294,30 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
 };
 
 struct HttpFetchCallbacks {
-  // Called with each interim answer before the final one (RFC 9110 15.2), 100 included but never 101. Proxies pass them
-  // on; 103 (RFC 8297) is of use to others too. All heads of one answer, the final one included, are together at most
-  // HttpResponseLimits::head_bytes long.
+  // Called with each interim answer before the final one (RFC 9110 15.2), including 100 but never 101. A proxy passes
+  // interim answers on to its client; 103 (RFC 8297) names resources that can be fetched early. The heads of all
+  // interim answers and of the final one together are at most HttpResponseLimits::head_bytes long.
   Callback<void(HttpFetch&, const HttpResponseHead& head)> on_interim = nullptr;
 
-  // Called with the head of the final answer, which may be a 101. Not called for redirects that are followed.
+  // Called with the head of the final answer, which may be a 101. Not called for a redirect that is followed.
   Callback<void(HttpFetch&, const HttpResponseHead& head)> on_head = nullptr;
 
-  // Called with a piece of the body, without chunk framing, and decoded if the request asks for it. In a tunnel, called
-  // with the bytes that arrived.
+  // Called with a piece of the answer's body, without chunk framing. The piece is decoded if the request asks for it.
+  // In a tunnel, called with the bytes that arrived.
   Callback<void(HttpFetch&, std::string_view bytes)> on_body = nullptr;
 
-  // Called once after write() has returned false: when write() may be called again, or the body is not wanted any more.
+  // Called once after write() has returned false, as soon as write() may be called again. Also called if the rest of
+  // the body is not wanted any more.
   Callback<void(HttpFetch&)> on_writable = nullptr;
 
-  // Called after a chunked body, before on_done, if it has trailers (RFC 9110 6.5, RFC 9112 7.1.2). `lines` are their
-  // field lines, each with its CR LF, for next_http_field(); valid during the call, at most
-  // HttpResponseLimits::head_bytes long. Keep them apart from the head's fields, since trailers must not replace those.
-  // Some servers send trailers only if the request has `TE: trailers` and `Connection: TE` (RFC 9110 10.1.4).
+  // Called after a chunked body, before on_done, if the body has trailers (RFC 9110 6.5, RFC 9112 7.1.2). `lines` are
+  // the field lines of the trailers, each with its CR LF, for next_http_field(). They are valid during the call and at
+  // most HttpResponseLimits::head_bytes long. Keep them apart from the fields of the head, which trailers must not
+  // replace. Some servers send trailers only if the request has `TE: trailers` and `Connection: TE` (RFC 9110 10.1.4).
   Callback<void(HttpFetch&, std::string_view lines)> on_trailers = nullptr;
 
-  // Called once at the end, also of a tunnel. If the answer is not complete, the error is an HttpTrouble, an errno or a
-  // Trouble.
+  // Called once when the request or its tunnel ends. If the answer is not complete, the error is an HttpTrouble, an
+  // errno or a Trouble.
   Callback<void(Result<void>)> on_done = nullptr;
 };
 

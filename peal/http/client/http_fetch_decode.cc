@@ -19,7 +19,8 @@ void HttpFetch::begin_decoding() {
   if (decoding_) head_ = detail::decoded_head(head_);
 }
 
-// Returns true if all of `bytes` was shown and the answer may continue.
+// Decodes `bytes` and passes the result to on_body. Returns false if the fetch has ended, or if some bytes could not be
+// passed on because the fetch is paused.
 bool HttpFetch::show_decoded(std::string_view bytes) {
   const Result<void> decoded = decoding_->decode(bytes, [this](std::string_view piece) {
     if (callbacks_->on_body) callbacks_->on_body(*this, piece);
@@ -33,8 +34,8 @@ bool HttpFetch::show_decoded(std::string_view bytes) {
   return !decoding_->has_pending;
 }
 
-// Shows the kept rest of a piece. This is called from the loop, so that no connection catches what a callback throws:
-// the request is failed here, and the exception goes on to the loop.
+// Passes the bytes that a pause held back to on_body. The loop calls this function, so no connection catches an
+// exception of a callback. The request is therefore failed here, and the exception is passed on to the loop.
 void HttpFetch::show_pending() {
   if (paused_ || state_ != State::kBody) return;
   const auto keep = shared_from_this();
@@ -50,7 +51,7 @@ void HttpFetch::show_pending() {
   if (state_ == State::kBody) done({});
 }
 
-// Called when the whole answer has arrived. Returns true if all of it is shown too, so that the fetch can end.
+// Called when the whole answer has arrived. Returns true if on_body has got all of it, so that the fetch can end.
 bool HttpFetch::all_decoded(bool clean) {
   if (!decoding_->has_pending) {
     if (!decoding_->decoder.is_whole()) give_up(make_error_code(HttpTrouble::kUndecodable));

@@ -19,7 +19,8 @@ constexpr Duration kLongestDiscard =
 
 }  // namespace
 
-// Passes one head at a time to the parser, so that the text of each head can be kept and interim ones can be shown.
+// Passes one head at a time to the parser. The text of each head can thus be kept, and interim heads can be passed to
+// on_interim.
 size_t HttpFetch::take_head(std::string_view bytes) {
   if (head_text_.empty()) link_->connection().expect_input(true);
   const size_t size = detail::head_bytes(head_text_, bytes);
@@ -38,8 +39,9 @@ size_t HttpFetch::take_head(std::string_view bytes) {
   return bytes.size();
 }
 
-// Called when a head has begun. `begun` is true if it is the final answer's; the wait for the first byte then ends. If
-// it is an interim answer's, the wait continues until the same time as before.
+// Called when the first bytes of a head have arrived. `begun` is true if the head is that of the final answer; the
+// timer of HttpDeadlines::first_byte is then cancelled. If the head is that of an interim answer, the timer keeps its
+// due time.
 void HttpFetch::first_byte_seen(bool begun) {
   if (awaits_continue_) return;
   if (begun) return set_phase_timer({}, nullptr);
@@ -66,7 +68,7 @@ void HttpFetch::head_complete() {
   if (cookies_ != nullptr) cookies_->take(url_, head_);
   if (status == 101 || (request_.method == "CONNECT" && status / 100 == 2)) return become_tunnel();
   if (awaits_continue_) set_phase_timer({}, nullptr);
-  // 417: the server does not accept Expect. The request is sent again without it (RFC 9110 10.1.1).
+  // 417 means that the server does not accept Expect. The request is sent again without that field (RFC 9110 10.1.1).
   if (status == 417 && awaits_continue_ && body_sent_ == 0) {
     expects_continue_ = false;
     leave_link(false);
@@ -74,7 +76,8 @@ void HttpFetch::head_complete() {
     if (!composed) return give_up(composed.error());
     return pool_.lock()->enter_queue(shared_from_this(), true);
   }
-  // If the answer were shown, the application would take the bytes of the transfer coding for the body.
+  // The request fails because the application would otherwise take the bytes of the unknown transfer coding for the
+  // body.
   if (parser().has_other_coding() && !parser().done()) return give_up(malformed_answer(HttpParseError::kUnknownCoding));
   state_ = plan_retry_of_answer() || follows_redirect() ? State::kDiscarding : State::kBody;
   if (!request_complete_ && (status >= 300 || (awaits_continue_ && !parser().keep_alive()))) body_stopped_ = true;
@@ -84,8 +87,8 @@ void HttpFetch::head_complete() {
   }
   if (retrying_ && !retrying_->whole) end_attempt();
   if (decodes_) begin_decoding();
-  // The server has answered without asking for the body, but keeps the connection: it will read the body (RFC 9110
-  // 10.1.1).
+  // The server has sent a final answer without asking for the body. It keeps the connection open, so it will read the
+  // body (RFC 9110 10.1.1).
   if (awaits_continue_ && !body_stopped_) send_held_body();
   if (paused_) link_->connection().pause();
   if (callbacks_->on_head) callbacks_->on_head(*this, head_);

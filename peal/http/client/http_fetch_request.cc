@@ -60,8 +60,8 @@ void HttpFetch::add_cookies(std::vector<HttpRequestField>& fields) const {
   if (std::string value = cookies_->field_for(url_); !value.empty()) fields.push_back({"Cookie", std::move(value)});
 }
 
-// Adds the credentials for a proxy that gets the request itself. In a tunnel the request goes to the server, which must
-// not see them; there a Proxy-Authorization field is removed.
+// Adds Proxy-Authorization if the proxy gets the request itself. If the request goes through a tunnel, removes that
+// field instead, because the server must not see the credentials for the proxy.
 void HttpFetch::add_proxy_fields(std::vector<HttpRequestField>& fields) const {
   constexpr std::string_view kName = "Proxy-Authorization";
   const auto is_it = [&](const HttpRequestField& field) { return same_field_name(field.name, kName); };
@@ -121,15 +121,17 @@ void HttpFetch::start_on(detail::HttpLink& link) {
   set_phase_timer(pool_.lock()->options().continue_timeout, &HttpFetch::send_held_body);
 }
 
-// Sends the body that has waited for 100 Continue. There are three reasons: the server has answered 100, the server has
-// sent a final head below 300, or continue_timeout has passed because the server may not know Expect.
+// Sends the body that was held back because of "Expect: 100-continue". Called in three cases: the server has answered
+// 100, the server has sent a final head below 300, or continue_timeout has passed because the server may not know
+// Expect.
 void HttpFetch::send_held_body() {
   set_phase_timer({}, nullptr);
   awaits_continue_ = false;
   begin_body();
 }
 
-// Calls none of the user's callbacks: on_writable is called later, when the kept bytes have been sent.
+// Sends the body, or the part of a streamed body that was written before. Calls no callback of the user: on_writable is
+// called later, when the kept bytes have been sent.
 void HttpFetch::begin_body() {
   body_wanted_ = true;
   if (!request_.streamed) return send_body();
@@ -151,7 +153,7 @@ void HttpFetch::request_complete() {
   if (request_.streamed && !request_.streamed_bytes) link_->connection().send(last_chunk_);
   request_complete_ = true;
   if (state_ == State::kFinishingRequest) {
-    // Called from the loop, so that on_done does not come inside the user's end_body().
+    // The loop calls request_finished(), because on_done must not be called inside the user's end_body().
     return call_soon(&HttpFetch::request_finished);
   }
   const Duration patience = deadlines_.first_byte;

@@ -14,7 +14,8 @@
 
 namespace peal {
 
-// Returns true if sending the request twice does no harm (RFC 9110 9.2.2, HttpClientRequest::repeats).
+// Returns true if sending the request twice does no harm, according to its method (RFC 9110 9.2.2) or to
+// HttpClientRequest::repeats.
 bool HttpFetch::is_harmless_twice() const {
   constexpr std::array<std::string_view, 6> kMethods = {"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"};
   if (request_.repeats != HttpRepeats::kWhereHarmless) return request_.repeats == HttpRepeats::kAlways;
@@ -42,8 +43,8 @@ void HttpFetch::begin_attempt() {
 
 void HttpFetch::end_attempt() { pool_.lock()->loop()->cancel(std::exchange(retrying_->attempt_timer, {})); }
 
-// Plans one more attempt, which begins after at least `least` (the server's Retry-After), and pays for it. Returns
-// false if a limit, a deadline or the budget forbids another attempt.
+// Plans one more attempt and takes its cost from the retry budget. The attempt begins after at least `least`, the
+// server's Retry-After. Returns false if a limit, a deadline or the budget forbids another attempt.
 bool HttpFetch::plan_retry(Duration least) {
   const auto pool = pool_.lock();
   const HttpRetry& policy = pool->options().retry;
@@ -60,8 +61,8 @@ bool HttpFetch::plan_retry(Duration least) {
   return true;
 }
 
-// Plans another attempt if the answer's status is one of HttpRetry::statuses. Returns false if the answer is to be
-// shown.
+// Plans another attempt if the answer's status is one of HttpRetry::statuses. Returns false if none is planned, so that
+// the application gets this answer.
 bool HttpFetch::plan_retry_of_answer() {
   if (!retrying_ || !is_harmless_twice()) return false;
   const auto& statuses = pool_.lock()->options().retry.statuses;
@@ -70,7 +71,8 @@ bool HttpFetch::plan_retry_of_answer() {
   return retrying_->planned;
 }
 
-// Backs off and returns true if `error` is to be repeated. The request must have left its connection and the queue.
+// Starts waiting for another attempt if HttpRetry repeats requests that fail with `error`, and returns true. Otherwise
+// returns false. The request must have left its connection and the queue before.
 bool HttpFetch::back_off_after(std::error_code error) {
   if (!retrying_ || state_ == State::kFailing || state_ == State::kTunnel) return false;
   if (error == HttpTrouble::kTotalTimeout || error == Trouble::kLoopStopped) return false;
@@ -94,8 +96,8 @@ void HttpFetch::back_off() {
   start_phase_timer(retrying_->delay, &HttpFetch::attempt_again);
 }
 
-// Ends the wait for the next attempt, if this request is in one. Every path out of kBackingOff calls this, so that the
-// pool's count stays right; only the pool's own end, which resets the count, does not.
+// Ends the wait for the next attempt. Does nothing if this request does not wait for one. Must be called whenever the
+// state kBackingOff is left, so that the pool's count stays right. Only HttpPool::retire() resets the count itself.
 void HttpFetch::end_back_off() {
   if (state_ != State::kBackingOff) return;
   state_ = State::kWaiting;

@@ -10,7 +10,8 @@
 namespace peal {
 namespace {
 
-// Returns the value of the first of these variables that is set and not empty.
+// Returns the value of the first environment variable in `names` that is set and not empty. Returns an empty string if
+// there is none.
 std::string from_any(std::initializer_list<const char*> names) {
   for (const char* name : names) {
     const char* const value = std::getenv(name);

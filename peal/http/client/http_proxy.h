@@ -21,22 +21,22 @@ namespace peal {
 
 struct HttpProxies {
   // The proxies, each as "[http://][name:password@]host[:port][/]"; empty means no proxy. Escapes such as %40 in name
-  // and password are decoded; the default port is 80. The constructor of HttpClient throws std::invalid_argument at any
-  // other text. The exception does not quote the text, since that may have a password.
+  // and password are decoded; the default port is 80. If a text does not have this form, the constructor of HttpClient
+  // throws std::invalid_argument. The exception does not quote the text, since that may have a password.
   std::string http = {};   // for http URLs
   std::string https = {};  // for https URLs
 
   // Hosts that are reached without a proxy, separated by commas or blanks. An entry is one of these:
   // - a name, with or without a dot in front: the host of that name and all hosts below it;
   // - an address, or a network such as "10.0.0.0/8" or "fd00::/8";
-  // - a name or an address with ":port" after it: only that port;
+  // - a name or an address with ":port" after it: that host, but only at that port;
   // - "*": every host.
-  // Entries are compared with the URL's host as text; no name is looked up. Entries that are malformed match nothing.
+  // Entries are compared with the URL's host as text; no name is looked up. A malformed entry matches no host.
   std::string direct = {};
 
-  // Reads the environment variables http_proxy, https_proxy and no_proxy. all_proxy takes the place of the first two if
-  // they are not set. The names in upper case count if those in lower case are not set, except HTTP_PROXY: the client
-  // of a CGI program can set that variable (httpoxy, CVE-2016-5385). An empty variable counts as not set.
+  // Reads the environment variables http_proxy, https_proxy and no_proxy. If one of the first two is not set, all_proxy
+  // is used for it. If a variable is not set, the one with the same name in upper case is used, except HTTP_PROXY. The
+  // client of a CGI program can set HTTP_PROXY (httpoxy, CVE-2016-5385). An empty variable counts as not set.
   //
   // Fails with HttpTrouble::kBadProxy if a variable is not the address of an HTTP proxy, for example with socks5:// or
   // https://. Must not be called while another thread calls setenv().

@@ -19,40 +19,45 @@
 namespace peal {
 
 struct HttpRetry {
-  // The most attempts of one request, the first included; 1, the default, means no retry. Redirects are not counted.
-  // The repetition after a kept connection was dead is not counted either, and happens without HttpRetry too.
+  // The most attempts for one request, including the first; 1, the default, means no retry. Redirects are not
+  // counted. A request that is sent again because a kept connection was dead is not counted either; this happens even
+  // without HttpRetry.
   unsigned attempts = 1;
 
-  // Answers with these statuses are retried. The answer of the last attempt is shown as it is. If a proxy refuses a
-  // tunnel with such a status, that is retried too.
+  // The statuses of answers after which the request is retried. If the last attempt gets such an answer, the
+  // application gets that answer. If a proxy refuses a tunnel with such a status, the request is retried too.
   std::vector<int> statuses = {429, 502, 503, 504};
 
   // True if timeouts are retried as well, except HttpDeadlines::queue and HttpDeadlines::total. These errors are always
-  // retried: a connection was refused, reset or closed early, an answer was cut short, or a network or name server
-  // could not be reached. These are never retried: a malformed answer, a name that does not exist, a failed handshake.
+  // retried, even if this option is false:
+  // - a connection was refused, reset or closed early;
+  // - an answer was cut short;
+  // - a network or name server could not be reached.
+  // These errors are never retried: a malformed answer, a name that does not exist, a failed handshake.
   bool timeouts = true;
 
-  // The full length of the delay before the second attempt. This length doubles with each further attempt, up to
-  // `longest_delay`; the delay itself is drawn between 0 and this length.
+  // The upper bound of the delay before the second attempt. The bound doubles with each further attempt, up to
+  // `longest_delay`. The delay itself is drawn at random between 0 and the bound.
   Duration first_delay = std::chrono::milliseconds(100);
   Duration longest_delay = std::chrono::seconds(10);
 
-  // The longest Retry-After of a server that is accepted (RFC 9110 10.2.3: seconds, or a date). The next attempt then
-  // comes after that time and a drawn delay. If Retry-After is longer, or the attempt would begin after
-  // HttpDeadlines::total, the answer is shown as it is.
+  // The longest Retry-After of a server that is accepted (RFC 9110 10.2.3: seconds, or a date). The next attempt begins
+  // when that time plus a random delay has passed. The request is not retried, and the application gets the answer, if
+  // Retry-After is longer or the attempt would begin after HttpDeadlines::total.
   Duration longest_retry_after = std::chrono::seconds(30);
 
-  // The longest time of one attempt, redirects included, until the answer's head has arrived; with fetch(), until the
-  // answer is complete. Then the attempt fails with HttpTrouble::kAttemptTimeout. 0 means no limit.
-  // HttpDeadlines::total limits all attempts and the delays together.
+  // The longest time from the start of an attempt, including redirects, until the answer's head has arrived; with
+  // fetch(), until the answer is complete. A longer attempt fails with HttpTrouble::kAttemptTimeout. 0 means no limit.
+  // The total time of all attempts and delays is limited by HttpDeadlines::total.
   Duration attempt_timeout = {};
 
-  // The budget for retries, which all requests of the client share. It starts at `budget`, its maximum; each retry
-  // takes 1 and each request adds `budget_share`. With 0.2, about one in five requests is repeated if all of them fail.
+  // The budget for retries, which all requests of the client share. It begins with `budget`, which is also its maximum.
+  // Each request adds `budget_share`, and each retry takes 1. With a share of 0.2, about one in five requests is
+  // retried if all of them fail.
   double budget_share = 0.2;
   double budget = 20;
 
-  // The seed of the random delays, for runs that must be repeatable; 0 takes Engine::random_seed.
+  // The seed of the random delays, for runs that must be repeatable. If 0, Engine::random_seed is used.
   uint64_t seed = 0;
 };
 

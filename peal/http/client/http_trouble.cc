@@ -44,7 +44,7 @@ class HttpTroubleCategory final : public std::error_category {
   }
 };
 
-// Returns the status that was added to `base`, or 0 if the error has none.
+// Returns the status that was added to `base` in order to make `error`. Returns 0 if `error` was not made from `base`.
 int status_above(HttpTrouble base, std::error_code error) {
   const int status = error.value() - static_cast<int>(base);
   return error.category() == http_trouble_category() && status > 0 && status < 1000 ? status : 0;

@@ -27,7 +27,7 @@ enum class HttpTrouble : int {
   kTotalTimeout,      // HttpDeadlines::total
   kStalled,           // ConnectionOptions::read_window or write_window: the peer sends or receives too slowly
 
-  // Errors of the answer, unless the comment names something else.
+  // Errors of the answer, or of something else that the comment of the value names.
   kClosedEarly,       // the peer closed or reset before the answer was complete
   kUnaskedUpgrade,    // 101, or 2xx to a CONNECT, without HttpClientRequest::may_upgrade
   kAnswerTooLarge,    // the body is beyond answer_limit_bytes, HttpClientOptions::decoding or limit_bytes of a download
@@ -40,14 +40,14 @@ enum class HttpTrouble : int {
   kBadProxy,            // HttpProxies::from_environment() found a variable that names no HTTP proxy
   kBadPart,             // a download got a part that it did not ask for, or another length than the server said
 
-  // The answer is no valid HTTP: the value is kMalformed + the HttpParseError.
+  // The answer is no valid HTTP. The value of the error is kMalformed + the HttpParseError.
   kMalformed = 100,
 
-  // The proxy does not open a tunnel: the value is kProxyRefused + the status of its answer to CONNECT. 407 means that
-  // the proxy wants name and password; 502 and 504 mean that the proxy cannot reach the server.
+  // The proxy does not open a tunnel. The value of the error is kProxyRefused + the status of the proxy's answer to
+  // CONNECT. 407 means that the proxy wants name and password; 502 and 504 mean that the proxy cannot reach the server.
   kProxyRefused = 1000,
 
-  // A download cannot use the server's answer: the value is kServerRefused + the answer's status.
+  // A download cannot use the server's answer. The value of the error is kServerRefused + the status of that answer.
   kServerRefused = 2000,
 };
 
@@ -59,7 +59,7 @@ inline std::error_code malformed_answer(HttpParseError error) noexcept {
   return {static_cast<int>(HttpTrouble::kMalformed) + static_cast<int>(error), http_trouble_category()};
 }
 
-// True if the error was made by malformed_answer().
+// Returns true if the error was made by malformed_answer().
 bool is_malformed_answer(std::error_code error);
 
 inline std::error_code proxy_refusal(int status) noexcept {
@@ -69,8 +69,9 @@ inline std::error_code server_refusal(int status) noexcept {
   return {static_cast<int>(HttpTrouble::kServerRefused) + status, http_trouble_category()};
 }
 
-// These two return the status in a proxy_refusal() and in a server_refusal(), or 0 for any other error.
+// Returns the status of the proxy's answer if `error` was made by proxy_refusal(). Returns 0 for any other error.
 int status_of_proxy(std::error_code error);
+// Returns the status of the server's answer if `error` was made by server_refusal(). Returns 0 for any other error.
 int status_of_server(std::error_code error);
 
 inline std::unexpected<std::error_code> fail(HttpTrouble trouble) { return std::unexpected(make_error_code(trouble)); }

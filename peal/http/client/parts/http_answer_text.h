@@ -11,8 +11,8 @@
 
 namespace peal::detail {
 
-// Returns how many of `bytes` belong to the head whose beginning is `before`, up to and with its empty line. Returns 0
-// if the head does not end within `bytes`.
+// `before` is the part of a head that has arrived earlier. Returns how many of `bytes` belong to that head, including
+// its empty line. Returns 0 if the head does not end within `bytes`.
 inline size_t head_bytes(std::string_view before, std::string_view bytes) {
   constexpr std::string_view kEnd = "\r\n\r\n";
   // First looks for an empty line that begins in `before` and ends in `bytes`.
@@ -24,8 +24,8 @@ inline size_t head_bytes(std::string_view before, std::string_view bytes) {
   return at == bytes.npos ? 0 : at + kEnd.size();
 }
 
-// Returns true if a head that begins like this is an interim answer's: its status is 1xx, except 101, which is final
-// (RFC 9110 15.2). Returns false if the status has not arrived yet.
+// Returns true if `head` is the beginning of an interim answer: the status is 1xx, except 101, which is final (RFC 9110
+// 15.2). Returns false if the status has not arrived yet.
 inline bool begins_interim(std::string_view head) {
   constexpr size_t kStatusAt = 9;  // the status follows "HTTP/1.1 "
   const std::string_view status = head.substr(std::min(head.size(), kStatusAt), 3);

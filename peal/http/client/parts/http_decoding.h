@@ -15,7 +15,7 @@
 
 namespace peal::detail {
 
-// The most coded bytes that are passed to decode() at once, and so the most that are kept during a pause.
+// The most coded bytes that are passed to decode() at once. A pause therefore keeps at most so many coded bytes.
 inline constexpr size_t kMostCodedBytes = 16 * 1024;
 
 struct HttpDecoding {
@@ -48,17 +48,17 @@ struct HttpDecoding {
   std::string trailers;      // the answer's trailers, kept here after `ended`
 };
 
-// Returns the decoding of an answer, or null if the answer is shown as the server sent it. That is so for:
-// - answers without a body: to HEAD, 204 and 304;
-// - parts of a body (206);
-// - bodies with no coding, an unknown one, or several.
+// Returns the object that decodes an answer. Returns null if the answer is not decoded:
+// - it has no body, as the answer to HEAD, 204 and 304;
+// - it has only a part of a body (206);
+// - its body has no coding, an unknown one, or several.
 std::unique_ptr<HttpDecoding> decoding_of(const HttpResponseHead& head, std::string_view method,
                                           const ContentDecoderLimits& limits);
-// Returns a copy of the head without Content-Encoding and Content-Length, which are wrong for a decoded body.
+// Returns a copy of the head without Content-Encoding and Content-Length, which do not describe the decoded body.
 HttpResponseHead decoded_head(const HttpResponseHead& head);
 
-// Adds an Accept-Encoding field with the known codings, unless the fields have an Accept-Encoding or a Range. A range
-// of a coded answer would be a part that cannot be decoded.
+// Adds an Accept-Encoding field that names the supported codings. Adds none if the fields have an Accept-Encoding or a
+// Range, since a range of a coded answer cannot be decoded.
 void add_accept_encoding(std::vector<HttpRequestField>& fields);
 
 }  // namespace peal::detail

@@ -12,7 +12,8 @@
 namespace peal::detail {
 namespace {
 
-// Returns the error of a request whose connection has ended for this reason; no error if the client itself ended it.
+// Returns the error for a request whose connection has ended for `reason`. Returns no error if the client itself has
+// ended the connection.
 std::error_code error_of_end(CloseReason reason, std::error_code error) {
   switch (reason) {
     case CloseReason::kLocal:

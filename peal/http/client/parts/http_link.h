@@ -26,21 +26,21 @@ class HttpLink : public std::enable_shared_from_this<HttpLink> {
   HttpLink(std::weak_ptr<HttpPool> pool, HttpOrigin& its_origin, const HttpResponseLimits& limits)
       : origin(its_origin), pool_(std::move(pool)), parser_(limits) {}
 
-  // Starts connecting. The pool's opened() or connect_failed() is called later, unless this call itself fails.
+  // Starts connecting. If this call succeeds, HttpPool::opened() or connect_failed() is called later.
   Result<void> connect(Loop& loop, const HttpWay& way, const ClientOptions& options);
   // Gives the connection to `fetch`, which sends its request at once.
   void carry(HttpFetch& fetch);
-  // Ends the connection's use by its fetch, so that bytes which arrive later are not passed to that fetch.
+  // Separates the link from its fetch, so that bytes which arrive later are not passed to that fetch.
   void detach_fetch();
-  // True if bytes of a request are still queued to be sent, although its answer is complete. The server may read them
-  // or close the connection.
+  // Returns true if bytes of a request are still queued to be sent, although the answer is complete. The server may
+  // read those bytes or close the connection.
   bool sends_rest() const { return is_open() && connection_->queued_bytes() > 0; }
   // Waits until the kernel has taken the queued bytes, then calls HttpPool::release() with this link.
   void await_rest();
 
   bool is_connecting() const { return connecting_; }
   bool is_open() const { return connection_ != nullptr && connection_->is_open(); }
-  // Returns the connection. May be called only from on_open until on_close.
+  // Returns the connection. May be called only after on_open and before the end of on_close.
   Connection& connection() const { return *connection_; }
   HttpResponseParser& parser() { return parser_; }
 
@@ -50,10 +50,11 @@ class HttpLink : public std::enable_shared_from_this<HttpLink> {
  private:
   ConnectionCallbacks callbacks();
   void opened(Connection& connection);
-  // Reports to the pool that requests can be sent now: the connection, its tunnel and its layer are up.
+  // Called when the connection, its tunnel and its layer are ready. Calls HttpPool::opened(), so that requests are
+  // sent.
   void ready();
 
-  // Defined in http_link_tunnel.cc.
+  // These functions are defined in http_link_tunnel.cc.
   void ask_for_tunnel();
   void take_tunnel_answer(Buffer& input);
   void tunnel_failed(std::error_code error);
@@ -62,7 +63,7 @@ class HttpLink : public std::enable_shared_from_this<HttpLink> {
   void peer_ended();
   void writable();
   void closed(CloseReason reason);
-  // Removes this link from the pool, then calls connection_lost() of the fetch that it carries, if there is one.
+  // Removes this link from the pool. If the link carries a fetch, calls connection_lost() of that fetch afterwards.
   void report_end(std::error_code error);
 
   const std::weak_ptr<HttpPool> pool_;

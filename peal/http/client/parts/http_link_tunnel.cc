@@ -44,7 +44,7 @@ void HttpLink::take_tunnel_answer(Buffer& input) {
   tunnel_answer_ = {};
   parser_.trim();
   if (origin.layer == nullptr) {
-    // The server has got no request yet, so bytes after the 2xx cannot be its answer.
+    // The server has not got a request yet, so bytes after the proxy's 2xx cannot be the server's answer.
     if (!input.empty()) return tunnel_failed(errno_code(EPROTO));
     return ready();
   }

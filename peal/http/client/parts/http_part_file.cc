@@ -54,7 +54,8 @@ Result<HttpPartFile> HttpPartFile::open(const std::string& path) {
   struct stat named;
   if (::fstat(file.fd_.get(), &here) != 0) return fail(errno);
   if (!S_ISREG(here.st_mode)) return fail(EEXIST);
-  // Between open() and flock() another process may have completed and renamed the file. This is then no part any more.
+  // Between open() and flock() another process may have completed the download and renamed the file. The opened file is
+  // then not the ".part" file any more.
   if (::stat(file.part().c_str(), &named) != 0 || named.st_ino != here.st_ino || named.st_dev != here.st_dev) {
     return fail(EBUSY);
   }

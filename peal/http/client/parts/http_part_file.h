@@ -19,21 +19,21 @@ class HttpPartFile {
   // "path.part" is no regular file, and with the errno of open(2).
   static Result<HttpPartFile> open(const std::string& path);
 
-  // Returns how many bytes of `url` the part has, and sets validator() to the version they belong to. Returns 0 if the
-  // part is empty, belongs to another URL, or has no valid note.
+  // Returns how many bytes of `url` the ".part" file has, and sets validator() to their version. Returns 0 if the file
+  // is empty, belongs to another URL, or has no valid ".part.meta" file.
   uint64_t find(const std::string& url);
-  // The strong_validator() of the answer that the part was begun with; empty if find() returned 0.
+  // Returns the strong_validator() of the answer with which the ".part" file was begun. Empty if find() returned 0.
   const std::string& validator() const { return validator_; }
 
-  // Empties the part and writes a new note. With an empty validator no note is written, and a later attempt cannot
-  // continue this part.
+  // Empties the ".part" file and writes a new ".part.meta" file. If `validator` is empty, no ".part.meta" file is
+  // written, and a later attempt cannot continue the download.
   Result<void> begin(const std::string& url, std::string validator);
-  // Writes `bytes` at the offset `at`.
+  // Writes `bytes` to the ".part" file at the offset `at`.
   Result<void> write(uint64_t at, std::string_view bytes);
-  // Truncates the part to `bytes`, renames it to `path` and removes the note. With `sync`, the bytes and the new name
-  // are on the disk when this returns (fsync of the file and of its folder).
+  // Truncates the ".part" file to `bytes` bytes, renames it to `path` and removes the ".part.meta" file. If `sync` is
+  // true, the bytes and the new name are on the disk when this returns (fsync of the file and of its folder).
   Result<void> complete(uint64_t bytes, bool sync);
-  // Closes the part and so releases the lock.
+  // Closes the ".part" file, which releases its lock.
   void close() { fd_.reset(); }
 
  private:
@@ -46,7 +46,7 @@ class HttpPartFile {
   std::string validator_;
 };
 
-// Returns the field value that tells two versions of the same content apart, for If-Range (RFC 9110 8.8.1, 13.1.5).
+// Returns the field value that differs between two versions of the same content, for If-Range (RFC 9110 8.8.1, 13.1.5).
 // This is a strong ETag, or a Last-Modified at least a second before Date (8.8.2.2). Empty if the head has neither.
 std::string strong_validator(const HttpResponseHead& head);
 

@@ -12,8 +12,8 @@
 namespace peal::detail {
 namespace {
 
-// Returns the text of CONNECT. Composing cannot fail, since the parsers of the URL and of the proxy have checked the
-// parts.
+// Returns the text of the CONNECT request. Composing it cannot fail, since the parsers of the URL and of the proxy have
+// checked all values.
 std::string tunnel_request(const HttpUrl& url, const HttpProxy& proxy) {
   HttpRequest connect{.method = "CONNECT", .target = url.host_and_port(), .host = url.host_and_port()};
   if (!proxy.authorization.empty()) connect.fields.push_back({"Proxy-Authorization", proxy.authorization});
@@ -117,7 +117,8 @@ void HttpPool::leave_queue(const HttpFetch& fetch) {
   if (found == origins_.end()) return;
   HttpOrigin& origin = found->second;
   waiting_ -= std::erase_if(origin.waiting, [&](const auto& each) { return each.get() == &fetch; });
-  // Closes connections that are not needed any more, the newest first, since older ones will be open sooner.
+  // This closes connections that are being opened and are not needed any more. The newest are closed first, since older
+  // ones will be open sooner.
   for (size_t i = links_.size(); i-- > 0 && origin.connecting > origin.waiting.size();) {
     if (&links_[i]->origin == &origin && links_[i]->is_connecting()) remove(*links_[i]);
   }
@@ -178,8 +179,8 @@ void HttpPool::drop_idle(const std::string& key) {
   while (!origin->second.idle.empty()) remove(*origin->second.idle.back());
 }
 
-// Removes the link from all lists and returns it, so that the caller decides how long it lives. The origin is not
-// erased even if it is empty now; serve_waiting() does that.
+// Removes the link from all lists and returns it, so that the caller decides how long the link lives. Does not erase
+// the link's origin, even if the origin is empty now; serve_waiting() does that.
 std::shared_ptr<HttpLink> HttpPool::remove(HttpLink& link) {
   const auto found = std::ranges::find(links_, &link, [](const auto& each) { return each.get(); });
   if (found == links_.end()) return nullptr;
@@ -207,8 +208,8 @@ bool HttpPool::drop_oldest_idle() {
   return oldest != nullptr;
 }
 
-// Returns the origin whose fetch has waited for longest, among origins with neither an open connection nor one that is
-// being opened. Returns null if no fetch waits at such an origin.
+// Among the origins that have no connection, open or being opened, returns the one whose fetch has waited for longest.
+// Returns null if no fetch waits at such an origin.
 HttpOrigin* HttpPool::longest_without_connection() {
   HttpOrigin* longest = nullptr;
   for (auto& [key, origin] : origins_) {
@@ -218,7 +219,8 @@ HttpOrigin* HttpPool::longest_without_connection() {
   return longest;
 }
 
-// Returns true if a connection of `origin` that has become free must be closed, so that another origin can open one.
+// Returns true if a connection of `origin` that has just become free must be closed, so that another origin can open a
+// connection.
 bool HttpPool::yields_connection(const HttpOrigin& origin) {
   if (links_.size() < options_.most_connections || origin.waiting.empty()) return false;
   const HttpOrigin* const other = longest_without_connection();
@@ -256,16 +258,17 @@ void HttpPool::use_idle(HttpOrigin& origin) {
   }
 }
 
-// Gives idle connections to the waiting fetches of `origin` and opens new connections up to the limits. Erases the
-// origin if it has neither connections nor waiting fetches.
+// Gives idle connections to the waiting fetches of `origin`, and opens new connections up to the limits. Erases
+// `origin` if it has neither connections nor waiting fetches.
 void HttpPool::serve_waiting(HttpOrigin& origin) {
   use_idle(origin);
   while (origin.waiting.size() > origin.connecting && may_connect(origin)) connect(origin);
   if (origin.links == 0 && origin.waiting.empty()) origins_.erase(origin.key);
 }
 
-// Called after `changed` has lost a connection, or got an idle one, which may make room for other origins. Serves first
-// the idle connections of `changed`, then origins without a connection, then all others.
+// Called after `changed` has lost a connection or has got an idle one, so that other origins may be able to open one.
+// First gives the idle connections of `changed` to its fetches. Then opens connections for origins without a
+// connection, and at last serves all others.
 void HttpPool::serve_after_change(HttpOrigin& changed) {
   use_idle(changed);
   for (size_t left = waiting_; left > 0 && waiting_ > 0; --left) {

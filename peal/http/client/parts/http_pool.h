@@ -29,15 +29,15 @@
 
 namespace peal::detail {
 
-// The connections that can carry the same requests, and the fetches that wait for one of them.
+// An origin of the pool: the connections that can carry the same requests, and the fetches that wait for one of them.
 struct HttpOrigin {
   std::string key;   // HttpFetch::connection_key() of all fetches of this origin
   HttpWay way;       // the address to connect to
   std::string host;  // the URL's host, which a layer's handshake must prove
   const StreamLayer* layer = nullptr;
 
-  // The whole text of the CONNECT request that is sent to the proxy at `way`; empty if no tunnel is needed. After the
-  // proxy's 2xx the layer's handshake begins.
+  // The whole text of the CONNECT request that is sent to the proxy at `way`; empty if no tunnel is needed. The layer's
+  // handshake begins after the proxy has answered 2xx.
   std::string tunnel_request = {};
 
   size_t links = 0;                                // all connections of this origin
@@ -51,18 +51,19 @@ class HttpPool : public std::enable_shared_from_this<HttpPool> {
   HttpPool(Loop& loop, const HttpClientOptions& options);
 
   // Begins a request, as HttpClient::start() does. `whole` is true if the answer is collected before the application
-  // sees it, so that HttpRetry may repeat the request until the answer is complete.
+  // gets it. HttpRetry may then repeat the request until the answer is complete.
   Result<HttpFetchId> start(HttpClientRequest request, HttpFetchCallbacks callbacks, bool whole);
   HttpFetch* find(HttpFetchId id) const;
-  // Ends all requests without calling a callback and closes all connections: the client is being destroyed.
+  // Ends all requests without calling a callback, and closes all connections. Called when the client is being
+  // destroyed.
   void retire();
-  // True if the caller is on the loop's thread, or the loop is not running.
+  // Returns true if the caller may use the pool: it is on the loop's thread, or the loop is not running.
   bool may_be_touched() const { return loop() != nullptr || !mailbox_->open(); }
-  // Returns the loop, or null if the caller must not touch the loop now or the loop has ended.
+  // Returns the loop. Returns null if the caller must not use the loop now, or if the loop has ended.
   Loop* loop() const { return mailbox_->reachable(); }
   const HttpClientOptions& options() const { return options_; }
 
-  // Returns the layer of connections for this URL, or null if they have none.
+  // Returns the layer of connections for this URL, or null if these connections have no layer.
   const StreamLayer* layer_of(const HttpUrl& url) const {
     return url.is_https() ? options_.layer : client_options_.connection.layer;
   }
@@ -71,42 +72,44 @@ class HttpPool : public std::enable_shared_from_this<HttpPool> {
   const HttpProxyRules* proxies() const { return proxies_.get(); }
   HttpClientStats stats() const;
 
-  // Functions for fetches. None of them calls the user's code.
+  // Functions that fetches call. None of these functions calls the user's code.
 
-  // Puts the fetch into the queue of its origin, or gives it to an idle connection at once. If `first`, the fetch goes
-  // before all others in the queue.
+  // Puts the fetch into the queue of its origin, or gives it an idle connection at once. If `first` is true, the fetch
+  // is put at the front of the queue.
   void enter_queue(std::shared_ptr<HttpFetch> fetch, bool first);
-  // Removes the fetch from its queue, if it is there. Connections that are being opened are closed if no waiting fetch
-  // needs them any more.
+  // Removes the fetch from the queue of its origin, if it is there. Closes connections that are being opened and that
+  // no waiting fetch needs any more.
   void leave_queue(const HttpFetch& fetch);
-  // True if enough connections are being opened for this fetch to get one, even if no busy one becomes free.
+  // Returns true if so many connections are being opened that this fetch will get one, even if no busy one becomes
+  // free.
   bool is_being_connected(const HttpFetch& fetch) const;
-  // Ends the pool's ownership of the fetch.
+  // Ends the pool's ownership of the fetch, which has ended.
   void forget(const HttpFetch& fetch) { fetches_.erase(fetch.id()); }
-  // Takes back the connection of a fetch, which is kept if it is `reusable` and otherwise closed.
+  // Takes back the connection of a fetch. Keeps the connection for other fetches if `reusable` is true, otherwise
+  // closes it.
   void release(HttpLink& link, bool reusable);
-  // Closes all idle connections of an origin. Called after the server has closed one of them, since the others are then
-  // most likely closed as well.
+  // Closes all idle connections of an origin. Called after the server has closed one of these connections, since the
+  // server has then most likely closed the others too.
   void drop_idle(const std::string& key);
   HttpClientStats& counters() { return stats_; }
-  // Logs the exception that is being handled, which an on_done has thrown. At most one line in a second is logged.
+  // Logs the exception that is being handled; an on_done callback has thrown it. Logs at most one line a second.
   void log_thrown();
-  // May be called only if HttpRetry::attempts is above 1.
+  // Returns the retry budget. May be called only if HttpRetry::attempts is above 1.
   HttpRetryBudget& retry_budget() { return *retry_budget_; }
-  // These two count the requests that wait for their next attempt.
+  // begin_back_off() and end_back_off() count the requests that wait for their next attempt.
   void begin_back_off() { ++backing_off_; }
   void end_back_off();
-  // Returns how many requests have no connection: those in a queue and those that wait for their next attempt.
+  // Returns how many requests have no connection: those in a queue, and those that wait for their next attempt.
   size_t waiting() const { return waiting_ + backing_off_; }
 
-  // Functions for links.
+  // Functions that links call.
 
   // Called when a connection is ready for requests.
   void opened(HttpLink& link);
-  // Called when a connection could not be opened. Fails the fetch that has waited for longest, if more fetches wait
-  // than connections are still being opened.
+  // Called when a connection could not be opened. If more fetches wait than connections are still being opened, fails
+  // the fetch that has waited for longest.
   void connect_failed(HttpLink& link, std::error_code error);
-  // Removes the link from the pool, which closes the connection if that is still open.
+  // Removes the link from the pool. This closes the connection if it is still open.
   void drop(HttpLink& link);
 
  private:

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kBlanks = ", \t";
 
-// Returns the bytes of an IPv4 or IPv6 address in network order; empty if the text is no address.
+// Returns the bytes of an IPv4 or IPv6 address in network order. Returns an empty string if the text is no address.
 std::string address_bytes(const std::string& text) {
   in_addr four;
   if (::inet_pton(AF_INET, text.c_str(), &four) == 1) return {reinterpret_cast<const char*>(&four), sizeof(four)};
@@ -36,8 +36,8 @@ std::optional<unsigned> read_number(std::string_view text, unsigned most) {
   return number && *number <= most ? number : std::nullopt;
 }
 
-// Returns the value of Proxy-Authorization for "name:password". Returns nullopt if the name has a colon, or if one of
-// the two has a control character (RFC 7617 2).
+// Returns the value of Proxy-Authorization for "name:password". Returns nullopt if the name has a colon, or if the name
+// or the password has a control character (RFC 7617 2).
 std::optional<std::string> basic_credentials(std::string_view user_information) {
   const size_t colon = user_information.find(':');
   std::string name;
@@ -89,8 +89,8 @@ HttpProxyRules::HttpProxyRules(const HttpProxies& proxies)
     const std::string_view entry = rest.substr(0, end);
     rest.remove_prefix(std::min(end + 1, rest.size()));
     if (entry == "*") all_direct_ = true;
-    // An entry that is malformed is ignored, as in curl: the list may come from the environment and have entries that
-    // only other programs understand.
+    // A malformed entry is ignored, as in curl. The list may come from the environment and have entries that only other
+    // programs understand.
     if (auto direct = read_direct(entry)) direct_.push_back(std::move(*direct));
   }
 }

@@ -15,7 +15,7 @@
 namespace peal::detail {
 
 struct HttpProxy {
-  // Parses the address of a proxy. Returns nullopt if HttpProxies does not accept the text.
+  // Parses the address of a proxy. Returns nullopt if the text does not have the form that HttpProxies describes.
   static std::optional<HttpProxy> parse(std::string_view text);
 
   HostPort place;
@@ -27,7 +27,7 @@ class HttpProxyRules {
   // Throws std::invalid_argument if a proxy's text is not valid.
   explicit HttpProxyRules(const HttpProxies& proxies);
 
-  // Returns the proxy for the URL, or null if its host is reached directly.
+  // Returns the proxy for the URL, or null if the URL's host is reached without a proxy.
   const HttpProxy* find(const HttpUrl& url) const;
   bool has_any() const { return http_ || https_; }
 
