@@ -20,7 +20,7 @@ namespace {
 // The most bytes of a type name that a log line shows.
 constexpr size_t kMostLoggedName = 100;
 
-// Logs at most one line a second. Any thread.
+// Logs messages that cannot be read, at most one line a second. May be used on any thread, by several at once.
 class BadMessageLog {
  public:
   void note(const Connection& connection, const BadMessage& bad) {

@@ -23,22 +23,24 @@ struct BadMessage {
   //                                      The framing is intact. The messages that follow are read, unless the callback
   //                                      ends the connection.
   Trouble why;
-  // The name of the message's type as the peer sent it; it may hold any bytes. Empty if the name is not known. Valid
-  // until the callback returns.
+  // The name of the message's type as the peer sent it, which may contain any bytes. Empty if the name is not known.
+  // Valid until the callback returns.
   std::string_view type_name;
   // The size of the body, as the message's length field says. 0 if `why` is kMessageTooShort. Also 0 for
   // kMessageTooLong, if a StreamDispatcher reports it or if the length is not a valid varint.
   size_t body_bytes = 0;
 };
 
-// Called on the connection's loop. If a Server has several loops, the callback is called on several threads at once.
+// The callbacks for messages that cannot be read. They are called on the connection's loop. If a Server has several
+// loops, a callback is called on several threads at once.
 using BadMessageCallback = SharedCallback<void(Connection&, const BadMessage&)>;
 using StreamBadMessageCallback = SharedCallback<void(Stream&, const BadMessage&)>;
 
-// Returns the callback that is used unless the application gives another. The callback ends the connection as
-// Connection::refuse() does, and logs a warning. All connections that share the callback log at most one line a second.
+// Returns the default callback for messages of a Connection that cannot be read. The callback logs a warning and ends
+// the connection as Connection::refuse() does. All connections that share the callback log at most one line a second.
 BadMessageCallback refuse_bad_messages();
-// Returns the same for a Stream: the callback logs, marks the connection as refused and closes the stream.
+// Returns the default callback for messages of a Stream that cannot be read. The callback logs a warning, marks the
+// connection as refused and closes the stream. All streams that share the callback log at most one line a second.
 StreamBadMessageCallback refuse_bad_stream_messages();
 
 }  // namespace peal

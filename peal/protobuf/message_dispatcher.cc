@@ -13,7 +13,8 @@
 
 namespace peal {
 
-// The handlers and settings, which the callbacks of on_message() share.
+// The handlers and settings of a dispatcher. The callbacks that on_message() has returned share them with the
+// dispatcher.
 struct MessageDispatcher::Table {
   struct Known {
     Known(const google::protobuf::Message& prototype,
@@ -24,7 +25,8 @@ struct MessageDispatcher::Table {
     SpareMessage spare;
   };
 
-  // Parses one body and calls its handler, or on_bad if the body cannot be read. Body is std::string_view or Buffer.
+  // Parses one body and calls the handler for its type. Calls on_bad if the body cannot be read or its type has no
+  // handler. Body is std::string_view or Buffer.
   template <class Body>
   void handle_body(Connection& connection, Body& body) {
     BadMessage bad{.why = {}, .type_name = {}, .body_bytes = body.size()};

@@ -48,12 +48,12 @@ class MessageDispatcher {
         });
   }
 
-  // Sets the callback for messages that cannot be read and for messages of a type without a handler. The callback
-  // replaces refuse_bad_messages(). It must not be null (asserted).
+  // Sets the callback for messages that cannot be read and for messages of a type without a handler. The default is
+  // refuse_bad_messages(). The callback must not be null (asserted).
   void on_bad(BadMessageCallback callback);
 
-  // Returns the on_message for ConnectionCallbacks or SharedConnectionCallbacks. After the first call, on() and
-  // on_bad() must not be called any more (asserted).
+  // Returns the callback that the application sets as on_message of ConnectionCallbacks or SharedConnectionCallbacks.
+  // After the first call of this function, on() and on_bad() must not be called any more (asserted).
   SharedCallback<void(Connection&, Buffer&)> on_message();
 
  private:

@@ -39,9 +39,9 @@ namespace peal {
 
 namespace detail {
 
-// Removes complete frames from `input` and calls `on_body` with the body of each one, as a string_view or a Buffer&.
-// Stops at an incomplete frame, and when the connection was paused or ended. If a frame breaks the framing, calls
-// `on_broken` and refuses the connection.
+// Removes complete frames from `input` and calls `on_body` with the body of each frame, as a string_view or a Buffer&.
+// Stops at an incomplete frame, or after `on_body` has paused or ended the connection. If a frame breaks the framing,
+// calls `on_broken` and refuses the connection.
 template <Framing Its, class OnBody, class OnBroken>
 void for_each_body(const Its& framing, Connection& connection, Buffer& input, const OnBody& on_body,
                    const OnBroken& on_broken) {
@@ -74,10 +74,10 @@ constexpr void check_returns_void() {
                 "StreamDispatcher");
 }
 
-// The state that an on_message of messages_of() shares between its copies.
+// The state of a callback that messages_of() has returned. All copies of the callback share it.
 template <class T, class Codec, class Handler>
 struct MessagesOf {
-  // Parses one body and calls the handler, or on_bad if the body cannot be read. Body is std::string_view or Buffer.
+  // Parses one body and calls the handler. Calls on_bad if the body cannot be read. Body is std::string_view or Buffer.
   template <class Body>
   void handle_body(Connection& connection, Body& body) {
     const size_t bytes = body.size();
@@ -95,9 +95,9 @@ struct MessagesOf {
 
 }  // namespace detail
 
-// Returns the on_message. `handler` and `on_bad` are called on the connection's loop. With SharedConnectionCallbacks
-// they are called on several threads at once. `on_bad` is called for messages that cannot be read. It must not be null
-// (asserted).
+// Returns a callback for on_message that parses each message as a T and calls `handler` with it. `on_bad` is called for
+// messages that cannot be read; it must not be null (asserted). Both are called on the connection's loop. With
+// SharedConnectionCallbacks they are called on several threads at once.
 template <std::derived_from<google::protobuf::Message> T, MessageCodec Codec, class Handler>
   requires std::invocable<const Handler&, Connection&, T&>
 auto messages_of(Codec codec, Handler handler, BadMessageCallback on_bad = refuse_bad_messages()) {

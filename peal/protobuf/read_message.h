@@ -35,7 +35,7 @@ namespace peal {
 
 namespace detail {
 
-// Parses a body as a T.
+// Function object that parses a body as a message of type T.
 template <class T, class Codec>
 struct DecodeAs {
   using Answer = std::optional<T>;
@@ -48,7 +48,7 @@ struct DecodeAs {
   const Codec& codec;
 };
 
-// Parses a body as a message of the type that the body names, if `types` has that type.
+// Function object that parses a body as a message of the type that the body names. Fails if `types` lacks that type.
 struct DecodeNamed {
   using Answer = std::unique_ptr<google::protobuf::Message>;
 
@@ -56,7 +56,8 @@ struct DecodeNamed {
   const MessageTypes& types;
 };
 
-// The awaitable of read_message(): awaits the body of the next frame, then parses it by `decode`.
+// The awaitable that read_message() returns. It awaits the body of the next frame and calls `decode` to parse that
+// body.
 template <class Codec, class Decode>
 class [[nodiscard]] StreamReadDecoded {
  public:
@@ -93,16 +94,17 @@ class [[nodiscard]] StreamReadDecoded {
 
 }  // namespace detail
 
-// Reads the next message as a T. The await returns Result<std::optional<T>>. An empty optional means that the peer has
-// ended its side and that no message is left. With a NamedCodec, a message of another type fails with
-// kUnknownMessageType.
+// Reads the next message as a T. co_await returns Result<std::optional<T>>. An empty optional means that the peer has
+// ended its side of the connection and that no message is left. With a NamedCodec, a message of a type other than T
+// fails with kUnknownMessageType.
 template <std::derived_from<google::protobuf::Message> T, MessageCodec Codec>
 detail::StreamReadDecoded<Codec, detail::DecodeAs<T, Codec>> read_message(Stream& stream, const Codec& codec) {
   return {stream, codec, {codec}};
 }
 
-// Reads the next message, which may have any of `types`. The await returns Result<std::unique_ptr<Message>>. A null
-// pointer means that the peer has ended its side and that no message is left.
+// Reads the next message, which may have any of the types in `types`. co_await returns
+// Result<std::unique_ptr<Message>>. A null pointer means that the peer has ended its side of the connection and that no
+// message is left.
 //   if (const auto* query = google::protobuf::DynamicCastToGenerated<Query>(message->get())) ...
 inline detail::StreamReadDecoded<NamedCodec, detail::DecodeNamed> read_message(Stream& stream, const NamedCodec& codec,
                                                                                const MessageTypes& types) {

@@ -14,7 +14,7 @@
 namespace peal {
 namespace {
 
-// Returns the Trouble if the stream's framing is broken, or nullopt if the stream failed for another reason.
+// If `error` says that the stream's framing is broken, returns the Trouble of that error. Otherwise returns nullopt.
 std::optional<Trouble> broken_framing(std::error_code error) {
   for (const Trouble why : {Trouble::kMessageTooLong, Trouble::kMessageTooShort}) {
     if (error == make_error_code(why)) return why;
@@ -77,7 +77,8 @@ Task<Result<void>> StreamDispatcher::serve(Stream& stream) const {
         Table::Known& its = table.known[*type];
         const SpareMessage::Use message = its.spare.use(opened->bytes.size());
         if (opened->bytes.parse_into(*message)) {
-          // Frees the body's memory before the handler, which may take long. `opened` is invalid from here on.
+          // The memory of the body is freed before the handler is called, because the handler may take long. `opened`
+          // must not be used after that.
           body->reset();
           co_await its.handler(stream, *message);
           continue;

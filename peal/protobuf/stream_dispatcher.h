@@ -52,15 +52,17 @@ class StreamDispatcher {
     });
   }
 
-  // Sets the callback for messages that cannot be read and for messages of a type without a handler. The callback
-  // replaces refuse_bad_stream_messages(). After kMessageTooLong or kMessageTooShort no further message is read. The
-  // callback must not be null (asserted).
+  // Sets the callback for messages that cannot be read and for messages of a type without a handler. The default is
+  // refuse_bad_stream_messages(). After kMessageTooLong or kMessageTooShort no further message is read. The callback
+  // must not be null (asserted).
   void on_bad(StreamBadMessageCallback callback);
 
-  // Reads and handles messages until the stream ends. Succeeds if the peer ends between two messages. Otherwise fails:
+  // Reads and handles messages until the stream ends. Succeeds if the peer ends its side after a whole message.
+  // Otherwise fails:
   //   - with the error of Stream::read(framing), for example when the connection is lost or the framing is broken;
-  //   - with the Trouble of a message that cannot be read, if the stream is not open after the callback of on_bad().
-  //     Either the callback has closed it or the connection has ended;
+  //   - with the Trouble of a message that cannot be read, if the stream is closed after on_bad() was called for it:
+  //   the
+  //     callback has closed the stream, or the connection has ended;
   //   - with ESHUTDOWN after a handler has closed the stream.
   // An exception that a handler throws is passed on to the caller.
   Task<Result<void>> serve(Stream& stream) const;

@@ -11,11 +11,12 @@ namespace {
 
 // The modulus of both sums: the largest prime below 65,536 (RFC 1950 8.2).
 constexpr uint32_t kBase = 65521;
-// The largest input that is summed here. For so few bytes, calling libdeflate and its choice of an implementation would
-// cost more than the sums.
+// The largest input that sum_of_few() sums. For so few bytes, calling libdeflate and its choice of an implementation
+// would cost more than computing the sums.
 constexpr size_t kFewBytes = 64;
 
-// Both sums fit in 32 bits for up to kFewBytes bytes, so the modulus is taken only once, at the end.
+// Returns the checksum of at most kFewBytes bytes. For so few bytes both sums fit in 32 bits, so the modulus is taken
+// only once, at the end.
 uint32_t sum_of_few(std::string_view bytes, uint32_t before) {
   uint32_t low = before & 0xffff;
   uint32_t high = before >> 16;

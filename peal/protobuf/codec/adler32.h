@@ -11,7 +11,7 @@ namespace peal {
 inline constexpr uint32_t kAdler32OfNothing = 1;
 
 // Returns the checksum of `bytes`. If `before` is the checksum of earlier bytes, returns the checksum of the earlier
-// bytes followed by `bytes`. Data in several pieces is summed in this way.
+// bytes followed by `bytes`. The checksum of data in several pieces is computed in this way.
 uint32_t adler32_of(std::string_view bytes, uint32_t before = kAdler32OfNothing);
 
 }  // namespace peal

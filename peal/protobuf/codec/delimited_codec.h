@@ -17,12 +17,12 @@
 namespace peal {
 
 struct DelimitedCodec {
-  // The longest message. Values above INT32_MAX, which is protobuf's own limit, have the effect of INT32_MAX. A longer
-  // message is kTooLong.
+  // The longest message in bytes. Values above INT32_MAX, which is protobuf's own limit, have the effect of INT32_MAX.
+  // A longer message is reported as FrameState::kTooLong.
   size_t limit_bytes = kMostMessageBytes;
 
-  // These are the functions of a Framing (frame.h), and behave like those of VarintFraming. The body of a frame is the
-  // serialised message, which may be empty.
+  // The functions that make this codec a Framing (frame.h). They behave like those of VarintFraming. The body of a
+  // frame is the serialised message, which may be empty.
   FramePeek peek(std::string_view first, size_t available) const { return framing().peek(first, available); }
   FramePeek peek(std::string_view bytes) const { return peek(bytes, bytes.size()); }
   FramePeek peek(Buffer& input) const { return framing().peek(input); }
@@ -33,8 +33,8 @@ struct DelimitedCodec {
   // field or is longer than limit_bytes.
   void append(Buffer& output, const google::protobuf::Message& message) const;
 
-  // Parses a body and replaces the content of `message`. Fails with Trouble::kUnreadableMessage if the bytes cannot be
-  // parsed as a message of that type or lack a required field.
+  // Parses a body and replaces the content of `message`. Fails with Trouble::kUnreadableMessage if the bytes are no
+  // serialised message of the type of `message`, or lack a required field.
   static std::expected<void, Trouble> read(std::string_view body, google::protobuf::Message& message);
   static std::expected<void, Trouble> read(Buffer& body, google::protobuf::Message& message);
 

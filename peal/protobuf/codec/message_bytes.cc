@@ -17,7 +17,7 @@
 namespace peal {
 namespace {
 
-// The number of blocks for which memory is taken first; it is doubled until all blocks fit.
+// The number of blocks for which the list has room at first. The room is doubled until all blocks fit.
 constexpr size_t kUsualParts = 8;
 
 void check_size(size_t wanted, size_t size) {
@@ -111,11 +111,12 @@ bool MessageBytes::parse_into(google::protobuf::Message& message) const {
   const auto size = static_cast<int>(size_);
   const detail::QuietProtobuf quiet;
   try {
-    // The functions without "Partial" would log which required field is missing. IsInitialized() checks that instead.
+    // The parse functions without "Partial" in their name would log which required field is missing. IsInitialized()
+    // checks the required fields without logging.
     if (is_contiguous()) return message.ParsePartialFromArray(front_.data(), size) && message.IsInitialized();
     detail::PartsInput input(parts_);
-    // protobuf reserves memory for a string as soon as it has read the string's length. The bound limits that memory to
-    // the bytes that are really there.
+    // protobuf reserves memory for a string as soon as it has read the string's length. The size given here limits that
+    // memory to the bytes that really follow.
     return message.ParsePartialFromBoundedZeroCopyStream(&input, size) && message.IsInitialized();
   } catch (const google::protobuf::FatalException&) {
     return false;

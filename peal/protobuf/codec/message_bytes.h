@@ -35,35 +35,34 @@ class MessageBytes {
   // Returns the first piece. It holds all bytes if is_contiguous().
   std::string_view front() const { return front_; }
 
-  // Removes the first `bytes` bytes from the view. Throws std::invalid_argument if there are fewer.
+  // Removes the first `bytes` bytes from the view. Throws std::invalid_argument if the view has fewer bytes.
   void remove_front(size_t bytes);
-  // Removes the first `bytes` bytes from the view and returns a view of them. Throws std::invalid_argument if there are
-  // fewer.
+  // Removes the first `bytes` bytes from the view and returns a view of them. Throws std::invalid_argument if the view
+  // has fewer bytes.
   MessageBytes take_front(size_t bytes);
-  // Copies the last `to.size()` bytes to `to` and removes them from the view. Throws std::invalid_argument if there are
-  // fewer.
+  // Copies the last `to.size()` bytes to `to` and removes them from the view. Throws std::invalid_argument if the view
+  // has fewer bytes.
   void take_back(std::span<char> to);
 
-  // Returns the checksum of all bytes (adler32.h).
+  // Returns the Adler-32 checksum of all bytes (adler32.h).
   uint32_t adler32() const;
   // Returns a copy of all bytes.
   std::string to_string() const;
 
-  // Parses the bytes and replaces the content of `message`. Returns false if the bytes:
-  //   - are no valid message of that type, or lack a required field;
-  //   - nest deeper than protobuf allows (100 levels);
-  //   - are more than INT32_MAX;
-  //   - make protobuf throw its FatalException about the message or its type.
-  // In these cases `message` may hold a part of the content. Lines that protobuf would log are dropped, except fatal
-  // ones.
+  // Parses the bytes and replaces the content of `message`. Returns false in these cases:
+  //   - the bytes are no valid message of that type, or lack a required field;
+  //   - the message nests deeper than protobuf allows (100 levels);
+  //   - there are more than INT32_MAX bytes;
+  //   - protobuf throws its FatalException about the message or its type.
+  // After a failure, `message` may have a part of the content. Log lines of protobuf are dropped, except fatal ones.
   //
   // A parsed message may take much more memory than its bytes: an empty submessage takes two bytes here and about a
   // hundred once parsed. A limit on the size of a peer's message therefore bounds the memory only up to that factor.
   bool parse_into(google::protobuf::Message& message) const;
 
  private:
-  // Restores the invariants after parts_ has changed: front_ is the first part, and parts_ is empty if there is only
-  // one.
+  // Restores the invariants after parts_ has changed: front_ is the first part, and parts_ is empty if all bytes lie in
+  // one part.
   void update_front();
 
   std::string_view front_;

@@ -32,10 +32,11 @@ class Message;
 
 namespace peal {
 
-// The largest `len` of muduo's formats: 64 MiB. It is the default of each codec's limit_bytes.
+// The largest value of the field `len` in muduo's formats: 64 MiB. It is the default of each codec's limit_bytes.
 inline constexpr size_t kMostMessageBytes = 64 * 1024 * 1024;
 
-// A codec has the functions of a Framing and the two below. `body` is the part of a frame that follows the length.
+// A codec has the functions of a Framing and the two functions below. The body of a frame is the part that follows the
+// length field.
 //   append(output, message)  appends the frame of `message`
 //   read(body, message)      parses the body as the type of `message` and replaces its content; fails with a Trouble
 template <class T>
@@ -46,7 +47,7 @@ concept MessageCodec =
       { codec.read(buffer, message) } -> std::same_as<std::expected<void, Trouble>>;
     };
 
-// Returns the frame of `message`, ready for Connection::send(). Throws as codec.append() does.
+// Returns the frame of `message`, which Connection::send() can send. Throws as codec.append() does.
 template <MessageCodec Its>
 Buffer framed(const Its& codec, const google::protobuf::Message& message) {
   Buffer frame;

@@ -22,11 +22,11 @@ constexpr size_t kLeastBodyBytes = 2 * kFrameIntegerBytes + kLeastNameLength;
 
 detail::BodyBounds bounds(const NamedCodec& codec) { return {kLeastBodyBytes, codec.limit_bytes}; }
 
-// Reads name_len. `start` is the beginning of a body and has at least 4 bytes.
+// Returns name_len, the length of the type name. `start` is the beginning of a body and has at least 4 bytes.
 size_t name_length(std::string_view start) { return peek_integer<kFrameIntegerBytes>(start).value(); }
 
-// Does the work of open(). `start` is the contiguous beginning of the body. It must include the whole name, unless the
-// name is longer than kMostNameBytes.
+// Implements both open() functions. `start` is the contiguous beginning of the body. It must include the whole name,
+// unless the name is longer than kMostNameBytes.
 std::expected<NamedMessage, Trouble> open_body(MessageBytes body, std::string_view start) {
   if (const auto checked = detail::take_checksum(body, kLeastBodyBytes); !checked)
     return std::unexpected(checked.error());

@@ -20,7 +20,7 @@
 
 namespace peal {
 
-// The content of a body. It refers to the body's memory.
+// The content of a frame's body. Both members refer to the memory of the body.
 struct NamedMessage {
   std::string_view type_name;  // comes from the peer: may hold any bytes
   MessageBytes bytes;          // the serialised message
@@ -28,20 +28,21 @@ struct NamedMessage {
 
 struct NamedCodec {
   // The largest `len`. Values above kMostMessageBytes have the effect of kMostMessageBytes. A frame with a larger `len`
-  // is kTooLong. A frame whose `len` is below 10 is kTooShort.
+  // is reported as FrameState::kTooLong, and a frame whose `len` is below 10 as kTooShort.
   size_t limit_bytes = kMostMessageBytes;
-  // The longest `name_len`, with the NUL. A longer name is reported as kUnknownMessageType, and is not read.
+  // The largest `name_len`, which includes the NUL. A message with a longer name fails with kUnknownMessageType, and
+  // its name is not read.
   static constexpr size_t kMostNameBytes = 4096;
 
-  // These are the functions of a Framing (frame.h). The body begins after `len` and includes the checksum.
+  // The functions that make this codec a Framing (frame.h). The body begins after `len` and includes the checksum.
   FramePeek peek(std::string_view first, size_t available) const;
   FramePeek peek(std::string_view bytes) const { return peek(bytes, bytes.size()); }
   FramePeek peek(Buffer& input) const;
   FrameState next(Buffer& input, Buffer& body) const { return detail::next_message(*this, input, body, &take_body); }
 
-  // Appends `len` and `body`, to pass on a message without parsing it. `body` already includes the type name and the
-  // checksum, as next() returns it. Throws std::invalid_argument, and appends nothing, if the body is shorter than 10
-  // bytes or longer than limit_bytes.
+  // Appends a frame: `len`, then `body`. Use this to pass on a message without parsing it. `body` must include the type
+  // name and the checksum, like a body that next() has returned. Throws std::invalid_argument, and appends nothing, if
+  // the body is shorter than 10 bytes or longer than limit_bytes.
   void append(Buffer& output, std::string_view body) const;
   // Appends the frame of `message`. Throws std::invalid_argument, and appends nothing, if the message lacks a required
   // field or its body would be longer than limit_bytes.
@@ -49,12 +50,12 @@ struct NamedCodec {
 
   // Checks the body of a frame and splits it into the type name and the bytes of the message. Fails with
   //   - Trouble::kMessageTooShort if the body has less than 10 bytes;
-  //   - kBadChecksum;
+  //   - kBadChecksum if the checksum is wrong;
   //   - kBadMessageName if name_len is below 2 or exceeds the body, or if the name does not end with a NUL;
   //   - kUnknownMessageType if the name is longer than kMostNameBytes.
   static std::expected<NamedMessage, Trouble> open(std::string_view body);
-  // Does the same with a Buffer. Joins only the blocks that the type name lies in. The result is valid until `body`
-  // changes.
+  // Does what open(std::string_view) does, for a body in a Buffer. Only the blocks that contain the type name are
+  // joined. The result is valid until `body` changes.
   static std::expected<NamedMessage, Trouble> open(Buffer& body);
 
   // Opens the body, parses its message and replaces the content of `message`. Fails as open() does, and with

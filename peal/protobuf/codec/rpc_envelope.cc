@@ -27,7 +27,7 @@ using detail::kFrameIntegerBytes;
 // The wire types of protobuf's encoding.
 enum WireType : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kGroup = 3, kGroupEnd = 4, kFixed32 = 5 };
 
-// Returns the key that precedes each field on the wire.
+// Returns the key that precedes the value of each field on the wire.
 constexpr uint32_t key_of(uint32_t field, WireType type) { return field << 3 | type; }
 constexpr uint32_t kTypeKey = key_of(1, kVarint);
 constexpr uint32_t kIdKey = key_of(2, kFixed64);
@@ -37,14 +37,15 @@ constexpr uint32_t kRequestKey = key_of(5, kBytes);
 constexpr uint32_t kResponseKey = key_of(6, kBytes);
 constexpr uint32_t kErrorKey = key_of(7, kVarint);
 constexpr uint32_t kDeadlineKey = key_of(100, kVarint);
-// The size of both required fields, each with its key of one byte.
+// The size of the two required fields, type and id. Each has a key of one byte.
 constexpr size_t kTypeAndIdBytes = 2 + 1 + sizeof(uint64_t);
-// protobuf's limits: the depth to which groups nest, and the bytes of a key or of a size.
+// Two limits of protobuf: kMostNesting is the depth to which groups may nest, and kKeyMostBytes the most bytes of a key
+// or of a size.
 constexpr size_t kMostNesting = 100;
 constexpr size_t kKeyMostBytes = 5;
 
-// FlatInput reads the fields of a message from bytes in one piece. ChainInput below has the same functions, for bytes
-// in several pieces. Each function returns nullopt or false, if the input is too short or malformed.
+// FlatInput reads the fields of a message from bytes in one piece. ChainInput below has the same functions for bytes in
+// several pieces. Each function returns nullopt or false if the input is too short or malformed.
 class FlatInput {
  public:
   explicit FlatInput(std::string_view bytes) : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
@@ -89,7 +90,8 @@ class ChainInput {
   bool is_empty() const { return bytes_.size() == 0; }
   std::optional<uint64_t> varint(size_t most_bytes = kVarintMaxBytes) {
     VarintPeek found = peek_varint(bytes_.front());
-    // The varint lies in two pieces. Copying the list of pieces is expensive, so it is done only in this case.
+    // The varint may continue in the next piece. Only in this case is the list of pieces copied, because the copy is
+    // expensive.
     if (found.state == FrameState::kMore && !bytes_.is_contiguous()) {
       MessageBytes ahead = bytes_;
       found = peek_varint(ahead.take_front(std::min(ahead.size(), kVarintMaxBytes)).to_string());
@@ -117,7 +119,7 @@ class ChainInput {
   MessageBytes bytes_;
 };
 
-// Removes a key from the input and returns it. A key has 32 bits; higher bits are dropped, as protobuf does.
+// Removes a key from the input and returns it. A key has 32 bits. Higher bits are dropped, as in protobuf.
 template <class Input>
 std::optional<uint32_t> take_key(Input& input) {
   const std::optional<uint64_t> value = input.varint(kKeyMostBytes);
@@ -125,8 +127,9 @@ std::optional<uint32_t> take_key(Input& input) {
   return static_cast<uint32_t>(*value);
 }
 
-// Removes the value of an unknown field, whose key was read already. The value of a group may hold further groups. A
-// group ends with an end key that has the group's own field number. Returns false if the value is malformed.
+// Removes the value of an unknown field whose key was read before. The value may be a group, which may have further
+// groups inside. A group ends with an end key that has the group's own field number. Returns false if the value is
+// malformed.
 template <class Input>
 bool skip_field(Input& input, uint32_t key) {
   std::array<uint32_t, kMostNesting> groups;
@@ -157,8 +160,9 @@ bool skip_field(Input& input, uint32_t key) {
   }
 }
 
-// SmallText is a text that is written once, field by field. It lies in an array on the stack if its size is at most 256
-// bytes, otherwise on the heap. The functions put() do not check the size given to the constructor.
+// SmallText is a text that is written once, field by field. It is stored in an array on the stack if its size is at
+// most 256 bytes, otherwise on the heap. The put functions do not check that the text stays within the constructor's
+// `size`.
 class SmallText {
  public:
   SmallText(const SmallText&) = delete;
@@ -207,7 +211,8 @@ void put_type_and_id(SmallText& text, RpcType type, uint64_t id) {
   text.put_fixed64(kIdKey, id);
 }
 
-// Appends a frame whose envelope is `envelope`, then the payload, then `after`.
+// Appends a frame that consists of `envelope` (the fields before the payload), the payload, and `after` (the fields
+// after the payload).
 void append_frame(const TaggedCodec& codec, Buffer& output, std::string_view envelope, size_t payload_bytes,
                   const google::protobuf::Message& payload, std::string_view after) {
   const size_t all = codec.tag.size() + envelope.size() + payload_bytes + after.size() + kFrameIntegerBytes;
@@ -224,7 +229,7 @@ size_t checked_payload(const TaggedCodec& codec, size_t around_bytes, const goog
                       std::min(codec.limit_bytes, kMostMessageBytes));
 }
 
-// Appends a frame that consists of an envelope only.
+// Appends a frame of an RpcMessage that has no payload. `envelope` has all its fields.
 void append_without_payload(Buffer& output, std::string_view envelope) {
   std::string body(kRpcTag);
   body += envelope;
@@ -258,9 +263,9 @@ std::expected<void, Trouble> RpcEnvelope::read(const MessageBytes& bytes) {
   return {};
 }
 
-// Reads the type and the id if the message begins with both, and returns the bytes after them. Otherwise reads nothing
+// If the message begins with the type and the id, reads both and returns the bytes after them. Otherwise reads nothing
 // and returns all bytes. Most peers write the fields in order, so their messages begin with 08, the type, 11 and the
-// id. This is faster than the loop over fields.
+// id. This function is faster than the loop over fields.
 std::string_view RpcEnvelope::take_type_and_id(std::string_view bytes) {
   if (bytes.size() < kTypeAndIdBytes || bytes[0] != kTypeKey || bytes[2] != kIdKey || bytes[1] < 1 || bytes[1] > 3)
     return bytes;
@@ -302,7 +307,7 @@ bool RpcEnvelope::read_field(Input& input, uint32_t key) {
 }
 
 void RpcEnvelope::set_number(uint32_t key, uint64_t value) {
-  // This does as protobuf does: bits that do not fit into the field are dropped, and an unknown type is ignored.
+  // protobuf drops bits that do not fit into a field, and ignores an unknown type. This function does so too.
   const auto low = static_cast<uint32_t>(value);
   if (key == kTypeKey && low >= 1 && low <= 3) type_ = static_cast<RpcType>(low);
   if (key == kErrorKey) error_ = static_cast<int32_t>(low);

@@ -34,7 +34,7 @@
 
 namespace peal {
 
-// The `type` of a message. kCancel is muduo's ERROR.
+// The values of the field `type` of an RpcMessage. kCancel is called ERROR in muduo.
 enum class RpcType : uint8_t { kRequest = 1, kResponse = 2, kCancel = 3 };
 
 class RpcEnvelope {
@@ -46,7 +46,7 @@ class RpcEnvelope {
 
   // Reads an RpcMessage. The fields may come in any order; if a field comes twice, the last value is used. Fails with
   // Trouble::kUnreadableMessage if the bytes are no RpcMessage or lack the type or the id. This object refers to the
-  // memory of `bytes`, which must outlive it. Call read() or read_body() once only.
+  // memory of `bytes`, which must outlive it. Call read() or read_body() only once for each object.
   std::expected<void, Trouble> read(const MessageBytes& bytes);
 
   // Reads the RpcMessage in the body of a frame. Fails as read() does, and with the errors of TaggedCodec::open().
@@ -57,18 +57,20 @@ class RpcEnvelope {
     return read_opened(codec.open(body));
   }
 
-  // The fields that each message has. Valid only after read() has succeeded.
+  // type() and id() return the fields that each message has. They may be called only after read() has succeeded.
   RpcType type() const { return *type_; }
   uint64_t id() const { return *id_; }
 
-  // The optional fields. Each of these four is empty if the message lacks the field.
+  // service(), method(), request() and response() return optional fields. The result is empty if the message lacks the
+  // field.
   std::string_view service() const { return service_; }
   std::string_view method() const { return method_; }
   const MessageBytes& request() const { return request_; }
   const MessageBytes& response() const { return response_; }
-  // Returns the server's error number, or 0 if the message has none.
+  // Returns the error number that the server has answered, or 0 if the message has none.
   int32_t error() const { return error_; }
-  // Returns the milliseconds until the deadline, or nullopt if the message has no deadline.
+  // Returns the milliseconds that were left until the deadline when the message was written. Returns nullopt if the
+  // message has no deadline.
   std::optional<uint32_t> deadline_ms() const { return deadline_ms_; }
 
  private:
@@ -103,17 +105,17 @@ struct RpcRequestHead {
   std::optional<uint32_t> deadline_ms;  // nullopt: the request has no deadline
 };
 
-// Each of these functions appends one frame to `output`. Fields are written in the order of their numbers.
+// Each of these four functions appends one frame to `output`. Fields are written in the order of their numbers.
 // append_request() and append_response() throw std::invalid_argument, and append nothing, if the payload lacks a
-// required field or the frame is longer than codec.limit_bytes. The frame's size is estimated for that check, so a
-// frame may be refused that is up to 40 bytes below the limit.
+// required field or the frame is longer than codec.limit_bytes. The frame's size is estimated for that check. A frame
+// may therefore be refused although it is up to 40 bytes shorter than the limit.
 void append_request(const TaggedCodec& codec, Buffer& output, const RpcRequestHead& head,
                     const google::protobuf::Message& request);
 void append_response(const TaggedCodec& codec, Buffer& output, uint64_t id, const google::protobuf::Message& response);
 void append_error(Buffer& output, uint64_t id, int32_t error);
 void append_cancel(Buffer& output, uint64_t id);
 
-// The tag of each frame of the RPC, for TaggedCodec::tag.
+// The tag at the beginning of each frame of the RPC protocol, for TaggedCodec::tag.
 inline constexpr std::string_view kRpcTag = "RPC0";
 
 }  // namespace peal

@@ -16,18 +16,18 @@
 namespace peal {
 
 // MessageGrowth decides whether reused messages have become too large to be kept. protobuf keeps the memory of all
-// submessages that were ever read into a message, so a reused message grows. Measuring its memory takes as long as
-// reading a small message. It is therefore measured only after 64 uses or 2 KiB on the wire, whichever comes first. One
-// thread at a time.
+// submessages that were ever read into a message, so a reused message grows. Measuring a message's memory takes as long
+// as reading a small message. The memory is therefore measured only after 64 uses or 2 KiB on the wire, whichever comes
+// first. Only one thread at a time may use an object.
 class MessageGrowth {
  public:
-  // A message that is longer than this on the wire counts as too large without being measured.
+  // A message with a longer serialised form than this counts as too large without being measured.
   static constexpr size_t kMostWireBytes = 16 * 1024;
-  // The most memory that the messages given to is_too_large() may take together.
+  // The most memory that the messages given to is_too_large() may take together without being too large.
   static constexpr size_t kMostKeptBytes = 256 * 1024;
 
-  // Returns true if the messages must not be kept. Call it after each use. `wire_bytes` is the serialised size of the
-  // content that the messages had in this use.
+  // Returns true if the messages have become too large to be kept. Must be called after each use. `wire_bytes` is the
+  // serialised size of the content that the messages had in this use.
   template <std::same_as<google::protobuf::Message>... Messages>
   bool is_too_large(size_t wire_bytes, const Messages&... messages) {
     if (wire_bytes > kMostWireBytes) return true;
@@ -42,8 +42,8 @@ class MessageGrowth {
 
  private:
   static constexpr uint32_t kUsesBetweenMeasures = 64;
-  // An empty submessage takes about fifty times as much memory as on the wire. Between two measurements, messages can
-  // thus grow by at most about 100 KiB.
+  // An empty submessage takes about fifty times as much memory as bytes on the wire. Between two measurements, messages
+  // can thus grow by at most about 100 KiB.
   static constexpr size_t kWireBytesBetweenMeasures = 2 * 1024;
 
   uint32_t uses_ = 0;      // since the last measurement
@@ -52,17 +52,18 @@ class MessageGrowth {
 
 class SpareMessage {
  public:
-  // Keeps messages of the type of `prototype`, which is borrowed.
+  // Creates an object that keeps messages of the type of `prototype`. `prototype` is borrowed.
   explicit SpareMessage(const google::protobuf::Message& prototype) : prototype_(prototype) {}
   ~SpareMessage();
   SpareMessage(const SpareMessage&) = delete;
   SpareMessage& operator=(const SpareMessage&) = delete;
 
-  // Use lends a message until it is destroyed: either the kept message, or a new one if the kept one is in use. The
-  // SpareMessage must outlive it.
+  // A Use lends a message until the Use is destroyed. This is the kept message, or a new one if the kept one is in use.
+  // The SpareMessage must outlive the Use.
   class Use {
    public:
-    // Returns the message. It still holds the content of its last use, so parse into it, which clears it first.
+    // Returns the message, which still has the content of its last use. Parse into the message: parsing clears it
+    // first.
     google::protobuf::Message& operator*() const { return *kept_->message; }
     ~Use();
     Use(const Use&) = delete;
@@ -80,8 +81,8 @@ class SpareMessage {
     };
     std::unique_ptr<Kept> kept_;
   };
-  // Lends a message to read `wire_bytes` bytes into. After the use the message is kept, unless MessageGrowth finds it
-  // too large or another message is kept already.
+  // Lends a message into which `wire_bytes` bytes will be parsed. After the use the message is kept, unless
+  // MessageGrowth finds it too large or another message is kept already.
   Use use(size_t wire_bytes) { return {*this, wire_bytes}; }
 
  private:

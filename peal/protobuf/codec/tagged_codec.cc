@@ -26,7 +26,8 @@ std::expected<void, Trouble> read_opened(const std::expected<MessageBytes, Troub
   return detail::parse(*opened, message);
 }
 
-// Removes `tag` from the front of `bytes`. Returns false if `bytes` begin differently; a part may be removed then.
+// Removes `tag` from the front of `bytes`. Returns false if `bytes` do not begin with `tag`. In that case a part of
+// `bytes` may have been removed.
 bool take_tag(MessageBytes& bytes, std::string_view tag) {
   while (!tag.empty()) {
     const std::string_view there = bytes.front().substr(0, tag.size());

@@ -21,28 +21,28 @@
 namespace peal {
 
 struct TaggedCodec {
-  // The tag, of any length; may be empty. It is borrowed, so it is usually a literal.
+  // The tag, which may have any length and may be empty. The text is borrowed; it is usually a string literal.
   std::string_view tag;
   // The largest `len`. Values above kMostMessageBytes have the effect of kMostMessageBytes. A frame with a larger `len`
-  // is kTooLong. A frame that is too short for the tag and the checksum is kTooShort.
+  // is reported as FrameState::kTooLong, and a frame that is too short for the tag and the checksum as kTooShort.
   size_t limit_bytes = kMostMessageBytes;
 
-  // These are the functions of a Framing (frame.h). The body begins after `len` and includes the checksum.
+  // The functions that make this codec a Framing (frame.h). The body begins after `len` and includes the checksum.
   FramePeek peek(std::string_view first, size_t available) const;
   FramePeek peek(std::string_view bytes) const { return peek(bytes, bytes.size()); }
   FramePeek peek(Buffer& input) const;
   FrameState next(Buffer& input, Buffer& body) const { return detail::next_message(*this, input, body, &take_body); }
 
-  // Appends `len` and `body`, to pass on a message without parsing it. `body` already includes the tag and the
-  // checksum, as next() returns it. Throws std::invalid_argument, and appends nothing, if the body is too short for
-  // them or longer than limit_bytes.
+  // Appends a frame: `len`, then `body`. Use this to pass on a message without parsing it. `body` must include the tag
+  // and the checksum, like a body that next() has returned. Throws std::invalid_argument, and appends nothing, if the
+  // body is longer than limit_bytes or too short for tag and checksum.
   void append(Buffer& output, std::string_view body) const;
   // Appends the frame of `message`. Throws std::invalid_argument, and appends nothing, if the message lacks a required
   // field or its body would be longer than limit_bytes.
   void append(Buffer& output, const google::protobuf::Message& message) const;
 
-  // Checks the body of a frame and returns the bytes of its message, which refer to the body's memory. Fails with
-  // Trouble::kMessageTooShort, kBadChecksum, or kUnknownMessageType if the tag is another one.
+  // Checks the body of a frame and returns the bytes of its message, which refer to the memory of the body. Fails with
+  // Trouble::kMessageTooShort, with kBadChecksum, and with kUnknownMessageType if the body has another tag.
   std::expected<MessageBytes, Trouble> open(std::string_view body) const;
   std::expected<MessageBytes, Trouble> open(Buffer& body) const;
   std::expected<MessageBytes, Trouble> open(MessageBytes body) const;

@@ -37,19 +37,20 @@ class RpcBalancerCalls;
 }  // namespace detail
 
 struct RpcBalancerOptions {
-  // The options of the connection to each server. Here they mean:
+  // The options of the connection to each server. In a balancer, these four mean:
   //   most_calls            the most calls in progress on each single server
   //   deadline              the deadline of each call
   //   most_unsent_bytes     also limits the bytes of the requests that wait in the balancer
   //   waits_for_connection  has no effect; see the option of the same name below
   RpcChannelOptions channel = {};
-  // The most calls without an answer: those on all servers together, and those that wait for a server. One more fails
-  // with kTooManyCalls. Must be above 0.
+  // The most calls without an answer. Calls in progress on any server count, and so do calls that wait for a server.
+  // One more call fails with kTooManyCalls. Must be above 0.
   size_t most_calls = 100'000;
-  // If true, a call that is made while no server is connected waits for a server until its deadline. If false, it fails
-  // with kNotConnected.
+  // True if a call that is made while no server is connected waits for a server until its deadline. If false, such a
+  // call fails with kNotConnected.
   bool waits_for_connection = true;
-  // The seed for drawing servers. The same seed makes a run repeatable. 0: the seed is Engine::random_seed().
+  // The seed of the random numbers that choose servers. The same seed makes a run repeatable. If 0,
+  // Engine::random_seed() is used.
   uint64_t seed = 0;
 };
 
@@ -79,14 +80,14 @@ class RpcBalancer final : public RpcCaller {
   explicit RpcBalancer(Loop& loop, const RpcBalancerOptions& options = {});
   ~RpcBalancer() override;
 
-  // Adds a server and starts connecting to it. Reads `address` and fails as Client::connect() does. Also fails with
-  // EALREADY if the address was added and has not been removed since. Throws std::invalid_argument if
-  // RpcBalancerOptions::channel has values that RpcChannel refuses.
+  // Adds a server and starts connecting to it. Takes the address in the form of Client::connect() and fails as that
+  // function does. Also fails with EALREADY if the address was added and has not been removed since. Throws
+  // std::invalid_argument if RpcBalancerOptions::channel has values that RpcChannel refuses.
   Result<void> add(std::string_view address);
-  // Removes a server: it gets no further calls. Its connection is closed when its calls in progress have ended. Returns
-  // false if no server was added with this text.
+  // Removes a server, which then gets no further calls. The connection to it is closed when its calls in progress have
+  // ended. Returns false if no server was added with exactly this text.
   bool remove(std::string_view address);
-  // Returns true if at least one server is connected. Removed servers do not count.
+  // Returns true if at least one server is connected. Servers that were removed do not count.
   bool is_connected() const;
 
   RpcBalancerStats stats() const;

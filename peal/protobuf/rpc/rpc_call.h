@@ -24,15 +24,15 @@ class RpcCall {
   const google::protobuf::MethodDescriptor& method() const { return *method_; }
   Loop& loop() const { return loop_; }
 
-  // Returns the time until the deadline, 0 after the deadline, Duration::max() if there is none. It is useful for calls
-  // that the handler makes itself: `channel.call(...).within(call.time_left())`.
+  // Returns the time until the deadline. Returns 0 after the deadline, and Duration::max() if there is none. Use it for
+  // calls that the handler makes itself: `channel.call(...).within(call.time_left())`.
   Duration time_left() const;
   // Returns true if the answer is not wanted any more: the client has disconnected or has cancelled the call, or the
-  // deadline has passed. A coroutine need not ask: its waits fail with ECANCELED, or with ETIMEDOUT after the deadline.
-  // May be called on any thread.
+  // deadline has passed. A coroutine need not call this function, because its waits fail then: with ETIMEDOUT after the
+  // deadline, otherwise with ECANCELED. May be called on any thread.
   bool is_cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
-  // Makes the call fail: when the handler ends, the client gets this error instead of the response. Use it for errors
-  // of the RPC protocol only. The application's own errors belong into the fields of its responses.
+  // Makes the call fail: when the handler ends, the client gets this error instead of the response. Use this function
+  // only for errors of the RPC protocol. Errors of the application belong into the fields of its responses.
   void fail(RpcTrouble why) { failure_ = static_cast<int32_t>(why); }
   // Returns the client's address. Fails with ENOTCONN after the client has disconnected.
   Result<SocketAddress> peer_address() const;

@@ -10,7 +10,8 @@
 namespace peal {
 namespace {
 
-// A call of protobuf's stubs: puts the answer into the caller's messages and runs the caller's closure.
+// A call that is made by protobuf's stubs. It parses the answer into the caller's message and runs the caller's
+// closure.
 class StubCall final : public detail::RpcOwnedPending {
  public:
   StubCall(google::protobuf::RpcController* controller, google::protobuf::Message* response,

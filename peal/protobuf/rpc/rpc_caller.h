@@ -23,15 +23,15 @@
 
 namespace peal {
 
-// RpcCallId names a call of one RpcCaller, for cancel(). Using it after the call has ended has no effect.
+// RpcCallId names one call of an RpcCaller, for RpcCaller::cancel(). After the call has ended, its id has no effect.
 struct RpcCallId {
   uint64_t number = 0;
 
   bool operator==(const RpcCallId&) const = default;
 };
 
-// The awaitable of a call. co_await makes the call and returns Result<Response>. The request is borrowed only until the
-// coroutine is suspended, because it is serialised or copied before.
+// The awaitable of a call. co_await makes the call and returns Result<Response>. The request is serialised or copied
+// before the coroutine is suspended, and is not used after that.
 template <class Response>
 class [[nodiscard]] RpcCallAwait final : public detail::Awaitable<RpcCallAwait<Response>, detail::RpcCallWait> {
  public:
@@ -51,12 +51,12 @@ class RpcCaller : public google::protobuf::RpcChannel {
  public:
   template <class Response>
   using Answered = Callback<void(Result<Response> answer)>;
-  // A `deadline` of this value means that RpcChannelOptions::deadline is used.
+  // The value of `deadline` that means RpcChannelOptions::deadline.
   static constexpr Duration kUsualDeadline = Duration::min();
 
   ~RpcCaller() override;
 
-  // Returns the awaitable of a call, for coroutines. Nothing is sent before co_await. co_await throws
+  // Returns the awaitable of a call, for coroutines. The call is made by co_await, not before. co_await throws
   // std::invalid_argument if the request lacks a required field or is too long.
   template <RpcMethodPointer Method>
   RpcCallAwait<typename RpcMethodOf<Method>::Response> call(Method method,
@@ -64,12 +64,12 @@ class RpcCaller : public google::protobuf::RpcChannel {
     return {calls_, rpc_method(method), request};
   }
 
-  // Makes a call and returns its id. `on_answer` must not be null (asserted). It is called once, on the loop, after
-  // this function has returned, and gets the response or the error. If the RpcCaller is destroyed before, `on_answer`
-  // is destroyed without being called.
+  // Makes a call and returns its id. `on_answer` gets the response or the error. It is called once, on the loop, after
+  // this function has returned, and must not be null (asserted). If the RpcCaller is destroyed first, `on_answer` is
+  // destroyed without being called.
   //
   // `deadline` counts from now. Zero ends the call at the next tick of the loop; Duration::max() means no deadline. If
-  // the call is refused, for example with kTooManyCalls, the id is {} and `on_answer` gets the error. Throws
+  // the call is refused, for example with kTooManyCalls, the returned id is {}, and `on_answer` gets the error. Throws
   // std::invalid_argument, and makes no call, if the request lacks a required field or is too long.
   template <RpcMethodPointer Method>
   RpcCallId call(Method method, const RpcMethodOf<Method>::Request& request,
@@ -79,12 +79,13 @@ class RpcCaller : public google::protobuf::RpcChannel {
     PEAL_ASSERT(on_answer, "{} is called without on_answer", descriptor.full_name());
     return {start(descriptor, request, std::make_unique<Called>(std::move(on_answer)), deadline)};
   }
-  // Cancels a call and tells the server so. Returns true if the call was in progress: its `on_answer` is not called any
-  // more. Returns false if the call had ended already.
+  // Cancels a call and sends the cancellation to the server. Returns true if the call was in progress; its `on_answer`
+  // is not called any more. Returns false if the call had ended before.
   bool cancel(RpcCallId call);
-  // Makes a call for protobuf's stubs. `done` is called when the call has ended. If it failed, controller->SetFailed()
-  // is called before, unless `controller` is null. The caller owns the messages; the response must live until `done` is
-  // called. The messages and `done` must not be null (asserted). Throws as call() does, and does not call `done` then.
+  // Makes a call for protobuf's stubs and calls `done` when the call has ended. If the call has failed,
+  // controller->SetFailed() is called before, unless `controller` is null. The caller owns the messages; the response
+  // must live until `done` is called. The messages and `done` must not be null (asserted). Throws as call() does; in
+  // that case `done` is not called.
   void CallMethod(const google::protobuf::MethodDescriptor* method, google::protobuf::RpcController* controller,
                   const google::protobuf::Message* request, google::protobuf::Message* response,
                   google::protobuf::Closure* done) override;

@@ -54,20 +54,21 @@ struct RpcChannelOptions {
     client.retry.reconnect = true;
   }
 
-  // The options of the connection. `retry` is set to reconnect without end.
+  // The options of the connection. The default of `retry` makes the client reconnect without end.
   ClientOptions client = {};
-  // The longest frame that is sent or received, without its length field; at most 64 MiB. A longer request throws
-  // std::invalid_argument. A longer response ends the connection. A response is also limited by
+  // The longest frame that is sent or received, without its length field; at most 64 MiB. A call with a longer request
+  // throws std::invalid_argument. A longer response ends the connection. The length of a response is also limited by
   // ConnectionOptions::input_limit_bytes of `client` (16 MiB).
   size_t limit_bytes = kMostMessageBytes;
-  // The most calls without an answer, including calls that wait for a connection. One more fails with kTooManyCalls.
-  // Must be above 0.
+  // The most calls without an answer, including calls that wait for a connection. One more call fails with
+  // kTooManyCalls. Must be above 0.
   size_t most_calls = 10'000;
   // The most bytes of requests that wait to be sent. While more bytes wait, a new call fails with kTooManyCalls.
   size_t most_unsent_bytes = 16 * 1024 * 1024;
-  // The deadline of calls that do not give their own. 0: such calls have no deadline.
+  // The deadline of calls that do not have one of their own. If 0, such calls have no deadline.
   Duration deadline = std::chrono::seconds(30);
-  // If true, a call that is made while there is no connection waits for one. If false, it fails with kNotConnected.
+  // True if a call that is made while there is no connection waits for one. If false, such a call fails with
+  // kNotConnected.
   bool waits_for_connection = true;
 };
 
@@ -89,15 +90,16 @@ class RpcChannel final : public RpcCaller {
   explicit RpcChannel(Loop& loop, const RpcChannelOptions& options = {});
   ~RpcChannel() override;
 
-  // Starts connecting to the server. Reads the address and fails as Client::connect() does. Calls may be made before
-  // that; they wait for the connection if RpcChannelOptions::waits_for_connection is true. If the channel does not
-  // reconnect by itself (`retry.reconnect` is false), a callback that gets kConnectionLost may call connect() again.
+  // Starts connecting to the server. Takes the address in the form of Client::connect() and fails as that function
+  // does. Calls may be made before connect(). They wait for the connection if RpcChannelOptions::waits_for_connection
+  // is true. If the channel does not reconnect by itself (`retry.reconnect` is false), a callback that gets
+  // kConnectionLost may call connect() again.
   Result<void> connect(std::string_view address);
   Result<void> connect(const SocketAddress& address);
   // Closes the connection gracefully and does not reconnect. All calls in progress fail, and their callbacks are called
-  // inside stop(). Calls that were sent get kConnectionLost, the others kNotConnected.
+  // inside stop(). Calls that were sent fail with kConnectionLost, calls that were not sent with kNotConnected.
   void stop();
-  // Returns true if there is an open connection, so that calls are sent at once.
+  // Returns true if there is an open connection. While this is so, calls are sent at once.
   bool is_connected() const;
 
   RpcChannelStats stats() const;

@@ -12,7 +12,7 @@
 
 namespace peal {
 
-// RpcMethodOf<Pointer> has the service and the message types of the method that a pointer of this type points to.
+// For the type of a pointer to a generated method, RpcMethodOf names the service and the types of request and response.
 template <class Pointer>
 struct RpcMethodOf {
   static constexpr bool kIsMethod = false;
@@ -26,13 +26,13 @@ struct RpcMethodOf<void (ItsService::*)(google::protobuf::RpcController*, const 
   using Response = ItsResponse;
 };
 
-// The type of a pointer like `&EchoService::Echo`, which points to a function that protobuf has generated.
+// Satisfied by the type of a pointer like `&EchoService::Echo`, which points to a function that protobuf has generated.
 template <class T>
 concept RpcMethodPointer = RpcMethodOf<T>::kIsMethod;
 
 namespace detail {
 
-// A channel that makes no call. It only remembers the method that a stub calls. The messages are null.
+// A channel that makes no call and only remembers which method a stub calls. The messages that it gets are null.
 class RpcMethodProbe final : public google::protobuf::RpcChannel {
  public:
   void CallMethod(const google::protobuf::MethodDescriptor* called, google::protobuf::RpcController*,

@@ -31,21 +31,22 @@ class RpcPending {
   RpcPending(const RpcPending&) = delete;
   RpcPending& operator=(const RpcPending&) = delete;
 
-  // Exactly one of these three functions is called, once, on the loop, when the call ends.
+  // Exactly one of answered(), failed() and dropped() is called, once, on the loop, when the call ends.
   //
-  // The server sent a response. Returns false if the response cannot be parsed; the call has then failed with
-  // kBadResponse.
+  // answered() is called if the server sent a response. Returns false if the response cannot be parsed; the call has
+  // then failed with kBadResponse.
   virtual bool answered(const MessageBytes& response) = 0;
-  // The call failed with `error`.
+  // Called if the call has failed with `error`.
   virtual void failed(std::error_code error) = 0;
-  // The RpcCaller is destroyed, or its loop had begun to end before the call was made.
+  // Called if the RpcCaller is destroyed, or if its loop had begun to end before the call was made.
   virtual void dropped() = 0;
 
  protected:
   ~RpcPending() = default;
 };
 
-// A call that a coroutine awaits. It lives in the coroutine's frame. It makes the call when the coroutine is suspended.
+// A call that a coroutine awaits. The object lives in the coroutine's frame and makes the call when the coroutine is
+// suspended.
 class RpcCallWait : public Wait, private RpcPending {
  public:
   template <class Promise>
@@ -66,7 +67,7 @@ class RpcCallWait : public Wait, private RpcPending {
     timeout_ = timeout;
     Wait::set_timeout(timeout);
   }
-  // Returns the error of the ended call; no error if there is a response.
+  // Returns the error of the ended call. Returns no error if the call has a response.
   std::error_code error() const { return failure_ || why_ == 0 ? failure_ : why_.code(); }
 
  private:
@@ -92,7 +93,7 @@ class RpcOwnedPending : public RpcPending {
   virtual ~RpcOwnedPending() = default;
 };
 
-// A call whose answer goes to a callback.
+// A call that passes its answer to a callback.
 template <class Response>
 class RpcCalledBack final : public RpcOwnedPending {
  public:

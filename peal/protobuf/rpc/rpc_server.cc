@@ -39,8 +39,8 @@ RpcServer::RpcServer(LoopGroup& group, const RpcServerOptions& options)
   server_ = std::make_unique<Server>(group, core_->callbacks(), options.server);
 }
 
-// `core` keeps the shards alive until the loop is over. Without it, the last call that retire() ends could destroy the
-// shards.
+// `core` keeps the shards alive until the loop over them has ended. Otherwise the last call that retire() ends could
+// destroy them.
 RpcServer::~RpcServer() {
   const std::shared_ptr<detail::RpcCore> core = std::move(core_);
   server_.reset();
@@ -97,7 +97,7 @@ RpcServerStats RpcServer::stats() const {
   return all;
 }
 
-// The core is sealed because the loops read the list of methods from now on, without a lock.
+// seal() forbids adding methods, because from now on the loops read the list of methods without a lock.
 std::vector<std::function<std::vector<MethodStats>()>> RpcServer::method_views() const {
   core_->seal();
   std::vector<std::function<std::vector<MethodStats>()>> views;

@@ -55,20 +55,20 @@ struct RpcServerOptions {
   // The options of the listener and of its connections.
   ServerOptions server = {};
   // The longest frame that is sent or received, without its length field; at most 64 MiB. A longer request ends the
-  // connection. A call with a longer response is answered with RpcTrouble::kBadResponse. A request is also limited by
-  // ConnectionOptions::input_limit_bytes.
+  // connection. A call with a longer response is answered with RpcTrouble::kBadResponse. The length of a request is
+  // also limited by ConnectionOptions::input_limit_bytes.
   size_t limit_bytes = kMostMessageBytes;
-  // The most calls in progress on all loops together. Each loop may have an equal share of them. A call beyond that is
-  // answered with kOverloaded. Must be above 0.
+  // The most calls in progress on all loops together. Each loop may have an equal share of them. A call that exceeds
+  // the share of its loop is answered with kOverloaded. Must be above 0.
   size_t most_calls = 100'000;
-  // The most calls in progress on one connection, and the most bytes of their requests. When either is reached, the
-  // connection is not read from until calls have ended. Meanwhile the server sees neither cancellations by the client
-  // nor its FIN. Keep most_calls_per_connection small: cancelling a call searches all calls of the connection, the
-  // oldest first. Both must be above 0.
+  // The most calls in progress on one connection, and the most bytes of the requests of these calls. If either limit is
+  // reached, the connection is not read until calls have ended. Meanwhile the server sees neither cancellations by the
+  // client nor its FIN. Keep most_calls_per_connection small: cancelling a call searches all calls of the connection,
+  // the oldest first. Both options must be above 0.
   size_t most_calls_per_connection = 1'000;
   size_t most_request_bytes_per_connection = 64 * 1024 * 1024;
-  // The longest time that a call may take. After it, or at the client's deadline if that is earlier, the call is
-  // cancelled and answered with kTimeout. 0: only the client's deadline counts.
+  // The longest time that a call may take. When it has passed, or the client's deadline if that is earlier, the call is
+  // cancelled and answered with kTimeout. If 0, only the client's deadline counts.
   Duration longest_call = std::chrono::seconds(30);
 };
 
@@ -79,18 +79,19 @@ struct RpcServerStats {
   uint64_t overloaded = 0;  // calls that were answered with kOverloaded
   uint64_t unexpected = 0;  // messages that are no calls, and cancellations of calls that are not in progress
 
-  // Adds the counters of `other` to these.
+  // Adds the counters of `other` to the counters of this object.
   void add(const RpcServerStats& other);
 };
 
 class RpcServer {
  public:
-  // Serves on one loop, or on all loops of a group. Throws std::invalid_argument if a limit is 0 that must be above 0.
+  // Creates a server on one loop, or on all loops of a group. Throws std::invalid_argument if an option is 0 that must
+  // be above 0.
   explicit RpcServer(Loop& loop, const RpcServerOptions& options = {});
   explicit RpcServer(LoopGroup& group, const RpcServerOptions& options = {});
   // Stops listening and ends all connections at once, as ~Server does. Coroutines that still run are cancelled. They
   // end before the destructor returns, except those that cannot be cancelled (see ~HttpServer). A service that has not
-  // called its `done` yet may still call it later.
+  // called its `done` yet may call it after the destructor has returned.
   ~RpcServer();
   RpcServer(const RpcServer&) = delete;
   RpcServer& operator=(const RpcServer&) = delete;
@@ -105,22 +106,23 @@ class RpcServer {
   void handle(Method method, Handler handler);
 
   // Adds all methods of a service, which must outlive the server and its calls. Must be called before listen() and
-  // method_views() (asserted). Throws std::invalid_argument, and adds none, if a method has a handler already.
+  // method_views() (asserted). Throws std::invalid_argument if a method has a handler already; no method is added then.
   //
-  // The service calls `done` exactly once, on any thread, to answer; the messages live until then. If the service
-  // throws, it must not call `done` any more. Its controller has these functions:
+  // To answer, the service calls `done` exactly once, on any thread. The messages live until that call. If the service
+  // throws, it must not call `done` any more. The controller that the service gets has these functions:
   //   IsCanceled()      returns true if the answer is not wanted any more; any thread
   //   NotifyOnCancel()  may be called once, on the loop. Its callback is called when the call is cancelled or, if that
   //                     does not happen, when the call ends. An exception of the callback is logged
   //   SetFailed()       called before `done`, makes the call fail with kBadResponse; its text is logged
   void add(google::protobuf::Service& service);
 
-  // Adds the service muduo.net.RpcService (rpcservice.proto). It tells any client the names of the services and methods
-  // of this server, and their definitions as text. `peal-rpc` and muduo's clients use it. Must be called before
-  // listen() (asserted). Throws std::invalid_argument if that service was added before.
+  // Adds the service muduo.net.RpcService (rpcservice.proto). Any client can ask it for the names of this server's
+  // services and methods, and for their definitions as text. `peal-rpc` and muduo's clients use it. Must be called
+  // before listen() (asserted). Throws std::invalid_argument if that service was added before.
   void add_reflection();
 
-  // Starts listening, as the functions of Server of the same name do. No method can be added after that.
+  // Each listen() starts listening, as the function of Server with the same parameters does. No method can be added
+  // after that.
   Result<SocketAddress> listen(std::string_view address);
   Result<SocketAddress> listen(const SocketAddress& address);
   Result<SocketAddress> listen(Fd listening, bool shared = false);
@@ -128,7 +130,8 @@ class RpcServer {
   void stop_listening() { server_->stop_listening(); }
 
   // Stops the server gracefully, see Server::drain(). Each connection is closed as soon as none of its calls is in
-  // progress. If a client sends calls after that, its channel fails them with kConnectionLost.
+  // progress. Calls that a client sends after that are not answered; the client's channel fails them with
+  // kConnectionLost.
   void drain(Duration deadline, Callback<void(const DrainReport&)> on_done) {
     server_->drain(deadline, std::move(on_done));
   }
@@ -136,15 +139,16 @@ class RpcServer {
 
   // Returns the number of open connections.
   size_t connections() const { return server_->connections(); }
-  // Returns the sum of the counters of all loops. Waits for each loop, as Server::stats() does.
+  // Returns the sum of the counters of all loops. Waits until each loop has copied its counters, as Server::stats()
+  // does.
   RpcServerStats stats() const;
   // Returns one function for each loop, in the order of Server::views(). Each function returns the counters of its
-  // loop's calls, and must be called on the thread of that loop. The functions may outlive the server; after it they
-  // return an empty vector. No method can be added after this call. The inspector uses them:
-  // inspector.add(rpc.server(), "rpc", rpc.method_views()).
+  // loop's calls, and must be called on the thread of that loop. The functions may outlive the server; after the server
+  // was destroyed, they return an empty vector. No method can be added after this call. The inspector uses the
+  // functions: inspector.add(rpc.server(), "rpc", rpc.method_views()).
   std::vector<std::function<std::vector<MethodStats>()>> method_views() const;
-  // Returns the underlying Server, for example for its counters of connections. If the application lets it adopt a
-  // connection, all methods must have been added before.
+  // Returns the underlying Server, for example for its counters of connections. If the application calls
+  // Server::adopt(), it must have added all methods before.
   Server& server() { return *server_; }
 
  private:

@@ -12,7 +12,7 @@
 namespace peal {
 
 enum class RpcTrouble : int {
-  // Errors that the server answers. The numbers are those of muduo's RPC (ErrorCode in its rpc.proto).
+  // Errors with which a server answers. Their numbers are those of muduo's RPC (ErrorCode in its rpc.proto).
   kWrongProtocol = 1,
   kNoService = 2,
   kNoMethod = 3,
@@ -20,10 +20,10 @@ enum class RpcTrouble : int {
   kBadResponse = 5,  // the server failed to make a response, or the client cannot parse the response or the error
   kTimeout = 6,      // the deadline passed at the server. Equals std::errc::timed_out
 
-  // An error that the server answers, with a number of peal's own. muduo's client takes it for an empty response.
+  // An error with which only a peal server answers. muduo's client takes such an answer for an empty response.
   kOverloaded = 100,  // RpcServerOptions::most_calls calls are in progress
 
-  // Errors that the client itself finds; the server never answers them.
+  // Errors that the client itself finds. A server never answers with them.
   kNotConnected = 200,  // the call was never sent. Equals std::errc::not_connected
   kConnectionLost,      // the connection ended after the call was sent; the server may have carried the call out
   kTooManyCalls,        // RpcChannelOptions::most_calls or most_unsent_bytes is reached; the call was not sent

@@ -16,16 +16,17 @@ namespace peal::detail {
 
 class BlocksOutput final : public google::protobuf::io::ZeroCopyOutputStream {
  public:
-  // Borrows `output`, which must not be changed otherwise until finish(). `sum` is the checksum of the bytes that
-  // precede the written ones.
+  // Borrows `output`, which only this object may change until finish() is called. `sum` is the checksum of bytes that
+  // precede the bytes to be written.
   explicit BlocksOutput(Buffer& output, uint32_t sum = kAdler32OfNothing) : output_(output), sum_(sum) {}
 
-  // The functions of ZeroCopyOutputStream; protobuf calls them.
+  // The functions of protobuf's ZeroCopyOutputStream, which protobuf calls.
   bool Next(void** data, int* size) override;
   void BackUp(int count) override;
   int64_t ByteCount() const override { return static_cast<int64_t>(written_bytes_ + room_.size()); }
 
-  // Puts the last written bytes into the buffer and returns the checksum. Nothing may be written after that.
+  // Appends the bytes that were written last to the buffer, and returns the checksum. No byte may be written after
+  // that.
   uint32_t finish();
 
  private:

@@ -21,7 +21,7 @@ namespace peal::detail {
 // The size of each integer in muduo's formats, in bytes.
 inline constexpr size_t kFrameIntegerBytes = 4;
 
-// The sizes of a body that a codec allows.
+// The smallest and the largest size of a body that a codec allows.
 struct BodyBounds {
   size_t least_bytes;
   size_t limit_bytes;  // values above kMostMessageBytes have the effect of kMostMessageBytes
@@ -32,16 +32,17 @@ struct BodyBounds {
   void check(size_t body_bytes) const;
 };
 
-// These do the work of the codecs' peek() and append() for bodies of the given bounds.
+// peek_body() implements peek() of the codecs, and append_body() implements append(). Both allow only bodies within
+// `bounds`.
 FramePeek peek_body(const BodyBounds& bounds, std::string_view first, size_t available);
 FramePeek peek_body(const BodyBounds& bounds, Buffer& input);
 void append_body(const BodyBounds& bounds, Buffer& output, std::string_view body);
 
-// Removes the checksum from the end of `body` and compares it. Fails with kMessageTooShort if the body is shorter than
-// `least_bytes`, or with kBadChecksum.
+// Removes the checksum from the end of `body` and compares it with the checksum of the other bytes. Fails with
+// kMessageTooShort if the body is shorter than `least_bytes`, and with kBadChecksum if the checksums differ.
 std::expected<void, Trouble> take_checksum(MessageBytes& body, size_t least_bytes);
 
-// Parses `bytes` into `message`. Fails with kUnreadableMessage.
+// Parses `bytes` into `message`. Fails with kUnreadableMessage if MessageBytes::parse_into() returns false.
 std::expected<void, Trouble> parse(const MessageBytes& bytes, google::protobuf::Message& message);
 
 }  // namespace peal::detail

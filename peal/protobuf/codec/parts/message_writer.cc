@@ -26,12 +26,14 @@ char* put(char* to, std::string_view bytes) {
   return to + bytes.size();
 }
 
-// Asserts that the message was not changed while it was written, for example by another thread.
+// Asserts that the written bytes have the size that was computed before. The sizes differ if the message was changed
+// while it was written, for example by another thread.
 void check_end(size_t written, size_t size) {
   PEAL_ASSERT(written == size, "a message changed while it was serialised: from {} to {} bytes", size, written);
 }
 
-// Writes the parts and the message to `to`, which has room for them. Returns the end of the written bytes.
+// Writes the message and the parts of the frame around it to `to`, which must have room for them. Returns the end of
+// the written bytes.
 char* write_array(char* to, const FrameAround& around, const google::protobuf::Message& message, size_t size) {
   to = put(put(put(to, around.uncounted), around.first), around.second);
   auto* const begin = reinterpret_cast<uint8_t*>(to);

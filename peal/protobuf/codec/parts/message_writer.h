@@ -17,14 +17,14 @@ class Message;
 
 namespace peal::detail {
 
-// Returns `value` as muduo's formats have it: 4 bytes, big-endian.
+// Returns `value` in the form that muduo's formats use: 4 bytes, big-endian.
 constexpr std::array<char, 4> big_endian_bytes(uint32_t value) {
   return std::bit_cast<std::array<char, 4>>(std::endian::native == std::endian::big ? value : std::byteswap(value));
 }
 
-// Returns the serialised size of the message. The message caches the size until it changes. `around_bytes` is the size
-// of the other parts of the body. Throws std::invalid_argument if the message lacks a required field, or if its size
-// and `around_bytes` together exceed limit_bytes.
+// Returns the serialised size of the message, which the message caches until it changes. `around_bytes` is the size of
+// the other parts of the body. Throws std::invalid_argument if the message lacks a required field, or if its size and
+// `around_bytes` together exceed limit_bytes.
 size_t checked_size(const google::protobuf::Message& message, size_t around_bytes, size_t limit_bytes);
 
 // The parts of a frame except the message and the checksum.
@@ -36,10 +36,10 @@ struct FrameAround {
   size_t bytes() const { return uncounted.size() + first.size() + second.size() + after.size(); }
 };
 
-// Appends the message with the parts around it, and no checksum. `size` is what checked_size() has just returned; the
-// message must not have changed since.
+// Appends a frame without checksum: the message with the parts around it. `size` is the size that checked_size() has
+// just returned; the message must not have changed since.
 void append_plain(Buffer& output, const FrameAround& around, const google::protobuf::Message& message, size_t size);
-// Does the same, then appends the checksum of everything except around.uncounted.
+// Appends a frame as append_plain() does, then the checksum of all its bytes except around.uncounted.
 void append_summed(Buffer& output, const FrameAround& around, const google::protobuf::Message& message, size_t size);
 
 }  // namespace peal::detail

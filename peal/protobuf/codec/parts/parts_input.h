@@ -17,10 +17,11 @@ class PartsInput final : public google::protobuf::io::ZeroCopyInputStream {
   // Borrows `parts` and their bytes. No part may be empty or longer than INT_MAX.
   explicit PartsInput(std::span<const std::string_view> parts) : parts_(parts) {}
 
-  // The functions of ZeroCopyInputStream; protobuf calls them.
+  // The functions of protobuf's ZeroCopyInputStream, which protobuf calls.
   bool Next(const void** data, int* size) override;
-  // May go back over several parts, unlike protobuf's own streams, which throw FatalException then. protobuf asks for
-  // that after it has read ahead, if a peer's message ends a group that it has not begun.
+  // Goes back by `count` bytes, also over several parts. protobuf's own streams throw FatalException if they are asked
+  // to go back over several parts. protobuf asks for that after it has read ahead, if a message ends a group that has
+  // not begun.
   void BackUp(int count) override;
   bool Skip(int count) override;
   int64_t ByteCount() const override { return static_cast<int64_t>(read_bytes_); }

@@ -22,11 +22,11 @@ class QuietProtobuf {
   QuietProtobuf(const QuietProtobuf&) = delete;
   QuietProtobuf& operator=(const QuietProtobuf&) = delete;
 
-  // Returns true if an object lives on the calling thread.
+  // Returns true if the calling thread has a QuietProtobuf object now.
   static bool is_on() { return quiet_; }
 
  private:
-  // Installs the log handler when it is called first.
+  // Installs the log handler at the first call. Later calls do nothing.
   static void install();
 
   [[gnu::tls_model("initial-exec")]] static thread_local constinit bool quiet_;

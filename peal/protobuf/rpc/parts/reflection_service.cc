@@ -22,8 +22,8 @@ using google::protobuf::FileDescriptor;
 using google::protobuf::Message;
 using google::protobuf::MethodDescriptor;
 
-// The content of rpcservice.proto as the text of a FileDescriptorProto. The .proto file cannot be parsed at run time,
-// because not every libprotobuf-dev contains that parser.
+// The content of rpcservice.proto as the text of a FileDescriptorProto. Parsing a .proto file at run time needs a
+// parser that not every libprotobuf-dev package has.
 constexpr const char* kDefinition = R"(
 name: "rpcservice.proto" package: "muduo.net"
 message_type { name: "ListRpcRequest"
@@ -51,7 +51,7 @@ service { name: "RpcService"
 options { cc_generic_services: true }
 )";
 
-// Two values of muduo.net.ErrorCode.
+// The values NO_ERROR and NO_SERVICE of muduo.net.ErrorCode.
 constexpr int kNoError = 0;
 constexpr int kNoService = 2;
 
@@ -71,7 +71,8 @@ void set_error(Message& response, int error) {
   response.GetReflection()->SetEnumValue(&response, field(response, "error"), error);
 }
 
-// Returns the services that have methods on this server, by full name. The methods have the order of their .proto file.
+// Returns the services that have methods on this server, each by its full name. The methods of a service have the order
+// of their .proto file.
 std::map<std::string, std::vector<const MethodDescriptor*>> services_of(const RpcCore& core) {
   std::map<std::string, std::vector<const MethodDescriptor*>> services;
   for (const RpcMethod& method : core.methods())
@@ -80,7 +81,7 @@ std::map<std::string, std::vector<const MethodDescriptor*>> services_of(const Rp
   return services;
 }
 
-// Returns the line that listRpc answers for a method, in the format of muduo's server.
+// Returns the line for a method in the answer of listRpc. The line has the format of muduo's server.
 std::string line_of(const MethodDescriptor& method) {
   return method.full_name() + " (" + method.input_type()->full_name() + ") : " + method.output_type()->full_name();
 }

@@ -14,11 +14,11 @@ class RpcCore;
 
 class ReflectionService {
  public:
-  // Adds the service to `core`, which must not be sealed yet. Throws std::invalid_argument if the core has the service
-  // already.
+  // Adds the reflection service to `core`, which must not be sealed yet. Throws std::invalid_argument if `core` has
+  // that service already.
   static void add_to(RpcCore& core);
 
-  // Use add_to(), which calls this. Builds the descriptors. `core` is borrowed.
+  // Builds the descriptors. Called only by add_to(). `core` is borrowed.
   explicit ReflectionService(const RpcCore& core);
   ReflectionService(const ReflectionService&) = delete;
   ReflectionService& operator=(const ReflectionService&) = delete;
@@ -26,8 +26,8 @@ class ReflectionService {
  private:
   const google::protobuf::MethodDescriptor& method(const char* name) const;
   const google::protobuf::Message& prototype(const google::protobuf::Descriptor& type);
-  // The handlers of listRpc and getService. They are called on any thread, which is safe because the methods of a
-  // sealed core do not change.
+  // list() and get() are the handlers of listRpc and getService. They are called on any thread, which is safe because
+  // the methods of a sealed core do not change.
   void list(const google::protobuf::Message& request, google::protobuf::Message& response) const;
   void get(const google::protobuf::Message& request, google::protobuf::Message& response) const;
 

@@ -13,7 +13,8 @@
 namespace peal::detail {
 namespace {
 
-// Returns options with which the links refuse a call while they are not connected. Calls wait in the balancer instead.
+// Returns options for the links of a balancer. A link with these options refuses a call while it is not connected, so
+// that the call waits in the balancer instead.
 RpcBalancerOptions without_waiting_links(RpcBalancerOptions options) {
   options.channel.waits_for_connection = false;
   return options;
@@ -34,7 +35,7 @@ Result<void> RpcBalancerCalls::add(std::string_view address) {
   if (std::ranges::find(servers_, address, &Server::address) != servers_.end()) return fail(EALREADY);
   auto link = std::make_shared<RpcLink>(*loop_, options_.channel);
   link->begin();
-  // The callback may refer to this object, because the link is retired before this object is destroyed.
+  // The callback may use `this`, because the link is retired before this object is destroyed.
   link->on_open([this] { serve_waiting(); });
   const Result<void> connecting = link->connect(address);
   if (!connecting) {
@@ -145,8 +146,8 @@ Result<RpcLink*> RpcBalancerCalls::link_for_new_call() {
   if (retired_) return fail(ECANCELED);
   if (!mailbox_->open()) return fail(Trouble::kLoopStopped);
   if (calls_.size() >= options_.most_calls) return fail(RpcTrouble::kTooManyCalls);
-  // A callback may make this call just after a server has become able to take one. The calls that wait were made
-  // earlier, so they are sent first.
+  // If a callback makes this call just after a server has become able to take one, older calls may still wait. They are
+  // sent first.
   if (!waiting_.empty()) serve_waiting();
   if (RpcLink* const link = draw_link()) return link;
   if (is_connected()) return fail(RpcTrouble::kTooManyCalls);
@@ -165,8 +166,8 @@ void RpcBalancerCalls::send(Call& call, RpcLink& link, const google::protobuf::M
 
 void RpcBalancerCalls::add_waiting(Call& call, const google::protobuf::MethodDescriptor& method,
                                    const google::protobuf::Message& request, Duration timeout) {
-  // The link writes the frame later, with its own id. This frame is written only to find out now whether the request is
-  // valid, and how long it is. The deadline is the one that takes the most bytes.
+  // This frame is written only to find out now whether the request is valid, and how long it is. Its deadline is one
+  // that takes the most bytes. The link writes the frame that is sent later, with an id of its own.
   Buffer frame;
   append_request(
       codec_, frame,
@@ -208,7 +209,8 @@ RpcPending& RpcBalancerCalls::end_call(Call& call, std::unique_ptr<RpcOwnedPendi
   return pending;
 }
 
-// `alive` keeps this object, because the callback inside notify() may destroy the balancer. It may also make new calls.
+// `alive` keeps this object alive, because the callback inside notify() may destroy the balancer. The callback may also
+// make new calls.
 template <class Notify>
 void RpcBalancerCalls::end_call_and_notify(Call& call, uint64_t& counter, const Notify& notify) {
   const auto alive = shared_from_this();

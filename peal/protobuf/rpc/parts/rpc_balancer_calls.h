@@ -35,10 +35,10 @@ class RpcBalancerCalls final : public RpcCalls {
  public:
   RpcBalancerCalls(Loop& loop, const RpcBalancerOptions& options);
 
-  // These do the work of the functions of RpcBalancer of the same names.
+  // add() and remove() implement the functions of RpcBalancer with these names.
   Result<void> add(std::string_view address);
   bool remove(std::string_view address);
-  // Called when the balancer is destroyed. Drops all calls; no callback is called after that.
+  // Drops all calls; no callback is called after that. Called when the balancer is destroyed.
   void retire();
 
   bool is_connected() const;
@@ -67,8 +67,8 @@ class RpcBalancerCalls final : public RpcCalls {
   Owned& owned_of(uint64_t id) override;
   void fail_call(uint64_t id, std::error_code error) override;
 
-  // Draws two servers that can take a call now, and returns the link of the one with fewer calls in progress. Returns
-  // null if no server can take a call.
+  // Draws two servers at random among those that can take a call now. Returns the link of the one with fewer calls in
+  // progress. Returns null if no server can take a call.
   RpcLink* draw_link();
   // Returns the link for a new call, or null if the call has to wait for a server. Fails as start() does.
   Result<RpcLink*> link_for_new_call();
@@ -79,19 +79,18 @@ class RpcBalancerCalls final : public RpcCalls {
   // request cannot be sent.
   void add_waiting(Call& call, const google::protobuf::MethodDescriptor& method,
                    const google::protobuf::Message& request, Duration timeout);
-  // Removes the call from the calls that wait, and returns its request.
+  // Removes the call from the list of calls that wait for a server, and returns the call's request.
   WaitingRequest take_waiting(Call& call);
-  // Sends the calls that wait, oldest first, while a server can take one.
+  // Sends waiting calls, the oldest first, as long as a server can take one.
   void serve_waiting();
-  // Removes an ended call from the table and cancels its timer. Returns the caller's RpcPending, of which the caller of
-  // this function calls one function. If the RpcPending was owned here, moves the ownership to `owned`.
+  // Removes an ended call from the table, cancels its timer, and returns its RpcPending. The caller must call one
+  // function of the RpcPending. If the call owned the RpcPending, moves the ownership to `owned`.
   RpcPending& end_call(Call& call, std::unique_ptr<RpcOwnedPending>& owned);
-  // Removes an ended call as above, increments `counter`, calls notify(pending), and uses the capacity that became
-  // free.
+  // Ends a call with end_call(), increments `counter`, and calls notify(pending). Then calls use_freed_capacity().
   template <class Notify>
   void end_call_and_notify(Call& call, uint64_t& counter, const Notify& notify);
-  // Called after the end of a call. Closes the links of removed servers that have no calls left, and sends calls that
-  // wait.
+  // Called after a call has ended. Closes the links of removed servers that have no calls left, and sends calls that
+  // wait for a server.
   void use_freed_capacity();
   // Closes and destroys the links of removed servers that have no calls left.
   void retire_idle_removed();
@@ -109,7 +108,7 @@ class RpcBalancerCalls final : public RpcCalls {
   RpcBalancerStats stats_;
 };
 
-// A call without an answer. The object never moves, because the link and the list of waiting calls point to it.
+// A call that has no answer yet. The object never moves, because the link and the list of waiting calls point to it.
 class RpcBalancerCalls::Call final : public SlotLinks, public Owned, public RpcPending {
  public:
   RpcBalancerCalls* calls = nullptr;

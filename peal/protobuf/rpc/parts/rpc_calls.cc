@@ -9,9 +9,9 @@
 
 namespace peal::detail {
 
-// The closure of a call's timer. When the timer fires, it ends the call with ETIMEDOUT. The loop destroys the closure
-// without calling it if the loop ends; the destructor then ends the call with kLoopStopped. If the call ended first,
-// both do nothing.
+// The closure of a call's timer. If the timer fires, the closure ends the call with ETIMEDOUT. If the loop ends, it
+// destroys the closure without calling it, and the destructor ends the call with kLoopStopped. If the call has ended
+// before, neither the closure nor its destructor has an effect.
 struct RpcCalls::Deadline {
   Deadline(std::weak_ptr<RpcCalls> its_calls, uint64_t its_id) : calls(std::move(its_calls)), id(its_id) {}
   Deadline(Deadline&&) noexcept = default;
@@ -27,8 +27,8 @@ struct RpcCalls::Deadline {
   uint64_t id;
 };
 
-// The task that reports a refused call: it calls failed(). If the RpcCaller was destroyed meanwhile, or the loop
-// accepts no task any more, the destructor calls dropped() instead.
+// The task in which the loop calls failed() for a call that was refused. The destructor calls dropped() instead if the
+// RpcCaller was destroyed meanwhile, or if the loop accepts no task any more.
 struct RpcCalls::Refusal {
   Refusal(std::shared_ptr<RpcCalls> its_calls, std::unique_ptr<RpcOwnedPending> its_call, std::error_code its_error)
       : calls(std::move(its_calls)), call(std::move(its_call)), error(its_error) {}

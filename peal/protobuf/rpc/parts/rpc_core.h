@@ -30,7 +30,7 @@ namespace peal::detail {
 
 class RpcShard;
 
-// A method that the server serves, with its handler.
+// A method that the server serves, together with its handler.
 struct RpcMethod {
   using Function = SharedCallback<void(RpcCall&, const google::protobuf::Message&, google::protobuf::Message&)>;
   using Coroutine = SharedCallback<Task<>(RpcCall&, const google::protobuf::Message&, google::protobuf::Message&)>;
@@ -52,12 +52,13 @@ class RpcCore : public std::enable_shared_from_this<RpcCore> {
   explicit RpcCore(const RpcServerOptions& options);
   ~RpcCore();
 
-  // Adds a loop of the server and creates its shard. Called only by the constructor of RpcServer.
+  // Adds a loop of the server and creates the loop's shard. Called only by the constructor of RpcServer.
   void add(Loop& loop);
   const std::vector<std::unique_ptr<RpcShard>>& shards() const { return shards_; }
   RpcShard& shard_of(const Loop& loop) const;
 
-  // Returns the callbacks for all connections of the server. They make an RpcSession the context of each connection.
+  // Returns the callbacks for all connections of the server. The callbacks create an RpcSession for each connection and
+  // store it as the connection's context.
   SharedConnectionCallbacks callbacks();
 
   // Adds a method with its handler: a function, a coroutine or a service. Throws std::invalid_argument if the method
@@ -65,19 +66,19 @@ class RpcCore : public std::enable_shared_from_this<RpcCore> {
   void add(const google::protobuf::MethodDescriptor& method, const google::protobuf::Message& request,
            const google::protobuf::Message& response,
            std::variant<RpcMethod::Function, RpcMethod::Coroutine, google::protobuf::Service*> handler);
-  // Forbids further methods. The loops read the methods without a lock after that.
+  // Forbids adding further methods. After that, the loops read the list of methods without a lock.
   void seal() { sealed_ = true; }
-  // Returns the method `name` of the service with the full name `service`, or null.
+  // Returns the method `name` of the service with the full name `service`, or null if the server lacks it.
   const RpcMethod* find(std::string_view service, std::string_view name) const;
   bool has_service(std::string_view service) const { return services_.contains(service); }
   const std::deque<RpcMethod>& methods() const { return methods_; }
 
   const RpcServerOptions& options() const { return options_; }
   const TaggedCodec& codec() const { return codec_; }
-  // Returns the most calls that may be in progress on one loop: an equal share of RpcServerOptions::most_calls.
+  // Returns the most calls that may be in progress on one loop. This is an equal share of RpcServerOptions::most_calls.
   size_t most_calls_per_loop() const { return most_calls_per_loop_; }
 
-  // Called for a frame that cannot be read. Logs and refuses the connection.
+  // The callback for frames that cannot be read. It logs a warning and refuses the connection.
   BadMessageCallback on_bad = refuse_bad_messages();
 
  private:

@@ -15,15 +15,16 @@
 namespace peal::detail {
 namespace {
 
-// Returns the deadline that is sent to the server, rounded up and at least 1 ms; nullopt if the call has no deadline.
+// Returns the deadline that is sent to the server in milliseconds, rounded up and at least 1. Returns nullopt if the
+// call has no deadline.
 std::optional<uint32_t> deadline_ms(Duration timeout) {
   if (timeout >= RpcCalls::kNoDeadline) return std::nullopt;
   const int64_t left = std::chrono::ceil<std::chrono::milliseconds>(timeout).count();
   return static_cast<uint32_t>(std::clamp<int64_t>(left, 1, UINT32_MAX));
 }
 
-// Returns the error for a number that the server answered. The numbers of errors that only the client finds become
-// kBadResponse. A server that answered kNotConnected could otherwise make the caller repeat a call that was carried
+// Returns the error for the error number in a server's answer. Numbers of errors that only the client finds become
+// kBadResponse. Otherwise a server that answered kNotConnected could make the caller repeat a call that was carried
 // out.
 std::error_code error_of_answer(int32_t number) {
   const auto trouble = static_cast<RpcTrouble>(number);
@@ -50,7 +51,7 @@ void RpcLink::begin() {
   callbacks.on_open = [this](Connection& connection) { opened(connection); };
   callbacks.on_message = [this](Connection& connection, Buffer& input) { received(connection, input); };
   callbacks.on_close = [this](Connection& connection, CloseReason reason) { closed(connection, reason); };
-  // The callbacks may refer to this link, because the link owns the client.
+  // The callbacks may use `this`, because the link owns the client.
   client_ = std::make_unique<Client>(*loop_, std::move(callbacks), options_.client,
                                      [this](std::error_code, Duration next) { connect_failed(next); });
 }
@@ -174,8 +175,8 @@ void RpcLink::fail_call(uint64_t id, std::error_code error) {
   call_and_log_exceptions([&] { pending.failed(error); });
 }
 
-// The calls to fail are listed before the first callback is called. A callback may make new calls, connect again, or
-// destroy the channel, and the new calls must not fail.
+// All calls to fail are listed before the first callback is called. A callback may make new calls, connect again, or
+// destroy the channel, and its new calls must not fail.
 void RpcLink::fail_calls(std::error_code sent_error, std::error_code unsent_error) {
   std::vector<std::pair<uint64_t, std::error_code>> failing;
   for (uint32_t slot = 0; slot < calls_.capacity(); ++slot) {
@@ -255,7 +256,7 @@ void RpcLink::closed(const Connection& connection, CloseReason reason) {
 
 void RpcLink::fail_calls_of(const Connection& connection) {
   // An old connection may close after the next one has opened, for example after stop() and connect(). The calls of the
-  // old connection have failed already, and those of the new one must not fail.
+  // old connection have failed already, and the calls of the new connection must not fail.
   if (&connection != connection_) return;
   const auto alive = shared_from_this();
   connection_ = nullptr;

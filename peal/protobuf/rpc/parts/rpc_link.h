@@ -35,26 +35,27 @@ class RpcLink final : public RpcCalls {
  public:
   RpcLink(Loop& loop, const RpcChannelOptions& options);
 
-  // Creates the client. Must be called once, before all other functions.
+  // Creates client_. Must be called once, before all other functions.
   void begin();
-  // Starts connecting, see RpcChannel::connect().
+  // Starts connecting, as RpcChannel::connect() describes.
   template <class Place>
   Result<void> connect(const Place& place) {
-    // The callback of a call that failed may call this function. The client has not processed the loss of the
-    // connection at that time, and would refuse to connect again unless it is stopped.
+    // A callback of a failed call may call this function while the client has not yet processed the loss of the
+    // connection. The client would then refuse to connect again unless it is stopped first.
     if (given_up_) client_->stop();
     const Result<void> begun = client_->connect(place);
     if (begun) given_up_ = false;
     return begun;
   }
-  // Closes the connection and fails all calls, see RpcChannel::stop().
+  // Closes the connection and fails all calls, as RpcChannel::stop() describes.
   void stop();
-  // Called when the channel is destroyed. Drops all calls; no callback is called after that.
+  // Drops all calls; no callback is called after that. Called when the channel is destroyed.
   void retire();
   bool is_connected() const;
-  // Sets a callback that is called whenever a connection opens. The balancer sends the calls that wait then.
+  // Sets a callback that is called whenever a connection has opened. In this callback the balancer sends the calls that
+  // wait.
   void on_open(Callback<void()> on_open) { on_open_ = std::move(on_open); }
-  // Returns the error with which start() would refuse a call now; no error if it would take the call.
+  // Returns the error with which start() would refuse a call now. Returns no error if start() would take the call.
   std::error_code refusal() const;
   RpcChannelStats stats() const;
   const RpcChannelOptions& options() const { return options_; }
@@ -64,12 +65,12 @@ class RpcLink final : public RpcCalls {
   bool withdraw(uint64_t id, Why why) override;
 
  private:
-  // The frame of a call that waits for a connection.
+  // The frame of a call that waits for a connection, together with the call's id.
   struct Unsent {
     uint64_t id;
     Buffer frame;
   };
-  // A call without an answer.
+  // A call that has no answer yet.
   struct Call : SlotLinks, Owned {
     RpcPending* pending = nullptr;
     bool sent = false;
@@ -80,15 +81,15 @@ class RpcLink final : public RpcCalls {
   Call* find(uint64_t id) { return calls_.find(static_cast<uint32_t>(id), static_cast<uint32_t>(id >> 32)); }
   // Returns true if a call may wait for a connection.
   bool may_wait() const { return options_.waits_for_connection && !given_up_; }
-  // Removes an ended call from the table and cancels its timer. Returns the caller's RpcPending, of which the caller of
-  // this function calls one function. If the RpcPending was owned here, moves the ownership to `owned`.
+  // Removes an ended call from the table, cancels its timer, and returns its RpcPending. The caller must call one
+  // function of the RpcPending. If the call owned the RpcPending, moves the ownership to `owned`.
   RpcPending& end_call(Call& call, std::unique_ptr<RpcOwnedPending>& owned);
   Owned& owned_of(uint64_t id) override { return *find(id); }
   void fail_call(uint64_t id, std::error_code error) override;
-  // Fails the calls that were sent with `sent_error`, and the calls that were not sent with `unsent_error`. If an error
-  // is empty, the calls of that kind stay.
+  // Fails the calls that were sent, with the error `sent_error`, and the calls that were not sent, with the error
+  // `unsent_error`. If one of these errors is empty, the calls of that kind do not fail.
   void fail_calls(std::error_code sent_error, std::error_code unsent_error);
-  // The callbacks of the connection.
+  // opened() and received() are callbacks of the connection.
   void opened(Connection& connection);
   void received(Connection& connection, Buffer& input);
   // Reads the body of one frame and handles its message.
@@ -97,10 +98,10 @@ class RpcLink final : public RpcCalls {
   // Ends the call that the message answers.
   void answered(const RpcEnvelope& envelope);
   void closed(const Connection& connection, CloseReason reason);
-  // Fails the calls of a connection over which no further answer comes. Does nothing if the link uses another
+  // Fails the calls of `connection`, over which no further answer comes. Does nothing if the link uses another
   // connection.
   void fail_calls_of(const Connection& connection);
-  // Called when an attempt to connect has failed. After the last attempt, fails the calls that wait.
+  // Called when an attempt to connect has failed. If no further attempt follows, fails the calls that wait.
   void connect_failed(Duration next_attempt_in);
 
   const RpcChannelOptions options_;
@@ -114,7 +115,7 @@ class RpcLink final : public RpcCalls {
   bool given_up_ = false;  // true if no further connection will be opened, unless connect() is called
   RpcChannelStats stats_;
 
-  // Called for a frame that cannot be read: refuses the connection and sets unreadable_.
+  // The callback for frames that cannot be read. It refuses the connection and sets unreadable_.
   BadMessageCallback on_bad_;
   bool unreadable_ = false;
 };

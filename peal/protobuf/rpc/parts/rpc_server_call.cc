@@ -58,7 +58,7 @@ void RpcServerCall::begin(RpcSession& session, uint64_t id, TimePoint due) {
   if (ended) return;
   ended_ = nullptr;
   if (due_ != kNever) {
-    // The closure may refer to this call, because end() cancels the timer.
+    // The closure may use `this`, because end() cancels the timer.
     deadline_timer_ = loop_.at(due_, [this] { expire(); });
   }
 }
@@ -91,8 +91,8 @@ void RpcServerCall::call_handler() {
   ReadyQueue::run(*strand_);
 }
 
-// If the service has called `done` before it throws, the call has ended and the object may already serve another call.
-// In that case no member is used after CallMethod().
+// If the service calls `done` and then throws, the call has ended, and this object may already serve another call. No
+// member is therefore used after CallMethod() if `ended` is true.
 void RpcServerCall::call_service(google::protobuf::Service& service) {
   RpcShard& shard = shard_;
   const RpcMethod& method = its_method_;
@@ -119,7 +119,7 @@ void RpcServerCall::task_ended() {
   end();
 }
 
-// Must be called inside a catch block.
+// Must be called inside a catch block, because it logs the exception that is being handled.
 void RpcServerCall::note_exception() {
   failure_ = static_cast<int32_t>(RpcTrouble::kBadResponse);
   shard_.note_handler_exception(its_method_);
@@ -135,9 +135,9 @@ void RpcServerCall::NotifyOnCancel(google::protobuf::Closure* callback) {
   on_cancel_ = callback;
 }
 
-// If the loop has ended, the task is destroyed without being run. The call is not answered then. The task's reference
-// to the core may be the last one; in that case ~RpcShard deletes this call. Nothing else may be done here, because
-// other threads may be ending calls of the same shard at the same time.
+// If the loop has ended, the task is destroyed without being run, and the call is not answered. The task may have the
+// last reference to the core; in that case ~RpcShard deletes this call. The task's destructor must do nothing else,
+// because other threads may be ending calls of the same shard at the same time.
 void RpcServerCall::Run() {
   PEAL_ASSERT(core_ != nullptr, "done of {} is called after its call has ended", method().full_name());
   if (shard_.mailbox()->here() != nullptr) return end();
@@ -181,8 +181,8 @@ void RpcServerCall::cancel_and_run_callback(Why why) {
   if (google::protobuf::Closure* callback = cancel(why)) shard.run_cancel_callback(method, *callback);
 }
 
-// The loop may have been destroyed already, and the connection with it. `core` keeps the shard alive until this
-// function returns.
+// The loop and the connection may have been destroyed before this function is called. `core` keeps the shard alive
+// until the function returns.
 void RpcServerCall::end() {
   const std::shared_ptr<RpcCore> core = std::move(core_);
   if (ended_ != nullptr) {
@@ -212,7 +212,7 @@ void RpcServerCall::log_failure() {
     PEAL_LOG_ERROR("{} has failed: {} ({} more like it)", its_method_.descriptor.full_name(), error_text_, *held_back);
 }
 
-// After a response was sent, the message has its serialised size cached, which saves computing it again.
+// If the response was sent, the message has cached its serialised size, so that the size need not be computed again.
 bool RpcServerCall::is_large() {
   const size_t response_bytes = has_sent_ ? static_cast<size_t>(response_->GetCachedSize()) : response_->ByteSizeLong();
   return growth_.is_too_large(request_bytes_ + response_bytes, *request_, *response_);

@@ -45,30 +45,33 @@ class RpcServerCall final : public RpcCall, private google::protobuf::RpcControl
   ~RpcServerCall() override;
 
   const RpcMethod& its_method() const { return its_method_; }
-  // Parses the request. Returns false if the bytes are no request of the method. The call is then released, not begun.
+  // Parses the request. Returns false if the bytes are no request of the method. In that case the caller releases the
+  // call and does not begin it.
   bool read_request(const MessageBytes& bytes);
   google::protobuf::Message& response() { return *response_; }
   uint64_t id() const { return id_; }
   size_t request_bytes() const { return request_bytes_; }
-  // Returns the number of the error with which the call is answered, or 0 if it is answered with the response.
+  // Returns the number of the error with which the call is answered. Returns 0 if the call is answered with the
+  // response.
   int32_t failure() const { return failure_; }
   // Returns true if the client still waits for an answer.
   bool needs_answer() const { return session_ != nullptr && !answered_; }
   Result<SocketAddress> client_address() const;
 
-  // Calls the handler. `due` is the deadline, or kNever. When this function returns, the call may have ended, and the
-  // object may already be in use for another call.
+  // Calls the handler. `due` is the deadline, or kNever if there is none. When this function returns, the call may have
+  // ended, and the object may already be in use for another call.
   void begin(RpcSession& session, uint64_t id, TimePoint due);
-  // Called when the client cancels the call: the call is not answered any more, and its handler is cancelled.
+  // Cancels the handler and marks the call so that it is not answered any more. Called when the client cancels the
+  // call.
   void cancel_for_client();
-  // Called when the connection has ended: forgets the session and cancels the handler.
+  // Resets session_ and cancels the handler. Called when the connection has ended.
   void detach_from_session();
-  // Counts a call whose request cannot be parsed. Such a call is not begun.
+  // Counts this call as one whose request cannot be parsed. Such a call is not begun.
   void count_unreadable_request();
   // Marks the call as cancelled and cancels its coroutine, if it has one. Returns the closure that a service gave to
-  // NotifyOnCancel(), or null. The caller must run the closure, which may end the call.
+  // NotifyOnCancel(), or null if there is none. The caller must run the closure, which may end the call.
   [[nodiscard]] google::protobuf::Closure* cancel(Why why);
-  // Returns the next call in the shard's list of waiting calls, or null.
+  // Returns the next call in the list RpcShard::waiting(), or null at the end of the list.
   RpcServerCall* next_waiting() const { return next_; }
   // Prepares the object for the next call. Returns false if its messages have grown too large to be reused.
   bool reset();
@@ -80,8 +83,8 @@ class RpcServerCall final : public RpcCall, private google::protobuf::RpcControl
   class Strand final : public Runnable, public detail::Strand {
    public:
     Strand(RpcServerCall& call, Task<> task);
-    // Called twice: first to start the coroutine, then after it has ended. The second call comes from the ready queue,
-    // so the coroutine's frame is not in use any more and can be destroyed.
+    // Called twice: first to start the coroutine, then after the coroutine has ended. The second call comes from the
+    // ready queue. The coroutine's frame is not in use any more at that time and can be destroyed.
     void run() noexcept override;
     std::coroutine_handle<> on_done() noexcept override {
       ReadyQueue::run(*this);
@@ -94,7 +97,7 @@ class RpcServerCall final : public RpcCall, private google::protobuf::RpcControl
     Task<> task_;
   };
 
-  // The functions of google::protobuf::RpcController, for services.
+  // The functions of google::protobuf::RpcController, which services call.
   void Reset() override {}
   bool Failed() const override { return failure_ != 0; }
   std::string ErrorText() const override { return error_text_; }
@@ -103,23 +106,25 @@ class RpcServerCall final : public RpcCall, private google::protobuf::RpcControl
   bool IsCanceled() const override { return is_cancelled(); }
   void NotifyOnCancel(google::protobuf::Closure* callback) override;
 
-  // The function of google::protobuf::Closure: the service calls it as its `done`, on any thread.
+  // The function of google::protobuf::Closure. The service gets this object as `done` and runs it on any thread.
   void Run() override;
 
   void call_handler();
   void call_service(google::protobuf::Service& service);
-  // Cancels the handler and runs the closure that the service gave to NotifyOnCancel(). The call may end in it.
+  // Cancels the handler and runs the closure that the service gave to NotifyOnCancel(). The closure may end the call.
   void cancel_and_run_callback(Why why);
-  // Called at the deadline.
+  // Answers the call with kTimeout if the client still waits for an answer, and cancels the call. Called at the
+  // deadline.
   void expire();
-  // Called after the coroutine has ended: ends the call.
+  // Ends the call. Called after the coroutine of the handler has ended.
   void task_ended();
   // Makes the call fail with kBadResponse and logs the exception that is being handled.
   void note_exception();
   // Logs the text that the service gave to SetFailed().
   void log_failure();
   bool is_large();
-  // Called when the handler has ended: sends the answer if it is still wanted, and releases the call to the shard.
+  // Sends the answer if the client still waits for it, and gives this object back to the shard. Called when the handler
+  // has ended.
   void end();
 
   RpcShard& shard_;
@@ -142,7 +147,8 @@ class RpcServerCall final : public RpcCall, private google::protobuf::RpcControl
   std::optional<Strand> strand_;                    // set while the handler is a coroutine that runs
   std::shared_ptr<RpcCore> core_;  // keeps the shard alive while a coroutine or a service works on the call
 
-  // The neighbours in the session's list of calls, then those in RpcShard::waiting().
+  // The neighbours in two lists: session_next_ and session_prev_ in the session's list of calls, next_ and prev_ in
+  // RpcShard::waiting().
   RpcServerCall* session_next_ = nullptr;
   RpcServerCall* session_prev_ = nullptr;
   RpcServerCall* next_ = nullptr;

@@ -14,8 +14,8 @@
 namespace peal::detail {
 namespace {
 
-// The size up to which answers are collected in a batch. A larger batch is sent at once, so that the connection's
-// high-water mark and output limit take effect.
+// A batch of answers is sent at once when it has reached this size, so that the connection's high-water mark and output
+// limit take effect.
 constexpr size_t kMostBatchBytes = 64 * 1024;
 
 }  // namespace
@@ -30,8 +30,8 @@ RpcSession::~RpcSession() {
   }
 }
 
-// Neither the core nor this session is destroyed while this function runs. The connection owns both, by its callbacks
-// and its context, and a connection is never released inside its own callbacks.
+// The core and this session live until this function returns. The connection owns the core by its callbacks and the
+// session by its context, and a connection is never destroyed inside its own callbacks.
 void RpcSession::received(Buffer& input) {
   const RpcCore& core = shard_.core();
   Buffer batch;
@@ -99,8 +99,8 @@ TimePoint RpcSession::deadline_of(const RpcEnvelope& envelope) const {
   return later(shard_.loop().now(), allowed);
 }
 
-// The linear search is fast enough: a connection has few calls (RpcServerOptions::most_calls_per_connection), and the
-// cancelled one is usually among the oldest, which come first.
+// The linear search is fast enough. A connection has few calls (RpcServerOptions::most_calls_per_connection), and the
+// call to cancel is usually among the oldest, which come first.
 void RpcSession::cancel_call(uint64_t id) {
   RpcServerCall* call = first_;
   while (call != nullptr && (call->id() != id || !call->needs_answer())) call = call->session_next_;
@@ -108,8 +108,8 @@ void RpcSession::cancel_call(uint64_t id) {
     ++shard_.stats().unexpected;
     return;
   }
-  // A cancelled call may stay in the list for a long time, until its service calls `done`. At the end of the list it
-  // does not slow down the next search.
+  // A cancelled call may stay in the list for a long time, until its service calls `done`. The call is moved to the end
+  // of the list, so that it does not slow down the next search.
   unlink(*call);
   link_last(*call);
   call->cancel_for_client();
@@ -207,7 +207,8 @@ void RpcSession::drain() {
   close_if_drained();
 }
 
-// The connection stays open while it has input that was not read: a call that has arrived in part is still answered.
+// The connection stays open while it has input that was not read, so that a call that has arrived in part is still
+// answered.
 void RpcSession::close_if_drained() {
   if (draining_ && calls_ == 0 && !paused_ && connection_.kept_input().empty()) connection_.close();
 }

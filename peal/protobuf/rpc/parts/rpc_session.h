@@ -25,24 +25,24 @@ class RpcShard;
 class RpcSession {
  public:
   RpcSession(RpcShard& shard, Connection& connection) : shard_(shard), connection_(connection) {}
-  // Called when the connection is released. Cancels all calls of the connection.
+  // Cancels all calls of the connection. Called when the connection is released.
   ~RpcSession();
   RpcSession(const RpcSession&) = delete;
   RpcSession& operator=(const RpcSession&) = delete;
 
-  // Called by on_message and by on_drain of the connection.
+  // received() is called by on_message of the connection, and drain() by its on_drain.
   void received(Buffer& input);
   void drain();
 
-  // Sends the response of a call, or the error with which the call failed.
+  // answer() sends the response of a call, or the error with which the call has failed. answer_error() sends an error.
   void answer(RpcServerCall& call);
   void answer_error(uint64_t id, int32_t error);
   // Adds a call to the calls in progress.
   void add(RpcServerCall& call);
   // Removes a call that has ended. Resumes reading if the connection was paused because it had too many calls.
   void remove(RpcServerCall& call);
-  // Notes that a call of the method has begun and ended inside received(). record_ended() records its latency later,
-  // when the answers are sent.
+  // Notes that a call of `method` has begun and ended inside received(). Its latency is recorded by record_ended()
+  // later, when the answers are sent.
   void count_ended(MethodStats& method) {
     if (ended_of_ != &method) record_ended(&method);
     ++ended_;
@@ -53,39 +53,41 @@ class RpcSession {
   // Reads the body of one frame and handles its message.
   template <class Body>
   void handle_body(Body& body);
-  // Begins the call that a message asks for, or answers with an error.
+  // Begins the call that a request message asks for, or answers the message with an error.
   void begin(const RpcEnvelope& envelope);
   TimePoint deadline_of(const RpcEnvelope& envelope) const;
-  // Cancels a call because its client asks for it.
+  // Cancels the call with this id. Called when the client has sent a cancellation.
   void cancel_call(uint64_t id);
   void link_last(RpcServerCall& call);
   void unlink(RpcServerCall& call);
-  // Returns true if the connection has as many calls, or as many bytes of requests, as it may have.
+  // Returns true if the connection has reached the most calls in progress, or the most bytes of their requests.
   bool is_full() const;
   // Closes the connection if the server is draining and no call is in progress or partly received.
   void close_if_drained();
-  // Records the latency of the calls that count_ended() has counted. The calls counted next are those of `next`.
+  // Records the latency of the calls that count_ended() has counted. The calls that are counted after that are calls of
+  // the method `next`.
   void record_ended(MethodStats* next);
 
-  // Returns the buffer to which answers are written. After writing one, call send_or_batch(). It sends the answer at
-  // once or, inside received(), leaves it in the batch.
+  // Returns the buffer to which answers are written. Call send_or_batch() after writing an answer. It sends the answer
+  // at once, or leaves it in the batch while received() runs.
   Buffer& output() { return batch_ != nullptr ? *batch_ : unbatched_; }
   void send_or_batch();
   void send_batch();
-  // Refuses the connection because the peer sent a frame that cannot be read. The answers of earlier calls are sent
-  // before.
+  // Sends the answers of earlier calls, then refuses the connection, because the peer has sent a frame that cannot be
+  // read.
   void refuse(const BadMessage& bad);
 
   RpcShard& shard_;
   Connection& connection_;
-  // The list of calls in progress, oldest first, except that calls which the client cancelled are at the end.
+  // The list of calls in progress, the oldest first. Calls that the client has cancelled are at the end of the list.
   RpcServerCall* first_ = nullptr;
   RpcServerCall* last_ = nullptr;
   size_t calls_ = 0;
   size_t request_bytes_ = 0;  // the serialised size of the requests of all calls in the list
   Buffer* batch_ = nullptr;   // points to the batch of answers while received() runs; otherwise null
   Buffer unbatched_;
-  // The method and the number of the calls that have ended in received() and whose latency is not recorded yet.
+  // The calls that have begun and ended in received() and whose latency is not recorded yet: ended_of_ is their method,
+  // and ended_ is their number.
   MethodStats* ended_of_ = nullptr;
   size_t ended_ = 0;
   bool paused_ = false;  // true while the connection is paused because is_full()

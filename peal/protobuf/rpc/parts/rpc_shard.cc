@@ -10,12 +10,12 @@
 namespace peal::detail {
 namespace {
 
-// The most unused call objects that are kept of each method.
+// The most unused call objects that are kept for each method.
 constexpr size_t kMostFree = 1024;
 
 }  // namespace
 
-// Deletes the calls whose handler ended after the loop had ended, see RpcServerCall::Run().
+// Deletes the calls whose handler has ended after the end of the loop, see RpcServerCall::Run().
 RpcShard::~RpcShard() {
   while (RpcServerCall* const call = waiting_.pop_front()) delete call;
 }
@@ -87,7 +87,8 @@ RpcServerStats RpcShard::snapshot() {
   return all;
 }
 
-// The function owns no part of the server, so a function that is kept does not keep the handlers alive.
+// The returned function owns no part of the server. The handlers can thus be destroyed while the application still has
+// the function.
 std::function<std::vector<MethodStats>()> RpcShard::method_view() {
   return [target = view_target_] {
     return *target == nullptr ? std::vector<MethodStats>() : (*target)->snapshot().methods;

@@ -33,27 +33,29 @@ class RpcShard {
   const std::shared_ptr<Mailbox>& mailbox() const { return mailbox_; }
   const RpcServerOptions& options() const { return core_.options(); }
 
-  // Returns the method `name` of the service with the full name `service`, or null. Remembers the last method found.
+  // Returns the method `name` of the service with the full name `service`, or null if the server lacks it. Remembers
+  // the method that was found last.
   const RpcMethod* find(std::string_view service, std::string_view name) {
     if (last_found_ == nullptr || !last_found_->is(service, name)) last_found_ = core_.find(service, name);
     return last_found_;
   }
-  // Returns true if no further call may begin on this loop.
+  // Returns true if this loop has the most calls in progress that it may have, so that no further call may begin.
   bool is_full() const { return under_way_ >= core_.most_calls_per_loop(); }
-  // Returns a call object for the method and counts it as in progress. Each object must be given back by release().
+  // Returns a call object for the method and counts it as a call in progress. The caller must give each object back by
+  // release().
   RpcServerCall& acquire(const RpcMethod& method);
   void release(RpcServerCall& call);
 
-  // Returns the list of calls whose coroutine or service has not ended. They may outlive their session. retire()
+  // Returns the list of calls whose coroutine or service has not ended. The calls may outlive their session. retire()
   // cancels them.
   WaitList<RpcServerCall>& waiting() { return waiting_; }
-  // Called when the server is destroyed. Cancels all calls and runs the cancelled coroutines. Calls that can end
-  // without waiting for something have ended when this function returns.
+  // Cancels all calls and runs the cancelled coroutines. When this function returns, every call has ended that could
+  // end without waiting for something else. Called when the server is destroyed.
   void retire();
 
   // Returns the counters of a method on this loop.
   MethodStats& stats_of(const RpcMethod& method) { return state_of(method).stats; }
-  // Returns the counters that belong to no method. Its `methods` are empty.
+  // Returns the counters of this loop that belong to no single method. The member `methods` of the result is empty.
   RpcServerStats& stats() { return stats_; }
   // Returns a copy of all counters of this loop.
   RpcServerStats snapshot();
@@ -61,11 +63,11 @@ class RpcShard {
   void note_handler_exception(const RpcMethod& method);
   // Runs the closure that a service gave to NotifyOnCancel(). An exception of the closure is counted and logged.
   void run_cancel_callback(const RpcMethod& method, google::protobuf::Closure& callback);
-  // Returns a function that returns the counters of the methods, see RpcServer::method_views(). It must be called on
-  // this loop. After the server was destroyed, it returns an empty vector.
+  // Returns a function for RpcServer::method_views(). That function returns the counters of the methods on this loop,
+  // and must be called on this loop. After the server was destroyed, it returns an empty vector.
   std::function<std::vector<MethodStats>()> method_view();
-  // Limits the log lines about failed handlers; returns what LogLimiter::admit() returns. May be called after the loop
-  // was destroyed.
+  // Says whether a line about a failed handler may be logged now. Returns the result of LogLimiter::admit(). May be
+  // called after the loop was destroyed.
   std::optional<uint64_t> admit_log_line();
 
  private:
