@@ -33,8 +33,8 @@ struct FormLimits {
 //   - E2BIG, 413: the form has more fields than `limits` allow.
 //   - Other errors and their answers are those of HttpExchange::read_all().
 Task<Result<HttpForm>> read_form(HttpExchange& exchange, FormLimits limits = {});
-// For handlers that are callbacks: calls `on_form` with the form on the exchange's loop. If there is an error,
-// answers as above and never calls `on_form`.
+// For handlers that are callbacks: calls `on_form` with the form on the exchange's loop. If the form cannot be read,
+// sends the answer of the coroutine version above and never calls `on_form`.
 void read_form(HttpExchange& exchange, FormLimits limits, Callback<void(HttpExchange&, HttpForm&& form)> on_form);
 
 }  // namespace peal

@@ -15,7 +15,8 @@ bool is_local(const SocketAddress& address);
 // is configured to add none of them is not detected.
 bool was_forwarded(const HttpExchange& exchange);
 
-// True if is_local() of the peer's address, and not was_forwarded(). False if the address is not known.
+// True if the peer's address is local and no proxy has forwarded the request: is_local() is true for the address and
+// was_forwarded() is false. False if the address is not known.
 bool is_from_here(const HttpExchange& exchange);
 
 }  // namespace peal

@@ -25,12 +25,13 @@
 namespace peal {
 
 struct RateLimiterOptions {
-  // The rate of each key: so many requests in `per`, evenly spread.
+  // The rate of each key: this number of requests in the time `per`, evenly spread.
   uint32_t requests = 100;
   Duration per = std::chrono::seconds(1);
-  // So many requests may come at once after a pause. 0 means as many as `requests`.
+  // The number of requests that may come at once after a pause. 0 means as many as `requests`.
   uint32_t burst = 0;
-  // Keys that are remembered, rounded up to a power of two times eight. Each takes 16 bytes.
+  // The number of keys that the table has room for, with 16 bytes each. It is rounded up to the next number of the form
+  // 8 * 2^n.
   size_t keys = 65'536;
 };
 

@@ -147,8 +147,8 @@ Result<FileVariant> FileCache::load(const std::string& path) const {
   variant.changed_ns = ns_of(status.st_ctim);
   variant.modified_ns = ns_of(status.st_mtim);
   variant.is_settled = shows_further_writes(variant.changed_ns);
-  // While a file is not settled, two contents may get the same tag. So that tag is weak, and differs from the tag that
-  // the file gets later.
+  // While a file is not settled, two contents of it may get the same tag. Such a tag is therefore weak. It also differs
+  // from the tag that the settled file gets.
   variant.entity_tag =
       fmt::format("{}\"{:x}-{:x}-{:x}{}\"", variant.is_settled ? "" : "W/", variant.inode,
                   static_cast<uint64_t>(variant.changed_ns), variant.bytes, variant.is_settled ? "" : "-fresh");

@@ -32,8 +32,8 @@ void check_end(size_t written, size_t size) {
   PEAL_ASSERT(written == size, "a message changed while it was serialised: from {} to {} bytes", size, written);
 }
 
-// Writes the message and the parts of the frame around it to `to`, which must have room for them. Returns the end of
-// the written bytes.
+// Writes one frame to `to`, which must have room for it: `uncounted`, `first` and `second` of `around`, then the
+// message, then `after` of `around`. Returns the end of the written bytes.
 char* write_array(char* to, const FrameAround& around, const google::protobuf::Message& message, size_t size) {
   to = put(put(put(to, around.uncounted), around.first), around.second);
   auto* const begin = reinterpret_cast<uint8_t*>(to);
