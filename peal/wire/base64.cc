@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::uint8_t kNoLetter = 64;
 
-// The six bits that each letter stands for; kNoLetter for bytes that are not letters of base64.
+// Maps each byte to the six bits that it stands for as a letter of base64, or to kNoLetter if it is no such letter.
 constexpr std::array<std::uint8_t, 256> kSextets = [] {
   std::array<std::uint8_t, 256> sextets;
   sextets.fill(kNoLetter);

@@ -9,7 +9,8 @@
 namespace peal {
 namespace {
 
-// Appends text with backslashes, quotes and newlines escaped (OpenMetrics 1.0, "escaped-string").
+// Appends `value` with a backslash before each backslash and quote, and with "\n" for each newline. Label values and
+// help texts are escaped in this way in both formats (OpenMetrics 1.0, "escaped-string").
 void append_escaped_metric(std::string& text, std::string_view value) {
   for (const char c : value) {
     if (c == '\n') {
@@ -52,7 +53,7 @@ MetricsText::MetricsText(MetricsFormat format, std::string_view prefix, std::ini
 void MetricsText::family(std::string_view name, MetricType type, std::string_view unit, std::string_view help) {
   const bool open = format_ == MetricsFormat::kOpenMetrics;
   name_ = fmt::format("{}{}", prefix_, name);
-  // In the Prometheus format a counter or an info has the suffix of its samples in the name of the family too.
+  // In the Prometheus format the name of a counter's or an info's family ends in the suffix of its samples.
   std::string_view suffix;
   if (!open && type == MetricType::kCounter) suffix = "_total";
   if (!open && type == MetricType::kInfo) suffix = "_info";

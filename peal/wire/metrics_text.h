@@ -17,9 +17,9 @@
 
 namespace peal {
 
-// OpenMetrics 1.0, or the Prometheus format 0.0.4.
+// The format of the text: OpenMetrics 1.0 or the Prometheus format 0.0.4.
 enum class MetricsFormat : uint8_t { kOpenMetrics, kPrometheus };
-// The type of a family. kInfo is written as a gauge in the Prometheus format, which has no such type.
+// The type of a metric family. kInfo is written as a gauge in the Prometheus format, which has no such type.
 enum class MetricType : uint8_t { kCounter, kGauge, kHistogram, kSummary, kInfo };
 
 // A label of a sample. The value may have any bytes and is escaped; bytes that are not UTF-8 are written as they are.
@@ -37,7 +37,8 @@ class MetricsText {
   // Replaces the prefix for the families that follow.
   void set_prefix(std::string_view prefix) { prefix_ = prefix; }
 
-  // Begins a family. If `unit` is not empty, `name` must end with it, as in "request_duration_seconds".
+  // Begins a family of samples and writes its type, its help text and, in OpenMetrics, its unit. If `unit` is not
+  // empty, `name` must end with it, as in "request_duration_seconds".
   void family(std::string_view name, MetricType type, std::string_view unit, std::string_view help);
 
   // Writes one sample of the current family. The suffix after the family's name depends on the type:
@@ -48,11 +49,11 @@ class MetricsText {
   // - an empty suffix for a gauge.
   void sample(std::string_view suffix, double value, std::initializer_list<MetricLabel> labels = {});
 
-  // These write a family with one sample, which has only the common labels.
+  // counter() and gauge() write a family with one sample, which has only the common labels.
   void counter(std::string_view name, std::string_view unit, std::string_view help, double value);
   void gauge(std::string_view name, std::string_view unit, std::string_view help, double value);
 
-  // Ends the text and returns the whole of it. The object must not be used afterwards.
+  // Writes the end of the text and returns the whole text. The object must not be used afterwards.
   std::string finish() &&;
 
  private:

@@ -15,13 +15,13 @@
 namespace peal {
 
 namespace detail {
-// True if T is none of the other types.
+// True if T is none of the types in `Others`.
 template <class T, class... Others>
 concept NoneOf = (!std::same_as<T, Others> && ...);
 }  // namespace detail
 
-// The types that parse_text() can read: numbers and bool. Character types are excluded, because they are integers in
-// C++.
+// The types that parse_text() can read: numbers and bool. C++ counts the character types as integers, but their text
+// would not be a number, so they are excluded.
 template <class T>
 concept ParsedFromText =
     std::floating_point<T> || (std::integral<T> && detail::NoneOf<T, char, wchar_t, char8_t, char16_t, char32_t>);
@@ -44,7 +44,7 @@ std::optional<T> parse_text(std::string_view text) {
     const std::from_chars_result read = std::from_chars(begin, end, value);
     if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
     if constexpr (std::floating_point<T>) {
-      // The comparison is false for infinity and NaN, which from_chars() reads.
+      // from_chars() accepts infinity and NaN, but this comparison is false for them.
       if (!(value >= std::numeric_limits<T>::lowest() && value <= std::numeric_limits<T>::max())) return std::nullopt;
     }
     return value;

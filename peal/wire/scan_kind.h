@@ -8,7 +8,7 @@
 
 namespace peal {
 
-// The instructions of a scan.
+// The kinds of instructions that search a text.
 enum class ScanKind : uint8_t {
   kPortable,  // looks up one byte at a time in a table; works on every processor
   kSsse3,     // 16 bytes at a time
@@ -16,10 +16,10 @@ enum class ScanKind : uint8_t {
 };
 inline constexpr int kScanKinds = 3;
 
-// Returns the kind in use. Any thread.
+// Returns the kind in use. May be called by any thread.
 ScanKind scan_kind();
 
-// True if the processor supports the kind. Any thread.
+// True if the processor supports the kind. May be called by any thread.
 bool has_scan(ScanKind kind);
 
 // Changes the kind in use, for tests and benchmarks. Asserts that the processor supports `kind`. Must not be called

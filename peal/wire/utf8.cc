@@ -37,8 +37,8 @@ bool Utf8Checker::take(std::string_view bytes) {
   }
 }
 
-// Sets the number of bytes that follow the first byte, and the range of the second byte (RFC 3629 4). The range
-// excludes overlong forms, surrogates and characters beyond U+10FFFF.
+// Sets the number of bytes that follow the first byte of a character, and the range of its second byte (RFC 3629 4).
+// The range excludes overlong forms, surrogates and characters beyond U+10FFFF.
 bool Utf8Checker::begin_character(uint8_t lead) {
   least_ = 0x80;
   most_ = 0xbf;

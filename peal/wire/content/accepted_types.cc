@@ -20,8 +20,8 @@ bool is_media_range(std::string_view text) {
   return detail::is_token(text.substr(0, slash)) && detail::is_token(text.substr(std::min(slash + 1, text.size())));
 }
 
-// Returns the weight among the parameters of a range in thousandths, or 1000 if there is none. Returns nullopt if the
-// parameters are malformed.
+// Returns the weight of a media range in thousandths: the value of the parameter "q", or 1000 if there is no "q".
+// Returns nullopt if the parameters are malformed.
 std::optional<int> weight_of(std::string_view parameters) {
   int weight = detail::kFullQuality;
   for (FieldParameter parameter; next_field_parameter(parameters, parameter);) {
@@ -33,8 +33,8 @@ std::optional<int> weight_of(std::string_view parameters) {
   return parameters.empty() ? std::optional(weight) : std::nullopt;
 }
 
-// Returns how specific a range is for a type, both without parameters: 2 for "text/html", 1 for "text/*", 0 for "*/*".
-// Returns -1 if the range does not match the type.
+// Returns how specifically a media range matches a type: 2 for "text/html", 1 for "text/*", 0 for "*/*". Returns -1 if
+// the range does not match. Both texts must be without parameters.
 int exactness_of(std::string_view range, std::string_view type) {
   if (same_field_name(range, type)) return 2;
   if (range == "*/*") return 0;
@@ -44,8 +44,8 @@ int exactness_of(std::string_view range, std::string_view type) {
   return whole ? 1 : -1;
 }
 
-// Returns the number of parameters that a range and a type share. Returns -1 if they have a parameter of one name with
-// different values. The weight of the range does not count.
+// Returns the number of parameters that a media range and a type have in common. Returns -1 if they have a parameter of
+// one name with different values. The weight "q" of the range is not counted.
 int parameters_in_common(std::string_view range, std::string_view type) {
   int count = 0;
   for (FieldParameter parameter; next_field_parameter(range, parameter);) {

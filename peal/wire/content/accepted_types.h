@@ -28,9 +28,10 @@ class AcceptedTypes {
   // the range has is ignored, because metrics scrapers add parameters that do not describe the type.
   int quality(std::string_view type) const { return judge(type).quality; }
 
-  // Returns the index of the type to answer with. The type with the highest quality() wins; among equals the type that
-  // a range names most specifically; among equals the first. Returns 0 if no type is acceptable, because a server may
-  // answer all the same (RFC 9110 12.5.1).
+  // Returns the index in `types` of the type to answer with: the type with the highest quality(). Among types of equal
+  // quality, the one that a media range of the client names most specifically is chosen, and otherwise the first.
+  // Returns 0 if the client accepts none of the types, because a server may then send a type that was not asked for
+  // (RFC 9110 12.5.1).
   size_t choose(std::initializer_list<std::string_view> types) const;
 
  private:
@@ -43,7 +44,7 @@ class AcceptedTypes {
     int quality = 0;
     int exactness = -1;  // how specific the range that matched is; -1: no range matched
   };
-  // Finds the most specific range that matches the type.
+  // Returns the quality and the exactness of the most specific media range that matches the type.
   Verdict judge(std::string_view type) const;
 
   std::vector<Range> ranges_;

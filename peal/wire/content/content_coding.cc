@@ -11,8 +11,8 @@ using detail::kFullQuality;
 
 namespace {
 
-// Reads the weight of an element: weight = OWS ";" OWS "q=" qvalue (RFC 9110 12.4.2). A missing weight means 1. Returns
-// nullopt if the text is malformed.
+// Reads the weight that follows the name of a coding: weight = OWS ";" OWS "q=" qvalue (RFC 9110 12.4.2). Returns the
+// weight in thousandths, 1000 if the text is empty, or nullopt if the text is malformed.
 std::optional<int> read_weight(std::string_view text) {
   if (text.empty()) return kFullQuality;
   const std::string_view parameter = detail::trim(text.substr(1));
@@ -58,7 +58,8 @@ int AcceptedCodings::quality(ContentCoding coding) const {
   const int named = named_[static_cast<size_t>(coding)];
   if (named != kNotNamed) return named;
   if (others_ != kNotNamed) return others_;
-  // Identity is acceptable unless the client excludes it (RFC 9110 12.5.3). The lowest weight makes it the last choice.
+  // The coding "identity" is acceptable unless the client excludes it (RFC 9110 12.5.3). The lowest weight above 0
+  // makes it the last choice.
   return coding == ContentCoding::kIdentity ? 1 : 0;
 }
 

@@ -17,7 +17,7 @@
 
 namespace peal {
 
-// The codings in order of preference. If a client gives several codings the same weight, the server prefers the later
+// The codings, least preferred first. If a client gives several codings the same weight, the server chooses the later
 // enumerator: zstd compresses about as tightly as gzip in a fifth of the time.
 enum class ContentCoding : uint8_t { kIdentity, kGzip, kZstd };
 inline constexpr size_t kContentCodings = 3;

@@ -16,7 +16,7 @@
 
 namespace peal {
 
-// Decodes one coding with its library. Limits are checked by ContentDecoder.
+// Decodes one coding with zlib or libzstd. The limits are checked by ContentDecoder and not by the Codec.
 class ContentDecoder::Codec {
  public:
   enum class Step : uint8_t {
@@ -27,15 +27,16 @@ class ContentDecoder::Codec {
 
   virtual ~Codec() = default;
 
-  // Decodes from the front of `bytes` to the front of `room`, and shortens both to what is left. Stops at the end of a
-  // member or frame; the next call begins the next member or frame.
+  // Decodes bytes from the front of `bytes` into the front of `room`. Shortens `bytes` to the bytes that are not read
+  // yet, and `room` to the space that is still free. Stops at the end of a member or frame; the next call begins the
+  // next one.
   virtual Step step(std::string_view& bytes, std::span<std::byte>& room) = 0;
 };
 
 class ContentDecoder::GzipCodec final : public Codec {
  public:
   GzipCodec() {
-    // 15 is the largest window. The 16 on top makes zlib read and check the head and the tail of gzip.
+    // The largest window has 2^15 bytes. The added 16 makes zlib read and check the header and the trailer of gzip.
     constexpr int kGzipWindowBits = 15 + 16;
     const int answer = ::inflateInit2(&z_, kGzipWindowBits);
     if (answer == Z_MEM_ERROR) throw std::bad_alloc();
@@ -106,7 +107,7 @@ class ContentDecoder::ZstdCodec final : public Codec {
     return magic == "\x28\xb5\x2f\xfd"sv || ((magic[0] & 0xf0) == 0x50 && magic.substr(1) == "\x2a\x4d\x18"sv);
   }
 
-  // Passes bytes to libzstd; the contract is that of step().
+  // Decodes like step(), but passes all bytes to libzstd without a check of the first four bytes of a frame.
   Step run(std::string_view& bytes, std::span<std::byte>& room) {
     ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
     ZSTD_outBuffer out{room.data(), room.size(), 0};

@@ -33,15 +33,17 @@ namespace peal {
 
 // Limits that keep a peer from expanding a few bytes to a huge body.
 struct ContentDecoderLimits {
-  // The largest decoded body, in bytes; a longer body fails with kTooLong. 0: no limit, the caller has to count.
+  // The largest decoded body, in bytes; a longer body fails with kTooLong. 0 means no limit: the caller then has to
+  // count the decoded bytes.
   uint64_t decoded_bytes = 0;
 
-  // The most decoded bytes for each coded byte; a body that exceeds the ratio fails with kTooLong. 0: no limit. gzip
-  // cannot exceed 1,032, so the default never refuses gzip. zstd can reach 30,000, which in practice only attacks and
-  // images of empty disks do.
+  // The most decoded bytes for each coded byte; a body that exceeds the ratio fails with kTooLong. 0 means no limit.
+  // gzip cannot exceed 1,032, so the default never refuses gzip. zstd can reach 30,000, which in practice only attacks
+  // and images of empty disks do.
   uint32_t ratio = 1100;
 
-  // The ratio is checked only after this many decoded bytes, because a small body of blanks is no attack.
+  // The ratio is checked only after this many decoded bytes. A small body with a high ratio, for example one of blanks,
+  // is no attack.
   uint64_t ratio_free_bytes = 16 * 1024 * 1024;
 
   // The largest window that a zstd frame may ask for, in bytes. A frame that asks for more fails with kBroken. The
@@ -71,12 +73,13 @@ class ContentDecoder {
   // an error every later call returns that error.
   std::expected<size_t, ContentDecodeError> decode(std::string_view& bytes, std::span<std::byte> room);
 
-  // True if the body may end here: the bytes so far end with a gzip member or a zstd frame, or there were none.
+  // True if the body may end here: the bytes so far end with a gzip member or a zstd frame, or no bytes have arrived.
   bool is_whole() const { return !inside_ && !failed_; }
 
   ContentCoding coding() const { return coding_; }
 
-  // The coded bytes taken and the decoded bytes written so far.
+  // coded_bytes() returns how many coded bytes decode() has read so far, and decoded_bytes() how many decoded bytes it
+  // has written.
   uint64_t coded_bytes() const { return coded_bytes_; }
   uint64_t decoded_bytes() const { return decoded_bytes_; }
 

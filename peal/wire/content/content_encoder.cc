@@ -15,21 +15,22 @@
 
 namespace peal {
 
-// Encodes bodies in one coding with its library.
+// Encodes bodies in one coding with zlib or libzstd.
 class ContentEncoder::Codec {
  public:
   virtual ~Codec() = default;
   virtual void begin(std::optional<uint64_t> total_bytes) = 0;
 
-  // Encodes from the front of `bytes` to the front of `room`, and shortens both to what is left. Returns true when all
-  // of `bytes` is taken and everything that `then` asks for is written. Call it again with more room until then.
+  // Encodes bytes from the front of `bytes` into the front of `room`. Shortens `bytes` to the bytes that are not read
+  // yet, and `room` to the space that is still free. Returns true if all bytes are read and everything that `then` asks
+  // for is written. If the result is false, the caller must call step() again with more room.
   virtual bool step(std::string_view& bytes, Then then, std::span<std::byte>& room) = 0;
 };
 
 class ContentEncoder::GzipCodec final : public Codec {
  public:
   explicit GzipCodec(int level) {
-    // 15 is the largest window. The 16 on top makes zlib write the head and the tail of gzip.
+    // The largest window has 2^15 bytes. The added 16 makes zlib write the header and the trailer of gzip.
     constexpr int kGzipWindowBits = 15 + 16;
     constexpr int kMemoryLevel = 8;
     const int answer = ::deflateInit2(&z_, level, Z_DEFLATED, kGzipWindowBits, kMemoryLevel, Z_DEFAULT_STRATEGY);

@@ -6,9 +6,9 @@
 //   encoder.encode("first piece", ContentEncoder::Then::kMore, output);
 //   encoder.encode("last piece", ContentEncoder::Then::kEnd, output);
 //
-// Memory, from the first body on: gzip uses 260 KiB. zstd at its default level uses 1.3 MiB for a body of unknown
-// length, and less for a body that is known to be small. The zstd window is 128 KiB at most, far below the 8 MiB that
-// every client must support (RFC 9659). No I/O; one thread at a time.
+// Memory: gzip uses 260 KiB, from the constructor on. zstd at its default level uses 1.3 MiB for a body of unknown
+// length, from the first body on, and less for a body that is known to be small. The zstd window is 128 KiB at most,
+// far below the 8 MiB that every client must support (RFC 9659). No I/O; one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@
 namespace peal {
 
 struct ContentEncoderOptions {
-  // 1 (fast) to 9. Level 5 compresses source text to within 3 % of level 9 in less than half of the time, 35 ms for a
-  // MiB.
+  // The compression level of gzip, 1 (fast) to 9. For source text, level 5 needs less than half of the time of level 9,
+  // 35 ms for a MiB. Its result is at most 3 % longer.
   int gzip_level = 5;
 
-  // 1 (fast) to 19. Level 3 comes within 8 % of gzip's level 5 in a fifth of the time. Level 5 compresses more tightly
-  // than gzip.
+  // The compression level of zstd, 1 (fast) to 19. Level 3 needs a fifth of the time of gzip at level 5, and its result
+  // is at most 8 % longer. Level 5 compresses more tightly than gzip at level 5.
   int zstd_level = 3;
 
   bool operator==(const ContentEncoderOptions&) const = default;
@@ -35,7 +35,7 @@ struct ContentEncoderOptions {
 
 class ContentEncoder {
  public:
-  // Says what encode() does after it has taken its bytes.
+  // Says what encode() does after it has read all of its bytes.
   enum class Then : uint8_t {
     kMore,   // the encoder may keep the bytes until more arrive
     kFlush,  // writes all encoded bytes, so that the peer can decode the body so far; costs a few extra bytes
@@ -51,8 +51,8 @@ class ContentEncoder {
   ContentEncoder& operator=(const ContentEncoder&) = delete;
 
   // Begins a body. Call begin() before each body; a body that was not finished is dropped. `total_bytes` is the exact
-  // length of the body if that is known. zstd writes the length into the frame, and encoding another number of bytes
-  // may fail an assertion. gzip ignores `total_bytes`.
+  // length of the body if the caller knows it. zstd writes the length into the frame. If encode() then receives another
+  // number of bytes, an assertion may fail. gzip ignores `total_bytes`.
   void begin(std::optional<uint64_t> total_bytes = std::nullopt);
 
   // Encodes `bytes` and appends the encoded bytes to `output`. Throws std::bad_alloc if libzstd gets no memory.

@@ -80,7 +80,8 @@ std::optional<std::string> find_parameter(std::string_view field_value, std::str
     if (!same_field_name(parameter.name, name)) continue;
     std::string value;
     for (size_t at = 0; at < parameter.value.size(); ++at) {
-      // A character follows each backslash: a backslash at the end would have escaped the closing quote.
+      // A character follows each backslash: a backslash at the end of a quoted value would have escaped the closing
+      // quote.
       if (parameter.quoted && parameter.value[at] == '\\') ++at;
       value.push_back(parameter.value[at]);
     }

@@ -27,9 +27,9 @@ enum class Backslash : uint8_t {
   kIsText,      // the backslash is an ordinary character, as in the forms that browsers send
 };
 
-// Reads the next parameter from `rest` and removes its text there. `rest` must begin with a semicolon, or with blanks
-// before one; empty parameters are skipped. Returns false if no parameter is left. `rest` is then empty, or begins with
-// the malformed parameter.
+// Reads the next parameter from the front of `rest` and removes its text. `rest` must begin with a semicolon, or with
+// blanks before a semicolon. Empty parameters are skipped. Returns false if no parameter is left, and `rest` is then
+// empty. Also returns false at a malformed parameter, and `rest` then begins with that parameter.
 bool next_field_parameter(std::string_view& rest, FieldParameter& parameter,
                           Backslash backslash = Backslash::kHidesQuote);
 

@@ -25,20 +25,20 @@ struct DateParts {
   unsigned second = 0;
 };
 
-// Reads the text of a date from front to back. After one call has failed, all later calls do nothing and at_end()
-// returns false.
+// Reads the text of a date from front to back. If a part of the text does not have the expected form, all later calls
+// read nothing and at_end() returns false.
 class DateReader {
  public:
   explicit DateReader(std::string_view text) : rest_(text) {}
 
-  // True if the whole text was read and every call succeeded.
+  // True if the whole text was read and every part of it had the expected form.
   bool at_end() const { return fits_ && rest_.empty(); }
   bool begins_with(std::string_view text) const { return rest_.starts_with(text); }
   void skip(std::string_view text) {
     fits_ = fits_ && rest_.starts_with(text);
     if (fits_) rest_.remove_prefix(text.size());
   }
-  // Reads a number of exactly so many digits.
+  // Reads a number of exactly `digits` digits.
   unsigned number(size_t digits) {
     unsigned value = 0;
     fits_ = fits_ && rest_.size() >= digits && std::ranges::all_of(rest_.substr(0, digits), detail::is_digit);
@@ -47,7 +47,7 @@ class DateReader {
     rest_.remove_prefix(digits);
     return value;
   }
-  // Reads one of `names`, shortened to its first `bytes`, and returns the index of the name.
+  // Reads one of `names` and returns its index. The text contains only the first `bytes` bytes of each name.
   unsigned name(std::span<const std::string_view> names, size_t bytes = std::string_view::npos) {
     const auto found =
         std::ranges::find_if(names, [&](std::string_view each) { return rest_.starts_with(each.substr(0, bytes)); });
@@ -70,7 +70,7 @@ class DateReader {
   bool fits_ = true;
 };
 
-// The differences between IMF-fixdate and the form of RFC 850.
+// Describes a form of date. IMF-fixdate and the form of RFC 850 differ only in these three points.
 struct DateForm {
   size_t day_letters = 0;    // of the name of the day; npos: the full name
   std::string_view between;  // the separator of day, month and year
@@ -79,7 +79,7 @@ struct DateForm {
 constexpr DateForm kFixdate{3, " ", 4};                          // "Sun, 06 Nov 1994 08:49:37 GMT"
 constexpr DateForm kRfc850Date{std::string_view::npos, "-", 2};  // "Sunday, 06-Nov-94 08:49:37 GMT"
 
-// Reads "Sun, 06 Nov 1994 08:49:37 GMT" or "Sunday, 06-Nov-94 08:49:37 GMT", as `form` says.
+// Reads a date in the form that `form` describes: "Sun, 06 Nov 1994 08:49:37 GMT" or "Sunday, 06-Nov-94 08:49:37 GMT".
 bool read_date(std::string_view text, const DateForm& form, DateParts& parts) {
   DateReader reader(text);
   reader.name(kDayNames, form.day_letters);
@@ -122,7 +122,8 @@ std::optional<int64_t> seconds_of(const DateParts& parts) {
   return ((day * 24 + parts.hour) * 60 + parts.minute) * 60 + parts.second;
 }
 
-// Chooses the latest year with these last two digits that is at most fifty years after `now` (RFC 9110 5.6.7).
+// Returns the Unix seconds of a date whose year has two digits. The year is the latest one with these last two digits
+// that is at most fifty years after `now` (RFC 9110 5.6.7).
 std::optional<int64_t> seconds_of_short_year(DateParts parts, int64_t now) {
   namespace ch = std::chrono;
   const ch::sys_seconds present{ch::seconds(std::clamp(now, kFirstSecond, kLastSecond))};

@@ -14,8 +14,8 @@ namespace peal {
 // The length of every date that format_http_date() writes.
 inline constexpr size_t kHttpDateBytes = 29;
 
-// Writes the date as IMF-fixdate, "Sun, 06 Nov 1994 08:49:37 GMT", the only form that may be sent. A time outside the
-// years 0 to 9999 is written as the nearest second inside them. The array has no NUL at its end.
+// Writes the date as IMF-fixdate, "Sun, 06 Nov 1994 08:49:37 GMT", the only form that may be sent. A time before the
+// year 0 or after the year 9999 is written as the nearest second of these years. The array has no NUL at its end.
 std::array<char, kHttpDateBytes> format_http_date(int64_t unix_seconds);
 
 // Reads a date in any of the three forms that a recipient must accept: IMF-fixdate, the form of RFC 850 and the form of

@@ -42,8 +42,8 @@ void HttpPrecondition::take(std::string_view name, std::string_view value) {
   }
 }
 
-// If-Match compares strongly (RFC 9110 13.1.1), If-None-Match weakly (RFC 9110 13.1.2). "*" matches any representation
-// that exists.
+// `strongly` is true for If-Match (RFC 9110 13.1.1) and false for If-None-Match (RFC 9110 13.1.2), which compares
+// weakly. The list "*" matches any representation that exists.
 bool HttpPrecondition::lists_current_tag(std::string_view list, bool strongly) const {
   if (list == "*") return validators_.exists;
   const auto ours = parse_entity_tag(validators_.entity_tag);
@@ -54,8 +54,8 @@ bool HttpPrecondition::lists_current_tag(std::string_view list, bool strongly) c
   return false;
 }
 
-// The field is ignored if it is not a date, if it is given twice, or if the representation has no date (RFC 9110
-// 13.1.3, 13.1.4).
+// Ignores the field if its value is not a date or if the request has the field twice. Also ignores it if the
+// representation does not exist or has no date (RFC 9110 13.1.3, 13.1.4).
 void HttpPrecondition::take_date(SingleField& field, std::string_view value, bool wants_change) {
   const bool again = std::exchange(field.seen, true);
   const auto date = parse_http_date(value, validators_.now);
@@ -65,9 +65,9 @@ void HttpPrecondition::take_date(SingleField& field, std::string_view value, boo
   field.condition = changed == wants_change ? Condition::kTrue : Condition::kFalse;
 }
 
-// If-Range has an entity tag or a date (RFC 9110 13.1.5). A date must equal the date of the representation and must be
-// a strong validator (RFC 9110 8.8.2.2). A date within the last second is not strong, because the representation may
-// change again and keep the date.
+// If-Range contains an entity tag or a date (RFC 9110 13.1.5). A date must be equal to that of the representation and
+// must be a strong validator (RFC 9110 8.8.2.2). A date that is at most one second old is not strong, because the
+// representation may change again and keep its date.
 bool HttpPrecondition::if_range_holds(std::string_view if_range) const {
   if (const auto tag = parse_entity_tag(if_range)) {
     const auto ours = parse_entity_tag(validators_.entity_tag);

@@ -38,21 +38,24 @@ class HttpPrecondition {
 
   explicit HttpPrecondition(const HttpValidators& validators) : validators_(validators) {}
 
-  // Reads one field of the head. `value` must have no white space around it.
+  // Reads one field of the request's head, and ignores fields that this class does not evaluate. `value` must have no
+  // white space around it.
   void take(std::string_view name, std::string_view value);
 
-  // Evaluates the conditions in the order of RFC 9110 13.2.2. `reads` says that the method is GET or HEAD. For other
-  // methods If-Modified-Since is ignored, and an If-None-Match that does not hold gives kFailed instead of
-  // kNotModified.
+  // Evaluates the conditions in the order of RFC 9110 13.2.2. `reads` must be true if the method is GET or HEAD, and
+  // false for any other method. If `reads` is false, If-Modified-Since is ignored, and an If-None-Match that does not
+  // hold gives kFailed instead of kNotModified.
   Answer answer(bool reads) const;
 
-  // Reads the Range field for a representation of `total_bytes`; see HttpRanges::read(). Call it for a GET that is to
-  // proceed. Returns kWhole if the request has no Range field or several, or if If-Range does not hold.
+  // Reads the Range field for a representation of `total_bytes`; see HttpRanges::read(). Call it for a GET for which
+  // answer() returned kProceed. Returns kWhole if the request does not have exactly one Range field, if it has several
+  // If-Range fields, or if If-Range does not hold.
   HttpRanges::Answer ranges(uint64_t total_bytes, HttpRanges& ranges) const;
 
  private:
   enum class Condition : uint8_t { kAbsent, kFalse, kTrue };
-  // A field with a date. If the request has the field several times, the field is ignored.
+  // The result of reading If-Modified-Since or If-Unmodified-Since. If the request has such a field several times, the
+  // field is ignored.
   struct SingleField {
     bool seen = false;
     Condition condition = Condition::kAbsent;
@@ -61,8 +64,8 @@ class HttpPrecondition {
   // True if the list of entity tags names the tag of the representation, or if the list is "*" and the representation
   // exists.
   bool lists_current_tag(std::string_view list, bool strongly) const;
-  // Evaluates a field with a date. `wants_change` is true for If-Modified-Since, which holds if the representation
-  // changed after the date, and false for If-Unmodified-Since.
+  // Evaluates If-Modified-Since (`wants_change` is true) or If-Unmodified-Since (`wants_change` is false). The first
+  // holds if the representation changed after the date in `value`, the second if it did not.
   void take_date(SingleField& field, std::string_view value, bool wants_change);
   // True if the validator in If-Range is that of the current representation.
   bool if_range_holds(std::string_view if_range) const;

@@ -27,8 +27,9 @@ std::optional<uint64_t> read_position(std::string_view text) {
   return value;
 }
 
-// Reads one range: range-spec = int-range / suffix-range (RFC 9110 14.1.2). Returns a range without bytes if the range
-// lies outside the representation, and nullopt if the text is malformed.
+// Reads one range: range-spec = int-range / suffix-range (RFC 9110 14.1.2). `total` is the length of the
+// representation. Returns a range of 0 bytes if the range lies outside the representation, and nullopt if the text is
+// malformed.
 std::optional<HttpByteRange> read_range(std::string_view spec, uint64_t total) {
   const size_t dash = spec.find('-');
   if (dash == std::string_view::npos) return std::nullopt;

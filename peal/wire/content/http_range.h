@@ -24,8 +24,8 @@ struct HttpByteRange {
   bool operator==(const HttpByteRange&) const = default;
 };
 
-// The most ranges that are honoured in one request. PDF viewers ask for a handful. A hundred tiny ranges are an attack
-// on the server that builds the parts (CVE-2011-3192).
+// The most ranges of one request that are served. PDF viewers ask for a handful. A request with a hundred tiny ranges
+// is an attack on the server, which has to build all the parts (CVE-2011-3192).
 inline constexpr size_t kHttpRangesMax = 16;
 
 class HttpRanges {
@@ -40,12 +40,12 @@ class HttpRanges {
   // 14.2), so read() returns kWhole for these:
   // - a unit other than "bytes",
   // - a malformed list of ranges,
-  // - more than kHttpRangesMax ranges,
+  // - more than kHttpRangesMax ranges, without those that are dropped,
   // - ranges that together are longer than the representation,
   // - an empty representation.
   //
-  // A range that ends beyond the representation is cut to its end. Ranges that begin beyond the end are dropped; if
-  // none is left, the result is kUnsatisfiable.
+  // A range that ends beyond the representation is cut to its end. Ranges that begin beyond the end, and "-0", are
+  // dropped. If all ranges are dropped, the result is kUnsatisfiable.
   Answer read(std::string_view value, uint64_t total_bytes);
 
   // Returns the ranges of the last read() in the order of the field. They lie inside the representation and may

@@ -16,9 +16,9 @@ struct MediaTypeRow {
 };
 
 // The extensions of files that web servers commonly serve, sorted. Types and extensions are those of IANA's registry
-// (https://www.iana.org/assignments/media-types). The registry lacks wav and webm, whose types are those that browsers
-// use. Text gets a charset, because browsers would guess it otherwise. JSON is always UTF-8 (RFC 8259 8.1), and XML
-// names its encoding itself.
+// (https://www.iana.org/assignments/media-types). The registry lacks wav and webm: the types here are those that
+// browsers use. Types of text have a charset, because browsers would guess it otherwise. JSON needs none, because it is
+// always UTF-8 (RFC 8259 8.1). XML and RTF name their encoding themselves.
 constexpr MediaTypeRow kMediaTypes[] = {
     {"aac", "audio/aac"},
     {"apng", "image/apng"},
@@ -97,7 +97,8 @@ constexpr MediaTypeRow kMediaTypes[] = {
 };
 static_assert(std::ranges::is_sorted(kMediaTypes, {}, &MediaTypeRow::extension));
 
-// The types that compress well, except text/*, *+json and *+xml; sorted.
+// The types that compress well, sorted. text/*, *+json and *+xml are missing here: is_compressible() recognizes them by
+// their prefix or suffix.
 constexpr std::string_view kCompressibleTypes[] = {
     "application/javascript",
     "application/json",

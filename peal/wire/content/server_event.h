@@ -27,8 +27,8 @@ struct ServerEvent {
   // and only remembers `id` and `retry`.
   std::optional<std::string_view> data = {};
 
-  // How long the client waits before it reconnects, from now on. A negative time is written as 0; nullopt keeps the
-  // earlier time.
+  // The time that the client waits before it reconnects, from this event on. A negative time is written as 0. If
+  // `retry` is nullopt, the client keeps the time that an earlier event set.
   std::optional<std::chrono::milliseconds> retry = {};
 };
 

@@ -57,7 +57,7 @@ std::optional<int> read_number(std::string_view token, size_t least, size_t most
   return take_number(token, least, most);
 }
 
-// Reads the name of a month, of which only the first three letters count. January is 1.
+// Returns the number of the month with this name, 1 for January. Only the first three letters of the name are compared.
 std::optional<int> read_month(std::string_view token) {
   if (token.size() < 3) return std::nullopt;
   const auto* const found = std::ranges::find_if(

@@ -8,9 +8,9 @@
 
 namespace peal {
 
-// Returns the date as Unix seconds. The time, day, month and year may stand in any order, and other words between them
-// are ignored. A time zone is ignored too: the time is read as UTC. A year of two digits means 1970 to 1999 if it is 70
-// to 99, and 2000 to 2069 if it is 00 to 69.
+// Returns the date as Unix seconds. The time, day, month and year may stand in any order. Other words between them are
+// ignored, a time zone too: the time is read as UTC. A year of two digits from 70 to 99 means 1970 to 1999, and one
+// from 00 to 69 means 2000 to 2069.
 //
 // Returns nullopt if the time, day, month or year is missing, if there is no such day or time, or if the year is before
 // 1601.

@@ -34,8 +34,8 @@ class HttpCookies {
   Iterator begin() const;
   std::default_sentinel_t end() const { return {}; }
 
-  // Returns the value of the first cookie with this name, or nullopt if there is none. Browsers send several cookies of
-  // one name with the longest path first (RFC 6265bis 5.8.3).
+  // Returns the value of the first cookie with this name, or nullopt if there is none. If several cookies have the
+  // name, browsers send the one with the longest path first (RFC 6265bis 5.8.3).
   std::optional<std::string_view> find(std::string_view name) const;
 
  private:

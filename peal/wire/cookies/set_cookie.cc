@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::string_view kSecurePrefix = "__secure-";
 constexpr std::string_view kHostPrefix = "__host-";
-// The bytes that may stand in a cookie's value, a path and a domain, and those that no Set-Cookie field may have.
+// The bytes that are allowed in a cookie's value (kCookieBytes), in its path (kPathBytes) and in its domain
+// (kDomainBytes). kForbiddenBytes has the bytes that are allowed nowhere in a Set-Cookie field.
 constexpr detail::ByteClass kCookieBytes = detail::ByteClass::range(0x21, 0x7e).without("\",;\\");
 constexpr detail::ByteClass kPathBytes = detail::ByteClass::range(0x20, 0x7e).without(";");
 constexpr detail::ByteClass kDomainBytes = detail::ByteClass().with(detail::kLettersAndDigits).with("-._");
@@ -28,8 +29,8 @@ bool has_prefix(std::string_view text, std::string_view lower) {
   return to_lower(text.substr(0, lower.size())) == lower;
 }
 
-// Returns the rule that the cookie breaks, of those that servers and user agents both enforce. Returns an empty view if
-// the cookie breaks none.
+// Checks the rules that compose_set_cookie() and parse_set_cookie() both enforce. Returns the first rule that the
+// cookie breaks, or an empty view if it breaks none.
 std::string_view broken_rule(const SetCookie& cookie) {
   if (cookie.same_site == SameSite::kNone && !cookie.secure) return "SameSite=None needs Secure";
   if (has_prefix(cookie.name, kSecurePrefix) && !cookie.secure) return "the prefix __Secure- needs Secure";
@@ -118,7 +119,7 @@ void take_attribute(SetCookie& cookie, std::string_view name, std::string_view v
   }
 }
 
-// The text between two semicolons.
+// One part of a Set-Cookie field: the text between two semicolons.
 struct Piece {
   std::string_view name;  // the whole text if it has no '='
   std::string_view value;

@@ -43,20 +43,20 @@ struct SetCookie {
   // A token (RFC 9110 5.6.2). Upper and lower case differ.
   std::string name;
 
-  // Visible ASCII without quotes, commas, semicolons and backslashes; one pair of quotes may enclose the value. Encode
-  // a value with other bytes, in base64 for example.
+  // The value may have visible ASCII without quotes, commas, semicolons and backslashes. One pair of quotes may enclose
+  // it. A value with other bytes must be encoded, in base64 for example.
   std::string value;
 
-  // The browser sends the cookie with requests for this path and for the paths below it. Empty: the directory of the
-  // path of the request (RFC 6265bis 5.1.4).
+  // The browser sends the cookie with requests for this path and for the paths below it. If `path` is empty, the
+  // browser uses the directory of the request's path (RFC 6265bis 5.1.4).
   std::string path = "/";
 
-  // The browser sends the cookie to this host and to all its subdomains, even to those that others run. Empty: only to
-  // the host that set the cookie.
+  // The browser sends the cookie to this host and to all its subdomains, even to those that others run. If `domain` is
+  // empty, the browser sends the cookie only to the host that set it.
   std::string domain = {};
 
-  // How long the user agent keeps the cookie; 0 or less deletes the cookie. Overrides `expires_unix_seconds`. Without
-  // both, the user agent keeps the cookie until its session ends.
+  // How long the user agent keeps the cookie; 0 or less deletes the cookie. Overrides `expires_unix_seconds`. If
+  // neither of the two is set, the user agent keeps the cookie until its session ends.
   std::optional<int64_t> max_age_seconds = {};
 
   // The time at which the user agent drops the cookie.
@@ -79,18 +79,18 @@ struct SetCookie {
 
 // Returns the value of a Set-Cookie field. Throws std::invalid_argument with an explanation if browsers would not
 // accept the cookie:
-// - `name` is not a token, or `value` has other bytes than those described above;
+// - `name` is not a token, or `value` has bytes that SetCookie::value does not allow;
 // - `name` and `value` together exceed kCookieBytesMax;
 // - `path` does not begin with a slash, exceeds kCookieAttributeBytesMax, or has a semicolon, a control or a byte
 //   beyond ASCII in it;
 // - `domain` is not a host name or exceeds kCookieAttributeBytesMax;
-// - `same_site` is kNone, or `partitioned` is true, without `secure`;
-// - `name` begins with "__Secure-", in any case of letters, without `secure`;
-// - `name` begins with "__Host-", in any case of letters, without `secure`, with a domain, or with a path other than
-//   "/".
+// - `secure` is false, but `same_site` is kNone, `partitioned` is true, or `name` begins with "__Secure-";
+// - `name` begins with "__Host-", but `secure` is false, `domain` is not empty, or `path` is not "/".
+//
+// The case of letters in the two prefixes of `name` does not matter.
 std::string compose_set_cookie(const SetCookie& cookie);
 
-// Reads the value of a Set-Cookie field as user agents do (RFC 6265bis 5.6), which accept nearly any text. Attributes
+// Reads the value of a Set-Cookie field as user agents do (RFC 6265bis 5.6): nearly any text is accepted. Attributes
 // that are unknown, malformed or longer than kCookieAttributeBytesMax are ignored. Attributes that are absent are
 // false, empty or kUnset, unlike the defaults of SetCookie. `path` is empty if the field names no path that begins with
 // a slash. `domain` is in lower case, without a dot in front. The name may be empty.
@@ -98,7 +98,7 @@ std::string compose_set_cookie(const SetCookie& cookie);
 // Returns nullopt for a cookie that user agents ignore on every host (RFC 6265bis 5.7):
 // - the field has a control other than HTAB in it;
 // - the name and the value together exceed kCookieBytesMax, or both are empty;
-// - the cookie breaks one of the rules above about kNone, "__Secure-" and "__Host-";
+// - the cookie breaks a rule of compose_set_cookie() about kNone, "__Secure-" or "__Host-";
 // - the name is empty and the value begins with "__Secure-" or "__Host-".
 //
 // The caller, who knows the URL, must check whether the host may set this domain, and whether `secure` may be set over

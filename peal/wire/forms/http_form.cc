@@ -12,8 +12,8 @@ std::optional<HttpForm> HttpForm::parse(std::string text, size_t most_fields) {
   HttpForm form;
   const bool plain = text.find_first_of("%+") == std::string::npos;
   if (!plain) form.text_.reserve(text.size());  // decoding never makes the text longer
-  // Returns where the decoded piece stands in form.text_. If the text has nothing to decode, `text` itself is moved to
-  // form.text_ at the end, so the position is that in `text`.
+  // Decodes a name or value and returns its position in form.text_. If nothing in `text` has to be decoded, `text`
+  // itself is moved to form.text_ at the end. The position in `text` is then returned.
   const auto part_of = [&](std::string_view piece) -> Part {
     if (plain) return {static_cast<uint32_t>(piece.data() - text.data()), static_cast<uint32_t>(piece.size())};
     const size_t begin = form.text_.size();

@@ -46,8 +46,8 @@ class HttpForm {
     return text ? parse_text<T>(*text) : std::nullopt;
   }
 
-  // Returns the values of all fields with this name, in the order of the text. A group of check boxes is sent in this
-  // way.
+  // Returns the values of all fields with this name, in the order of the text. Browsers send one field of the same name
+  // for each ticked box of a group of check boxes.
   std::vector<std::string_view> all(std::string_view name) const;
 
   size_t size() const { return fields_.size(); }

@@ -50,10 +50,10 @@ std::string unescape(std::string_view text, Backslash backslash) {
 }
 
 // True for a byte that may follow the text of a boundary. If another byte follows, the text only looks like a boundary
-// and is data; writers must choose a boundary that avoids such text (RFC 2046 5.1.1).
+// and is data. Writers must choose a boundary that does not occur in the data (RFC 2046 5.1.1).
 bool ends_boundary(char byte) { return byte == '\r' || byte == '-' || detail::is_blank(byte); }
 
-// True if all parameters are well formed when backslashes are read in this way.
+// True if all parameters are well formed when backslashes are read as `backslash` says.
 bool are_parameters(std::string_view rest, Backslash backslash) {
   FieldParameter parameter;
   while (next_field_parameter(rest, parameter, backslash)) {
@@ -121,8 +121,9 @@ size_t MultipartReader::find_delimiter(std::string_view bytes) const {
   return std::min(at, bytes.size());
 }
 
-// CR stands only at the front of the delimiter. A text that matched a part of the delimiter therefore cannot contain
-// the beginning of another delimiter. If the next byte does not match, all bytes that matched are data.
+// Reads data up to the next delimiter, or bytes of that delimiter. CR stands only at the front of the delimiter. So a
+// text that matched a part of the delimiter cannot contain the beginning of another delimiter. If the next byte does
+// not match, all bytes that matched are data.
 size_t MultipartReader::take_data(std::string_view bytes) {
   if (matched_ == 0) {
     const size_t begin = find_delimiter(bytes);
@@ -149,7 +150,8 @@ size_t MultipartReader::take_data(std::string_view bytes) {
   return taken;
 }
 
-// A boundary ends with blanks and CR LF, the last one with "--".
+// Reads one byte after the text of a boundary. Blanks and CR LF may follow a boundary, and "--" follows the last
+// boundary.
 size_t MultipartReader::take_boundary_end(std::string_view bytes) {
   const char byte = bytes.front();
   if (last_after_boundary_ == '-' && byte == '-') {
@@ -212,12 +214,12 @@ MultipartFault MultipartReader::read_head() {
   return MultipartFault::kNone;
 }
 
-// A backslash before a quote is ambiguous. Some clients escape quotes in this way, others send a name that ends with a
-// backslash as it is. The rest of the field tells them apart: if the client escapes quotes, the field is malformed when
-// backslashes are read as text.
+// A backslash before a quote is ambiguous. Some clients escape each quote in a name in this way. Others escape nothing,
+// and their name may end with a backslash. The rest of the field tells the two apart: if the client escapes quotes, the
+// field is malformed when backslashes are read as text.
 //
-// Two names or two file names are refused, because another reader of the form might use the other one. `filename*` must
-// not be sent (RFC 7578 4.2) and is ignored.
+// A field with two names or two file names is refused, because another reader of the form might use the other name.
+// `filename*` must not be sent (RFC 7578 4.2) and is ignored.
 MultipartFault MultipartReader::read_disposition(std::string_view value) {
   std::string_view rest;
   if (!same_field_name(split_parameters(value, rest), "form-data")) return MultipartFault::kBadHead;

@@ -61,8 +61,8 @@ struct MultipartPart {
   // The name of the form's control. The name may have any bytes; browsers send UTF-8.
   std::string name;
 
-  // The name that a file had on the client, perhaps with a path. Never open a file by this name; safe_file_name() makes
-  // a safe name of it. Empty if the user chose no file. nullopt if the part is not a file.
+  // The name that a file had on the client, perhaps with a path. Never open a file by this name; safe_file_name()
+  // returns a safe one. `file_name` is empty if the user chose no file, and nullopt if the part is not a file.
   std::optional<std::string> file_name;
 
   // The value of the Content-Type field. Empty if the part has no such field; the data are then text (RFC 7578 4.4).
@@ -75,18 +75,18 @@ class MultipartReader {
   explicit MultipartReader(std::string_view boundary, const MultipartLimits& limits = {});
 
   // Reads bytes from the front up to the first event and returns how many bytes it read. Pass the remaining bytes to
-  // the next step(). After a fault or after the last boundary, it reads all bytes without an event.
+  // the next step(). After a fault or after the last boundary, step() reads all bytes without an event.
   size_t step(std::string_view bytes);
 
   // Returns the event of the last step().
   MultipartEvent event() const { return event_; }
 
-  // Returns the head of the current part. It is valid from kPart until the step() that begins the next part. The caller
-  // may move the strings out.
+  // Returns the head of the current part. The head is valid from kPart until the step() that begins the next part. The
+  // caller may move the strings out.
   MultipartPart& part() { return part_; }
 
-  // Returns the data of the last event if that was kData; the data are never empty. The view points into the bytes
-  // given to step() or into the reader, and is valid until the next step().
+  // Returns the data that the last step() has read. May be called only if event() is kData; the data are then not
+  // empty. The view points into the bytes given to step() or into the reader, and is valid until the next step().
   std::string_view data() const { return data_; }
 
   // Tells the reader that the input has ended. Sets the fault to kCutShort if the last boundary did not arrive and
@@ -98,7 +98,7 @@ class MultipartReader {
   // Returns the first fault, or kNone.
   MultipartFault fault() const { return fault_; }
 
-  // True after the last boundary.
+  // True if the last boundary has been read.
   bool ended() const { return state_ == State::kEpilogue; }
 
  private:
@@ -113,7 +113,8 @@ class MultipartReader {
   // Returns the first position at which the delimiter begins, or may begin if the bytes end there.
   size_t find_delimiter(std::string_view bytes) const;
 
-  // These read the bytes of one state and return how many they read.
+  // take_data() reads bytes in the states kPreamble and kData, take_boundary_end() in kBoundary, and take_head() in
+  // kHead. Each function returns how many bytes it has read.
   size_t take_data(std::string_view bytes);
   size_t take_boundary_end(std::string_view bytes);
   size_t take_head(std::string_view bytes);
@@ -132,8 +133,8 @@ class MultipartReader {
   std::string_view data_;
   size_t parts_ = 0;  // how many parts have begun
 
-  // How many bytes of delimiter_ the input so far ends with. At the start of the form and after the head of a part, a
-  // boundary needs no CR LF of its own, so these two bytes count as matched.
+  // How many bytes of delimiter_ stand at the end of the input so far. At the start of the form and after the head of a
+  // part, a boundary needs no CR LF before it, so these two bytes count as matched.
   uint8_t matched_ = 2;
   uint8_t assumed_ = 2;           // how many of matched_ did not arrive
   char last_after_boundary_ = 0;  // the last byte that followed the text of a boundary; 0: none yet

@@ -6,8 +6,8 @@
 namespace peal {
 namespace {
 
-// Searches the first block alone before it joins blocks. Otherwise each message would be copied together with all
-// messages that arrived after it.
+// Searches the first block alone, and joins the blocks only if that block has no delimiter. If the blocks were always
+// joined, each message would be copied together with all messages that arrived after it.
 template <class Its>
 FramePeek peek_blocks(const Its& framing, Buffer& input, size_t trailer_bytes) {
   const FramePeek found = framing.peek(input.front(), input.size());
@@ -17,7 +17,8 @@ FramePeek peek_blocks(const Its& framing, Buffer& input, size_t trailer_bytes) {
   return framing.peek(joined, joined.size());
 }
 
-// Returns true if a reader of `body` and the `delimiter` after it would find a delimiter before the end of the body.
+// Returns true if the text of `body` and `delimiter` contains the delimiter at a position before the end of the body. A
+// reader would then end the body too early.
 bool occurs_early(std::string_view body, std::string_view delimiter) {
   if (body.contains(delimiter)) return true;
   for (size_t inside = 1; inside < delimiter.size(); ++inside) {
@@ -42,7 +43,7 @@ FramePeek DelimiterFraming::peek(std::string_view first, size_t) const {
   check_delimiter(delimiter);
   const size_t end = first.find(delimiter);
   if (end == first.npos) {
-    // A body that is exactly as long as the limit may be followed by an incomplete delimiter.
+    // An incomplete delimiter may follow a body that is exactly as long as the limit. Such an input is not too long.
     const bool too_long = first.size() >= delimiter.size() && first.size() - delimiter.size() >= limit_bytes;
     return {.state = too_long ? FrameState::kTooLong : FrameState::kMore};
   }

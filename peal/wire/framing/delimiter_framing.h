@@ -23,12 +23,12 @@ namespace peal {
 struct DelimiterFraming {
   std::string delimiter;  // at least one byte; if it is empty, each function throws std::invalid_argument
 
-  // The longest body, without the delimiter. A longer body is kTooLong.
+  // The longest body, without the delimiter. If a body is longer, peek() and next() return kTooLong.
   size_t limit_bytes = 64 * 1024;
 
-  // Finds the first message of an input that has `available` bytes. `first` is the contiguous part at its front. The
-  // result is kMore if `first` contains no delimiter, even if the rest of the input contains one; it is kTooLong if
-  // `first` shows that the body exceeds the limit.
+  // Finds the first message of an input that has `available` bytes. `first` is the contiguous part at the front of the
+  // input. The result is kMore if `first` contains no delimiter, even if the rest of the input contains one. The result
+  // is kTooLong if `first` shows that the body exceeds the limit.
   FramePeek peek(std::string_view first, size_t available) const;
 
   // Finds the first message of an input that is contiguous.
@@ -55,14 +55,14 @@ struct DelimiterFraming {
 };
 
 struct LineFraming {
-  // The longest line, without LF or CRLF. A longer line is kTooLong.
+  // The longest line, without LF or CRLF. If a line is longer, peek() and next() return kTooLong.
   size_t limit_bytes = 64 * 1024;
 
   // True if append() writes CRLF, false if it writes LF. Lines with either end can always be read.
   bool ends_in_crlf = false;
 
-  // These functions work like those of DelimiterFraming. The body is the line without LF or CRLF. A CR without LF after
-  // it is a part of the body.
+  // peek(), next() and next_frame() work like those of DelimiterFraming. The body is the line without LF or CRLF. A CR
+  // that is not followed by LF belongs to the body.
   FramePeek peek(std::string_view first, size_t available) const;
   FramePeek peek(std::string_view bytes) const { return peek(bytes, bytes.size()); }
   FramePeek peek(Buffer& input) const;
@@ -72,7 +72,7 @@ struct LineFraming {
   }
 
   // Appends a line. Throws std::invalid_argument and appends nothing if the line is longer than limit_bytes or contains
-  // LF. A line that itself ends in CR always gets CRLF: after LF alone a reader would remove that CR too.
+  // LF. A line that itself ends in CR always gets CRLF: with LF alone, a reader would remove the CR of the line too.
   void append(Buffer& output, std::string_view line) const;
 };
 

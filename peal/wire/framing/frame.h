@@ -27,11 +27,13 @@
 namespace peal {
 
 enum class FrameState : uint8_t {
-  kWhole,     // the first message is complete
-  kMore,      // more bytes are needed
-  kTooLong,   // the body is longer than the framing's limit_bytes; the rest of the stream cannot be read
-  kTooShort,  // the length is smaller than possible, for example if it counts itself but is less than its own size;
-              // the rest of the stream cannot be read
+  kWhole,  // the first message is complete
+  kMore,   // more bytes are needed
+  // The body is longer than the framing's limit_bytes. The rest of the stream cannot be read.
+  kTooLong,
+  // The length is smaller than possible, for example less than its own size although it counts itself. The rest of the
+  // stream cannot be read.
+  kTooShort,
 };
 
 // Returns the error of a connection that is closed because of kTooLong or kTooShort.
@@ -75,7 +77,8 @@ void take_frame(Buffer& input, const FramePeek& found, Buffer& frame);
 
 namespace detail {
 
-// Finds the first message of `input` and calls `take` (take_body or take_frame) if it is complete.
+// Finds the first message of `input` and returns its state. If the message is complete, calls `take` (take_body or
+// take_frame).
 template <class Its>
 FrameState next_message(const Its& framing, Buffer& input, Buffer& message,
                         void (*take)(Buffer&, const FramePeek&, Buffer&)) {

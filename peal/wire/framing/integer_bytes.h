@@ -39,7 +39,7 @@ inline void check_width(size_t width) {
     throw_bad_value("an integer of {} bytes; 1 to 8 are possible", width);
 }
 
-// Converts `word` between the byte order of this machine and the given one.
+// Converts `word` between the byte order of this machine and big-endian (`big_endian` is true) or little-endian order.
 inline uint64_t in_order(uint64_t word, bool big_endian) {
   return big_endian == (std::endian::native == std::endian::big) ? word : std::byteswap(word);
 }
@@ -57,8 +57,8 @@ inline uint64_t word_with_integer(uint64_t value, size_t width, bool big_endian)
   return in_order(big_endian ? value << 8 * (sizeof value - width) : value, big_endian);
 }
 
-// Returns the integer in the first `width` bytes of `bytes`, which must have at least `width` bytes. If it has 8 or
-// more, a single load instruction is enough.
+// Returns the integer in the first `width` bytes of `bytes`, which must have at least `width` bytes. If `bytes` has 8
+// or more bytes, a single load instruction is enough.
 inline uint64_t load_integer(std::string_view bytes, size_t width, bool big_endian) {
   uint64_t word = 0;
   if (bytes.size() >= sizeof word) [[likely]] {

@@ -21,19 +21,20 @@
 namespace peal {
 
 struct LengthFraming {
-  // The size of the length, 1 to 8. With any other value each function throws std::invalid_argument.
+  // The size of the length in bytes, 1 to 8. With any other value each function throws std::invalid_argument.
   size_t length_bytes = 4;
 
   bool big_endian = true;
 
-  // True if the length counts its own bytes as well as the body. By default it counts the body only.
+  // True if the length counts its own bytes as well as the body. If false, the length counts the body only.
   bool counts_itself = false;
 
-  // The longest body. A longer body is kTooLong.
+  // The longest body. If a body is longer, peek() and next() return kTooLong.
   size_t limit_bytes = 1024 * 1024;
 
-  // Finds the first message of an input that has `available` bytes. `first` is the contiguous part at its front. The
-  // result is kMore if `first` has fewer than length_bytes bytes, even if the rest of the length is in the input.
+  // Finds the first message of an input that has `available` bytes. `first` is the contiguous part at the front of the
+  // input. The result is kMore if `first` has fewer than length_bytes bytes, even if the rest of the length is in the
+  // input.
   FramePeek peek(std::string_view first, size_t available) const {
     detail::check_width(length_bytes);
     if (std::min(first.size(), available) < length_bytes) return {};
@@ -81,10 +82,11 @@ struct LengthFraming {
 };
 
 struct VarintFraming {
-  // The longest body. A longer body is kTooLong. A length that is not a varint of at most 64 bits is kTooLong too.
+  // The longest body. peek() and next() return kTooLong if a body is longer, or if its length is not a varint of at
+  // most 64 bits.
   size_t limit_bytes = 1024 * 1024;
 
-  // These functions work like those of LengthFraming.
+  // peek(), next(), next_frame() and append() work like those of LengthFraming.
   FramePeek peek(std::string_view first, size_t available) const;
   FramePeek peek(std::string_view bytes) const { return peek(bytes, bytes.size()); }
   FramePeek peek(Buffer& input) const;

@@ -45,14 +45,16 @@ inline VarintPeek peek_varint(std::string_view bytes) {
 // Decodes the varint at the front of `input`. Joins blocks only if the varint lies in more than one.
 VarintPeek peek_varint(Buffer& input);
 
-// Returns the varint at the front and removes it. Returns nullopt and removes nothing if peek_varint() is not kWhole.
+// Returns the varint at the front of `bytes` or `input` and removes it. Returns nullopt and removes nothing if
+// peek_varint() does not return kWhole.
 std::optional<uint64_t> read_varint(std::string_view& bytes);
 std::optional<uint64_t> read_varint(Buffer& input);
 
 // Returns the size of the varint of `value`: 1 to 10 bytes.
 constexpr size_t varint_bytes(uint64_t value) { return (static_cast<size_t>(std::bit_width(value | 1)) * 9 + 64) / 64; }
 
-// Writes the varint to `to`, which must have room for varint_bytes(value) bytes. Returns how many bytes were written.
+// Writes the varint of `value` to `to`, which must have room for varint_bytes(value) bytes. Returns how many bytes were
+// written.
 size_t write_varint(uint64_t value, char* to);
 
 // Appends the varint of `value`.

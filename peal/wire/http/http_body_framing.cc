@@ -27,7 +27,8 @@ HttpParseError HttpBodyFraming::take(std::string_view name, std::string_view val
   return HttpParseError::kNone;
 }
 
-// Accepts a number, and also a list that repeats the same number, in one field or in several (RFC 9110 8.6).
+// Accepts a number, and also a list that repeats one number. The head may repeat that number in several fields (RFC
+// 9110 8.6).
 HttpParseError HttpBodyFraming::take_content_length(std::string_view value) {
   if (take_short_length(value)) return HttpParseError::kNone;
   bool found = false;
@@ -66,15 +67,15 @@ bool HttpBodyFraming::take_short_length(std::string_view value) {
   return true;
 }
 
-// Evaluates a list of transfer codings, in the order in which they were applied (RFC 9112 6.1). The list may be spread
-// over several fields.
+// Evaluates the value of a Transfer-Encoding field: the transfer codings in the order in which they were applied (RFC
+// 9112 6.1). The list of codings may be spread over several fields.
 HttpParseError HttpBodyFraming::take_transfer_encoding(std::string_view value) {
   bool found = false;
   for (std::string_view coding; detail::next_element(value, coding); found = true) {
     last_is_chunked_ = equals_lower(coding, "chunked");
     has_other_coding_ |= !last_is_chunked_;
-    // chunked must not be applied twice (RFC 9112 6.1). If another coding follows chunked, the body of a response
-    // extends to the close of the connection (6.3, rule 4).
+    // The coding chunked must not be applied twice (RFC 9112 6.1). If another coding follows chunked, the body of a
+    // response extends to the close of the connection (RFC 9112 6.3, rule 4).
     if (last_is_chunked_ && std::exchange(has_chunked_, true)) return HttpParseError::kBadTransferEncoding;
   }
   has_transfer_encoding_ = true;

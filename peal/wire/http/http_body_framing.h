@@ -14,20 +14,20 @@ namespace peal {
 
 class HttpBodyFraming {
  public:
-  // Starts a new message: discards what the fields of the last message said.
+  // Prepares for the next message: forgets all fields of the last message.
   void clear() { *this = HttpBodyFraming(); }
 
   // Evaluates one field of the head. `value` must not have white space around it. Returns kBadContentLength or
   // kBadTransferEncoding if the field is invalid or contradicts an earlier field.
   HttpParseError take(std::string_view name, std::string_view value);
 
-  // Evaluates the value of a Connection field, like take() but without a comparison of the name. The options close,
-  // keep-alive and upgrade count.
+  // Evaluates the value of a Connection field, like take() but without a comparison of the name. Only the options
+  // close, keep-alive and upgrade have an effect.
   void take_connection(std::string_view value);
 
   // Evaluates the value of a request's Content-Length. Returns kBadContentLength if the value is not digits only, or if
-  // the head already had a Content-Length, even an equal one. RFC 9110 8.6 lets a server refuse a repeated length: a
-  // proxy in front of the server may have used the other one.
+  // the head already had a Content-Length, even with an equal value. RFC 9110 8.6 lets a server refuse a repeated
+  // length: a proxy in front of the server may have used the other field.
   HttpParseError take_only_length(std::string_view value);
 
   // True if the last transfer coding is chunked. The end of the body is then marked in the body itself.

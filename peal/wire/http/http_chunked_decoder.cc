@@ -60,8 +60,8 @@ size_t HttpChunkedDecoder::take_size_line(std::string_view bytes) {
   return used;
 }
 
-// Parses a byte of: 1*HEXDIG *( BWS ";" extension ) CR LF (RFC 9112 7.1). White space at the end of the line is an
-// error. Returns false at an error.
+// Parses the next byte of the line before a chunk: 1*HEXDIG *( BWS ";" extension ) CR LF (RFC 9112 7.1). White space at
+// the end of the line is an error. Returns false at an error.
 bool HttpChunkedDecoder::take_size_byte(char byte) {
   if (byte == '\n' && state_ != State::kSizeEnd) return fail_with(HttpParseError::kBadLineEnd);
   if (state_ == State::kSize) {
@@ -87,8 +87,8 @@ bool HttpChunkedDecoder::take_size_byte(char byte) {
   return true;
 }
 
-// Parses a byte of: BWS ";" BWS token [ BWS "=" BWS ( token / quoted-string ) ] (RFC 9112 7.1.1). Returns false if the
-// byte is not allowed there.
+// Parses the next byte of an extension: BWS ";" BWS token [ BWS "=" BWS ( token / quoted-string ) ] (RFC 9112 7.1.1).
+// Returns false if the byte is not allowed at this place.
 bool HttpChunkedDecoder::take_extension_byte(char byte) {
   const bool is_token = detail::kTokenBytes.contains(byte);
   switch (state_) {

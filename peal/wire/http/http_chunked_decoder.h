@@ -32,9 +32,9 @@ class HttpChunkedDecoder {
   // Starts the next body. Call before each body except the first one.
   void begin();
 
-  // Reads from the front of `bytes`, at most up to the end of the first piece of the body, and returns how many bytes
-  // were read. Sets `piece` to that piece, which is a view into `bytes`; an empty `piece` means that there was none.
-  // Call step() again with the remaining bytes until all are read, done() is true, or error() is not kNone.
+  // Reads bytes from the front of `bytes`, at most up to the end of the first piece of the body, and returns how many
+  // bytes were read. Sets `piece` to that piece, which is a view into `bytes`. If no byte of the body was read, `piece`
+  // is empty. Call step() again with the remaining bytes until all are read, done() is true, or error() is not kNone.
   size_t step(std::string_view bytes, std::string_view& piece);
 
   // True if the body and its trailers are complete.

@@ -34,10 +34,10 @@ template <class Text>
 // left. Each line must be a well-formed "name: value" CR LF: the function does not check the bytes.
 bool next_http_field(std::string_view& lines, HttpField& field);
 
-// Removes the next element from `list`, the value of a field that is a comma-separated list (RFC 9110 5.6.1), and sets
-// `element` to it. Returns false if no element is left. Empty elements are skipped. A comma between quotes does not
-// separate elements; after a quote that is never closed, the rest of the list is one element. Do not use it for
-// Set-Cookie, which is no list: the dates in it contain commas.
+// Removes the next element from `list` and sets `element` to it. `list` is the value of a field that is a
+// comma-separated list (RFC 9110 5.6.1). Returns false if no element is left. Empty elements are skipped. A comma
+// between quotes does not separate elements; after a quote that is never closed, the rest of the list is one element.
+// Do not use this function for Set-Cookie, which is no list: the dates in it contain commas.
 bool next_list_element(std::string_view& list, std::string_view& element);
 
 // Splits one complete line, which includes the LF at its end, into name and value (RFC 9112 5). Returns kBadLineEnd if

@@ -10,10 +10,12 @@ namespace peal {
 enum class HttpMethod : uint8_t { kGet, kHead, kPost, kPut, kDelete, kConnect, kOptions, kTrace, kPatch, kOther };
 inline constexpr int kHttpMethods = 10;
 
-// Returns the name, for example "GET". Returns "" for kOther; the name of such a method is only in the request.
+// Returns the name, for example "GET". Returns "" for kOther: only the text of the request has the name of such a
+// method.
 std::string_view to_string(HttpMethod method);
 
-// Returns the method of that name, or kOther for any other name. Case matters (RFC 9110 9.1): "get" is kOther.
+// Returns the method of that name, or kOther for any other name. Upper and lower case differ (RFC 9110 9.1): "get" is
+// kOther.
 HttpMethod http_method(std::string_view name);
 
 }  // namespace peal

@@ -10,18 +10,21 @@ namespace peal {
 
 enum class HttpParseError : uint8_t {
   kNone,
-  kBadStatusLine,        // the line is not "HTTP/1." digit, a status of three digits and an optional reason
-  kBadHeader,            // a header line without colon or name, with a space before the colon, folded, or with a
-                         // control character such as NUL or a CR without LF
-  kBadLineEnd,           // a line ends in LF without CR
-  kHeadTooLarge,         // the head or the trailers exceed their limit; a response's head includes its interim heads
-  kBadContentLength,     // the value is not a number or does not fit into 64 bits; a response has two that differ; a
-                         // request has two
-  kBadTransferEncoding,  // empty, or chunked twice, or in HTTP/1.0; in a request also: chunked is not the last coding,
-                         // or the list has an empty element
-  kBadChunk,             // the size of a chunk, its extensions, or the line end after its size or its data is malformed
-  kChunkLineTooLong,     // the size line of a chunk, or the extensions of all chunks, exceed their limit
-  kCutShort,             // the peer closed before the end of the message; in responses only
+  kBadStatusLine,  // the line is not "HTTP/1." digit, a status of three digits and an optional reason
+  // A header line has no colon or no name, has a space before the colon, is folded, or contains a control character
+  // such as NUL or a CR without LF.
+  kBadHeader,
+  kBadLineEnd,    // a line ends in LF without CR
+  kHeadTooLarge,  // the head or the trailers exceed their limit; a response's head includes its interim heads
+  // The value of Content-Length is not a number or does not fit into 64 bits, a response has two different values, or a
+  // request has the field twice.
+  kBadContentLength,
+  // The value of Transfer-Encoding is empty, names chunked twice, or belongs to a message of HTTP/1.0. In a request
+  // also: chunked is not the last coding, or the list has an empty element.
+  kBadTransferEncoding,
+  kBadChunk,          // the size of a chunk, its extensions, or the line end after its size or its data is malformed
+  kChunkLineTooLong,  // the size line of a chunk, or the extensions of all chunks, exceed their limit
+  kCutShort,          // the peer closed before the end of the message; in responses only
 
   // The following errors occur in requests only.
   kBadRequestLine,      // the line is not method, target and version with one space between them

@@ -7,9 +7,10 @@
 //   storage.assign(head.text()); head.relocate(storage.data());
 //
 // Use the same object for all requests of a connection. It then allocates memory only when a request has more fields
-// than any request before. Successive requests of a client mostly differ in their target only. So the object keeps a
-// copy of the last header fields if they have at most 512 bytes. If the next request repeats them byte for byte, the
-// results are reused and the fields are not parsed again, which takes a third of the instructions.
+// than any request before, and for the copy of the last header fields. Successive requests of a client mostly differ in
+// their target only. So the object keeps a copy of the last header fields if they have at most 512 bytes. If the next
+// request repeats them byte for byte, the results are reused and the fields are not parsed again, which takes a third
+// of the instructions.
 //
 // One thread at a time.
 #pragma once
@@ -43,7 +44,7 @@ class HttpRequestHead {
 
   HttpMethod method() const { return request_line_.method; }
 
-  // Returns the method as the client sent it, also if method() is kOther.
+  // Returns the method as the client sent it, even if method() is kOther.
   std::string_view method_text() const { return {base_, request_line_.method_bytes}; }
 
   // Returns the target as the client sent it, for example "/a%20b?c=d", "http://h/a", "h:443" (CONNECT) or "*"
@@ -59,9 +60,9 @@ class HttpRequestHead {
   // Returns the part of the target after the first '?', with its percent-escapes. Empty if there is no query.
   std::string_view query() const { return view(request_line_.query); }
 
-  // Returns the host and the optional port that the request is for. If the target contains an authority, that one is
-  // returned, because it overrides the Host field (RFC 9112 3.2.2). Otherwise the value of Host is returned. The result
-  // is empty if Host is empty, or if an HTTP/1.0 request has no Host.
+  // Returns the host and the optional port that the request is for. If the target contains an authority, returns that
+  // authority, because it overrides the Host field (RFC 9112 3.2.2). Otherwise returns the value of Host. The result is
+  // empty if Host is empty, or if an HTTP/1.0 request has no Host.
   std::string_view authority() const {
     return request_line_.names_authority ? view(request_line_.authority) : field_text(facts_.host);
   }
@@ -79,7 +80,8 @@ class HttpRequestHead {
   // Returns all header fields as a range of HttpField, in the order in which the client sent them.
   FieldRange fields() const;
 
-  // Returns the value of the first field of that name, or nullopt if there is none. Case does not matter.
+  // Returns the value of the first field of that name, or nullopt if there is none. The case of letters does not
+  // matter.
   std::optional<std::string_view> find(std::string_view name) const;
 
   // Returns the values of all fields of that name as a range, in the order in which the client sent them. The bytes of
@@ -107,7 +109,7 @@ class HttpRequestHead {
   bool expects_continue() const { return facts_.expects_continue && request_line_.minor_version >= 1 && has_body(); }
 
   // Returns the value of the first Upgrade field: the protocols that the client offers to switch to (RFC 9110 7.8).
-  // Empty if there is none, if Connection does not contain "upgrade", or in HTTP/1.0.
+  // Empty if the head has no Upgrade, if Connection does not contain "upgrade", or if the version is HTTP/1.0.
   std::string_view upgrade() const;
 
   // Returns the whole head as it was sent, from the method to the empty line.
@@ -121,10 +123,11 @@ class HttpRequestHead {
     last_fields_.clear();
   }
 
-  // Returns how many bytes are allocated for fields; sizeof(HttpRequestHead) and the text are not included.
+  // Returns how many bytes this object has allocated for fields. sizeof(HttpRequestHead) and the text of the head are
+  // not included.
   size_t memory_bytes() const { return fields_.capacity() * sizeof(FieldParts) + last_fields_.capacity(); }
 
-  // Makes all views point into `copy`, which must hold a copy of text() and outlive their use.
+  // Makes all views point into `copy`, which must hold a copy of text() and must live as long as the views are used.
   void relocate(const char* copy) { base_ = copy; }
 
  private:
@@ -139,7 +142,7 @@ class HttpRequestHead {
     Part value;
   };
 
-  // The result of parsing the request line. A Part is an offset from the beginning of the head and a length.
+  // The result of parsing the request line. Each Part is a length and an offset from the beginning of the head.
   struct RequestLine {
     uint16_t head_bytes = 0;
     uint16_t fields_begin = 0;
@@ -153,10 +156,10 @@ class HttpRequestHead {
     bool names_authority = false;   // true if the target contains an authority, which overrides Host
     std::string_view implied_path;  // the path() of an absolute URL that has no path: "/" or "*"
   };
-  // The result of parsing the header fields. A Part is an offset from the first field and a length.
+  // The result of parsing the header fields. Each Part is a length and an offset from the first field.
   struct FieldFacts {
-    // Bit n is set if a field's name has n bytes (modulo 64). If the bit of a name's length is clear, find() returns
-    // nullopt without a search.
+    // Bit n is set if the name of any field has n bytes (modulo 64). If the bit for the length of a name is clear,
+    // find() returns nullopt without a search.
     uint64_t name_lengths = 0;
     uint16_t field_count = 0;
     Part host;
@@ -166,8 +169,7 @@ class HttpRequestHead {
     HttpBodyFraming framing;
   };
 
-  // Returns the index of the first field of that name that is not before `index`. Returns field_count() if there is
-  // none.
+  // Returns the index of the first field with this name at or after `index`. Returns field_count() if there is none.
   size_t find_from(size_t index, std::string_view name) const;
 
   std::string_view view(Part part) const { return {base_ + part.begin, part.bytes}; }

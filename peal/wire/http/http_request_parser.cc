@@ -72,7 +72,7 @@ HttpRequestStep HttpRequestParser::next(std::string_view input, HttpRequestHead&
 }
 
 // Returns how many bytes at the front of `input` are complete empty lines. A CR at the end of the input is not counted,
-// because its LF may follow. Sets error_ if a line is malformed or there are more than kMostEmptyLines.
+// because its LF may follow. Sets error_ if a line is malformed or if more than kMostEmptyLines lines are empty.
 size_t HttpRequestParser::skip_empty_lines(std::string_view input) {
   size_t at = 0;
   while (at < input.size() && (input[at] == '\r' || input[at] == '\n')) {

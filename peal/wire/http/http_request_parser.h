@@ -57,17 +57,17 @@ class HttpRequestParser {
   // parser does not change `head` until the next request.
   HttpRequestStep next(std::string_view input, HttpRequestHead& head);
 
-  // Does the same as a next() that returns kEnd, at less cost. May be called only if the request has no body and its
-  // kHead was returned last.
+  // Ends a request without a body, like a call of next() that returns kEnd, but at less cost. May be called only if the
+  // last call of next() returned kHead and the request has no body.
   void take_end() {
     PEAL_ASSERT(state_ == State::kEndDue, "take_end() before the end of the request, in state {}",
                 static_cast<int>(state_));
     state_ = State::kStart;
   }
 
-  // Replaces HttpLimits::body_bytes for the body of this request only. Call after kHead and before the next call of
-  // next(). If Content-Length is above the limit, that call fails with kBodyTooLarge before it consumes any of the
-  // body.
+  // Replaces HttpLimits::body_bytes for the body of this request only. Call it after kHead and before the next call of
+  // next(). If Content-Length is above the limit, that call of next() fails with kBodyTooLarge and consumes nothing of
+  // the body.
   void set_body_limit(uint64_t bytes) { body_limit_bytes_ = bytes; }
 
   // Returns how many bytes of this request's body next() has returned so far, without chunk framing.
@@ -76,8 +76,8 @@ class HttpRequestParser {
   // True if the last request is complete and no byte of the next one has been seen.
   bool is_idle() const { return state_ == State::kStart && scanned_ == 0 && empty_lines_ == 0; }
 
-  // True if next() parses a head, whose beginning must be passed again in one contiguous view. Otherwise next() parses
-  // a body, for which a view of any available bytes is enough.
+  // True if next() parses a head. The input must then be one contiguous view that begins with the first byte of the
+  // head. If false, next() parses a body or needs no input, and a view of any available bytes is enough.
   bool in_head() const { return state_ <= State::kFields; }
 
   // Returns the trailer lines of a chunked body after its kEnd, each with its CR LF. Empty for other requests.
@@ -88,7 +88,7 @@ class HttpRequestParser {
 
   HttpParseError error() const { return error_; }
 
-  // Returns how many bytes are allocated for chunked bodies; sizeof(HttpRequestParser) is not included.
+  // Returns how many bytes this object has allocated for chunked bodies. sizeof(HttpRequestParser) is not included.
   size_t memory_bytes() const { return chunks_ == nullptr ? 0 : sizeof *chunks_ + chunks_->memory_bytes(); }
 
  private:

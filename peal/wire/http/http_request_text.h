@@ -24,8 +24,8 @@ struct HttpRequest {
   std::vector<HttpRequestField> fields;
   std::string body;  // any bytes
 
-  // The caller may send the body itself after this text. Then it sets one of these two members and leaves `body` empty:
-  // `following_bytes` is the length of that body, and `chunked_follows` means that it is sent in chunks.
+  // Set one of these two members if the body is not in `body`, but is sent after the text of compose_http_request().
+  // `following_bytes` is the length of that body. `chunked_follows` is true if the body is sent in chunks instead.
   std::optional<uint64_t> following_bytes = {};
   bool chunked_follows = false;
 };
@@ -40,7 +40,7 @@ struct HttpRequest {
 //   caller's data add header lines of its own;
 // - there are two Host fields;
 // - the fields contain Content-Length or Transfer-Encoding, which this function adds itself;
-// - there is more than one body.
+// - more than one of `body`, `following_bytes` and `chunked_follows` is set.
 std::expected<std::string, std::string> compose_http_request(const HttpRequest& request);
 
 }  // namespace peal

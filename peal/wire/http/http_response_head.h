@@ -21,10 +21,10 @@ class HttpResponseHead {
   // std::invalid_argument if the text has no status line or does not end in an empty line.
   explicit HttpResponseHead(std::string text);
 
-  // Returns 100 to 999, or 0 if this head is empty.
+  // Returns the status code, 100 to 999, or 0 if this head is empty.
   int status() const { return status_; }
 
-  // Returns the x of HTTP/1.x.
+  // Returns the minor version, which is the x of HTTP/1.x.
   int minor_version() const { return text_.size() > 7 ? text_[7] - '0' : 0; }
 
   // Returns the text after the status, for example "Not Found". It may be empty. The view points into this object.
@@ -34,7 +34,8 @@ class HttpResponseHead {
   // this object.
   std::string_view field_lines() const;
 
-  // Returns the value of the first field of that name, as a view into this object. Case does not matter.
+  // Returns the value of the first field of that name, as a view into this object, or nullopt if there is none. The
+  // case of letters does not matter.
   std::optional<std::string_view> find(std::string_view name) const;
 
   const std::string& text() const { return text_; }

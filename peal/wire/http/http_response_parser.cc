@@ -32,11 +32,13 @@ bool is_line_end(const char* at, const char* end) {
   return at < end - 1 && detail::load_word<uint16_t>(at) == word_of<uint16_t>("\r\n");
 }
 
-// A bit for each length of a name that take_plain_fields() examines. HttpBodyFraming uses Connection (10 letters) and
-// Content-Length (14); Transfer-Encoding (17) is too long for the quick way. A line without a name (0) is an error.
+// Bit n is set if take_plain_fields() has to examine a field whose name has n letters. HttpBodyFraming uses Connection
+// (10) and Content-Length (14). Bit 0 is set because a line without a name is an error. Transfer-Encoding (17) needs no
+// bit: take_plain_fields() parses no name of more than 16 letters.
 constexpr uint32_t kFramingNameLengths = 1U << 0 | 1U << 10 | 1U << 14;
 
-// The largest head that is copied to last_head_. Larger heads are rare, and there may be many connections.
+// The longest head that is copied to last_head_. Longer heads are rare, and each of many connections may hold such a
+// copy.
 constexpr size_t kRememberedBytes = 512;
 
 // Returns [from, end) without the white space around it. The usual case, one space at the front, is the fastest.
@@ -87,7 +89,7 @@ size_t HttpResponseParser::step(std::string_view bytes, std::string_view& piece)
   return used + piece.size();
 }
 
-// Consumes bytes of a body whose length is not in the head: it is chunked or extends to the close.
+// Consumes bytes of a body that is chunked or that extends to the close of the connection.
 size_t HttpResponseParser::take_body_of_unknown_length(std::string_view bytes, std::string_view& piece) {
   size_t used = bytes.size();
   if (state_ == State::kUntilClose) {
@@ -101,12 +103,13 @@ size_t HttpResponseParser::take_body_of_unknown_length(std::string_view bytes, s
   return used;
 }
 
-// Returns true if a response begins and its head repeats the last head byte for byte.
+// Returns true if `bytes` begin with a head that repeats the last response's head byte for byte. False in the middle of
+// a head.
 inline bool HttpResponseParser::repeats_last_head(std::string_view bytes) const {
   return head_bytes_ == 0 && !last_head_.empty() && bytes.starts_with(last_head_);
 }
 
-// Consumes a head that repeats the last one: status_, minor_version_ and framing_ still have its values.
+// Consumes a head that is equal to last_head_. status_, minor_version_ and framing_ still have the values of that head.
 inline size_t HttpResponseParser::reuse_last_head() {
   head_bytes_ = last_head_.size();
   end_head();
@@ -114,7 +117,7 @@ inline size_t HttpResponseParser::reuse_last_head() {
 }
 
 // Consumes bytes of the head. Bytes beyond the limit are never examined, so that the result does not depend on how the
-// input was split.
+// input is split.
 size_t HttpResponseParser::take_head(std::string_view bytes) {
   if (head_bytes_ == 0) {
     framing_.clear();
@@ -136,8 +139,8 @@ size_t HttpResponseParser::take_head(std::string_view bytes) {
   return used;
 }
 
-// Parses plain lines from `at` on, which must be the beginning of a line. Returns the beginning of the first line that
-// is not plain, or the end of the head.
+// Parses lines of the usual form from `at` on, which must be the beginning of a line. Returns the beginning of the
+// first line that take_lines_thoroughly() has to parse, or the end of the head.
 inline const char* HttpResponseParser::take_plain_head(const char* at, const char* end) {
   if (state_ == State::kStatusLine) at = take_plain_status_line(at, end);
   if (state_ == State::kFields) at = take_plain_fields(at, end);
@@ -146,8 +149,8 @@ inline const char* HttpResponseParser::take_plain_head(const char* at, const cha
   return at + 2;
 }
 
-// Parses complete lines of any kind. The first line may begin in held_. Returns the beginning of the incomplete line at
-// the end of the input, or the end of the head.
+// Parses complete lines of any form. The beginning of the first line may be in held_. Returns the beginning of the
+// incomplete line at the end of the input, or the end of the head.
 const char* HttpResponseParser::take_lines_thoroughly(const char* at, const char* end) {
   while (in_head()) {
     const auto* feed = static_cast<const char*>(std::memchr(at, '\n', static_cast<size_t>(end - at)));
@@ -164,8 +167,8 @@ const char* HttpResponseParser::take_lines_thoroughly(const char* at, const char
   return at;
 }
 
-// Parses a status line such as "HTTP/1.1 200 OK" and returns its end. Returns `at` if the line is not plain or fewer
-// than kMaskBytes bytes are available.
+// Parses a status line of HTTP/1.1 such as "HTTP/1.1 200 OK" and returns the beginning of the next line. Returns `at`
+// if the line has another form, or if fewer than kMaskBytes bytes are available.
 inline const char* HttpResponseParser::take_plain_status_line(const char* at, const char* end) {
   constexpr size_t kCodeEnd = 12;
   if (end - at < static_cast<ptrdiff_t>(detail::kMaskBytes)) return at;
@@ -233,8 +236,8 @@ bool HttpResponseParser::take_field_line(std::string_view line) {
   return error == HttpParseError::kNone || fail_with(error);
 }
 
-// Evaluates a complete head: decides how the body is delimited (RFC 9112 6.3), or goes back to the status line after an
-// interim response.
+// Evaluates a complete head and decides how the body is delimited (RFC 9112 6.3). After an interim response other than
+// 101, the parser expects another status line.
 inline void HttpResponseParser::end_head() {
   // HTTP/1.0 has no Transfer-Encoding, so the framing of such a response is faulty (RFC 9112 6.1).
   if (framing_.has_transfer_encoding() && minor_version_ == 0) {

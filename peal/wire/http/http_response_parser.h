@@ -37,8 +37,8 @@
 namespace peal {
 
 struct HttpResponseLimits {
-  // The head of a response together with the heads of the interim responses before it. The trailers have the same limit
-  // of their own.
+  // The most bytes of a response's head and of the heads of the interim responses before it, all together. The trailers
+  // of the response may have the same number of bytes in addition.
   size_t head_bytes = 64 * 1024;
   size_t chunk_line_bytes = 4096;  // the size line of one chunk: size, extensions, CR LF
 };
@@ -51,19 +51,19 @@ class HttpResponseParser {
   // response is to a HEAD request: such a response has no body, even if its head has a Content-Length.
   void begin(bool answers_head = false);
 
-  // Parses from the front of `bytes` and returns how many bytes were consumed. Fewer bytes than given are consumed if
-  // the response is complete (done()) or faulty (error()). After done() the other bytes belong to the next response, or
-  // after status 101 to another protocol. The body is skipped.
+  // Parses from the front of `bytes`, skips the body, and returns how many bytes were consumed. If the response is
+  // complete (done()) or faulty (error()), bytes may remain. After done() these bytes belong to the next response, or
+  // after status 101 to another protocol.
   size_t parse(std::string_view bytes);
 
   // Parses like parse(bytes) and calls on_body(std::string_view) with each piece of the body, without chunk framing. A
-  // piece is a view into `bytes` and never empty. on_body may return false to stop: then parse() returns, and the bytes
-  // after this piece are not consumed.
+  // piece is a view into `bytes` and never empty. If on_body returns false, parse() returns, and the bytes after this
+  // piece are not consumed.
   template <class OnBody>
   size_t parse(std::string_view bytes, OnBody&& on_body);
 
-  // Tells the parser that the peer has closed the connection. Returns true if the response is complete, because its
-  // body extends to the close (RFC 9112 6.3, rule 8) or it was done() before. Otherwise returns false, and error() is
+  // Tells the parser that the peer has closed the connection. Returns true if the response is complete: either its body
+  // extends to the close (RFC 9112 6.3, rule 8), or it was done() before. Otherwise returns false, and error() is
   // kCutShort.
   bool end();
 
@@ -76,14 +76,14 @@ class HttpResponseParser {
   // True if at least one byte of the response has been consumed.
   bool started() const { return head_bytes_ > 0; }
 
-  // True if the head of the final response (not of an interim one) is complete. status() and the functions below return
-  // its values only if head_complete() is true.
+  // True if the head of the final response (not of an interim one) is complete, and no fault was found. status() and
+  // the functions below return the values of this head only if head_complete() is true.
   bool head_complete() const { return state_ >= State::kFixed && state_ != State::kBroken; }
 
-  // Returns 100 to 999.
+  // Returns the status code, 100 to 999.
   int status() const { return status_; }
 
-  // Returns the x of HTTP/1.x.
+  // Returns the minor version, which is the x of HTTP/1.x.
   int minor_version() const { return minor_version_; }
 
   // True if another request may be sent on this connection after this response (RFC 9112 9.3).
@@ -101,8 +101,8 @@ class HttpResponseParser {
   // of the body are still encoded with it.
   bool has_other_coding() const { return framing_.has_other_coding(); }
 
-  // Frees the memory of the trailers if it is more than 512 bytes. Call between two responses; trailers() is empty
-  // then.
+  // Frees the memory of the trailers if it is more than 512 bytes. Call trim() between two responses, because
+  // trailers() may be empty afterwards.
   void trim() { chunks_.trim(); }
 
   // Returns the trailer lines of a chunked response that is done(), each with its CR LF. next_http_field() splits them.

@@ -21,7 +21,8 @@ void HttpResponseWriter::status(int status) {
   if (const std::string_view line = http_status_line(status); !line.empty()) [[likely]]
     return put(line);
   if (status < 100 || status > 999) throw_bad_value("a status of {}; 100 to 999 are possible", status);
-  // A code that is not registered has no reason phrase. The space after the code is required all the same (RFC 9112 4).
+  // A code that is not registered has no reason phrase. The status line must have the space after the code even then
+  // (RFC 9112 4).
   char line[] = "HTTP/1.1 000 \r\n";
   std::to_chars(line + 9, line + 12, status);
   put({line, sizeof(line) - 1});

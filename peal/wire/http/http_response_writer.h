@@ -27,8 +27,13 @@ namespace peal {
 
 class HttpResponseWriter {
  public:
-  // The largest size of each line, with its CR LF. kLengthBytes is that of the number alone, kEndBytes that of the
-  // empty line at the end.
+  // The largest size of each part of a head, with its CR LF:
+  // - kStatusBytes: the status line;
+  // - kLengthBytes: a number alone, as number() writes it;
+  // - kContentLengthBytes: the Content-Length field;
+  // - kChunkedBytes: "Transfer-Encoding: chunked";
+  // - kEndBytes: the empty line at the end;
+  // - field_bytes(): any other field.
   static constexpr size_t kStatusBytes = 64;
   static constexpr size_t kLengthBytes = 20;
   static constexpr size_t kContentLengthBytes = 16 + kLengthBytes + 2;
@@ -44,19 +49,19 @@ class HttpResponseWriter {
       : HttpResponseWriter({reinterpret_cast<char*>(room.data()), room.size()}) {}
 
   // Writes the status line. Must be the first call. Throws std::invalid_argument if `status` is not 100 to 999. The
-  // version is HTTP/1.1 also if the client uses HTTP/1.0 (RFC 9110 6.2).
+  // version in the line is HTTP/1.1 even if the client uses HTTP/1.0 (RFC 9110 6.2).
   void status(int status);
 
   // Writes one field. Returns false and writes nothing if the field is not sendable (http_field.h), or if it is
-  // Content-Length or Transfer-Encoding. These two have functions of their own: if a head had two lengths, two readers
-  // could see two different messages.
+  // Content-Length or Transfer-Encoding. These two fields have functions of their own. If a head had two lengths, two
+  // readers could disagree about the end of the message.
   [[nodiscard]] bool field(std::string_view name, std::string_view value);
 
-  // Copies header lines without a check. Each line must be valid and have its CR LF; use it for constants and for lines
-  // that were composed and checked before.
+  // Copies header lines without a check. Each line must be valid and have its CR LF. Use lines() for constants and for
+  // lines that were composed and checked before.
   [[gnu::always_inline]] void lines(std::string_view lines) { put(lines); }
 
-  // Copies bytes of the body, after end(). `bytes` may be empty, and then its data() may be null.
+  // Copies bytes of the body. Must be called after end(). `bytes` may be empty, and its data() may then be null.
   [[gnu::always_inline]] void body(std::string_view bytes) {
     if (!bytes.empty()) put(bytes);
   }

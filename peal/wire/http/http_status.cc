@@ -80,7 +80,7 @@ constexpr int code_of(std::string_view line) {
 }
 static_assert(std::ranges::is_sorted(kStatusLines, {}, code_of));
 
-// Returns a table from a code to the index of its line in kStatusLines plus 1. The entry is 0 if the code has no line.
+// Returns a table that maps each code to the index of its line in kStatusLines plus 1, or to 0 if the code has no line.
 constexpr std::array<uint8_t, 600> make_places() {
   std::array<uint8_t, 600> places{};
   for (size_t at = 0; at < kStatusLines.size(); ++at) {

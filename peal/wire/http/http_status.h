@@ -10,8 +10,8 @@ namespace peal {
 // in a status line may be empty (RFC 9112 4).
 std::string_view http_reason(int status);
 
-// Returns the whole line with its CR LF, for example "HTTP/1.1 404 Not Found\r\n". Returns "" for a code that is not
-// registered.
+// Returns the whole status line with its CR LF, for example "HTTP/1.1 404 Not Found\r\n". Returns "" for a code that is
+// not registered.
 std::string_view http_status_line(int status);
 
 }  // namespace peal

@@ -12,7 +12,8 @@
 namespace peal::detail {
 
 struct alignas(32) ByteClass {
-  // The sixteen rows, twice: AVX2 looks up 32 bytes at once and needs them in both halves of its vector.
+  // The table: bit u of rows[l] is set if the byte with the upper four bits u and the lower four bits l is in the set.
+  // The sixteen rows stand here twice, because AVX2 needs them in both halves of its vector.
   std::array<uint8_t, 32> rows{};
 
   // Returns true if `byte` is in the set. Bytes from 0x80 on are in no set.

@@ -27,8 +27,8 @@ template <bool kInside>
 }
 #endif
 
-// Returns true if no byte of `text` is in `bytes` (kInside is true) or all bytes are (kInside is false). Texts are
-// short, so 32 bytes at a time would gain nothing.
+// Returns true if no byte of `text` is in `bytes` (kInside is true), or if all bytes of `text` are (kInside is false).
+// Texts are short, so 32 bytes at a time would gain nothing.
 template <bool kInside>
 bool finds_none(const ByteClass& bytes, std::string_view text) {
   const char* end = text.data() + text.size();

@@ -29,7 +29,8 @@ struct PortableScan {
 };
 
 // Constants for the two vector scans, repeated for both halves of an AVX2 vector. `bits` maps the upper four bits of a
-// byte to a bit in a row of a ByteClass; for bytes from 0x80 on (obs-text) there is no bit. `half` masks four bits.
+// byte to a bit in a row of a ByteClass. There is no bit for bytes from 0x80 on (obs-text). `half` is a mask for four
+// bits of each byte.
 struct alignas(32) UpperBits {
   uint8_t bits[32] = {1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 64, 128};
   uint8_t half[32] = {15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15,
@@ -95,8 +96,8 @@ template <class Scan, bool kInside>
   return at < end ? (Scan::members(last, bytes) ^ kFlip) >> (at - last) : 0;
 }
 
-// Returns true if all bytes of `text` are in `bytes`. The function chooses the scan itself. Use a template with
-// find_byte() instead in a parser that examines many parts of a text.
+// Returns true if all bytes of `text` are in `bytes`. The function chooses the scan itself at each call. A parser that
+// examines many parts of a text should instead be a template over the scan and use find_byte().
 bool all_in(const ByteClass& bytes, std::string_view text);
 
 // Returns true if no byte of `text` is in `bytes`. The function chooses the scan itself, like all_in().

@@ -11,7 +11,7 @@ namespace peal::detail {
 
 inline bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 
-// Returns true for control characters below SP except HTAB, which no line of a head may contain (RFC 9110 5.5). DEL is
+// Returns true for control characters below SP, except HTAB. No line of a head may contain them (RFC 9110 5.5). DEL is
 // not included, because it is harmless; kControlBytes (byte_class.h) does include it.
 inline bool is_control(char byte) { return static_cast<unsigned char>(byte) < 0x20 && byte != '\t'; }
 
@@ -56,7 +56,8 @@ bool is_word(std::string_view text, const char (&lower)[N]) {
   return true;
 }
 
-// Returns true if `text` is equal to `lower` when the case of letters is ignored. Works like is_word() for any size.
+// Returns true if `text` is equal to `lower` when the case of letters is ignored. `lower` must be in lower case. Unlike
+// is_word(), this function allows texts of any size.
 inline bool equals_lower(std::string_view text, std::string_view lower) {
   if (text.size() != lower.size()) return false;
   for (size_t at = 0; at < lower.size(); ++at) {

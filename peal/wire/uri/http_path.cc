@@ -48,7 +48,7 @@ std::string_view to_string(HttpPathError error) {
 
 std::expected<std::string_view, HttpPathError> normalize_http_path(std::string_view path, std::string& storage) {
   if (!path.starts_with('/')) return std::unexpected(HttpPathError::kNotAbsolute);
-  // A path without '%' and "/." has neither escapes nor segments of dots.
+  // A path without '%' and "/." has no escapes and no "." or ".." segments. So there is nothing to decode or resolve.
   if (path.find('%') == std::string_view::npos && path.find("/.") == std::string_view::npos) return path;
   storage.clear();
   size_t at = 0;

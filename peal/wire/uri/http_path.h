@@ -28,7 +28,8 @@ std::string_view to_string(HttpPathError error);
 // or a file server may compare and open the result. The result is a view of `path` if the path has neither '%' nor
 // "/.", and otherwise a view of `storage`, which is overwritten.
 //
-// A server answers 400 to a path that is refused:
+// These paths are refused, and a server answers 400 to them:
+// - A path that does not begin with '/'.
 // - An invalid escape, because readers disagree about its meaning.
 // - "%2F", because decoding it would split a segment that the sender meant to be one. A proxy that guards paths by
 //   their prefix sees one segment too. A route that needs such names must read the raw path.

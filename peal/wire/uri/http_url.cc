@@ -21,7 +21,8 @@ using Outcome = std::expected<void, std::string>;
 
 bool is_visible_ascii(char byte) { return byte > ' ' && byte < '\x7f'; }
 
-// Reads the port after the colon: port = *DIGIT (RFC 3986 3.2.3). An empty text leaves the default port of the scheme.
+// Reads the port after the colon: port = *DIGIT (RFC 3986 3.2.3). If the text is empty, the URL keeps the default port
+// of its scheme.
 Outcome parse_port(std::string_view text, HttpUrl& url) {
   if (text.empty()) return {};
   url.port = parse_text<uint16_t>(text).value_or(0);
@@ -73,7 +74,8 @@ Outcome parse_authority(std::string_view authority, HttpUrl& url) {
   return colon == authority.size() ? Outcome() : parse_port(authority.substr(colon + 1), url);
 }
 
-// True if the reference begins with a scheme (RFC 3986 3.1), so that it does not depend on the URL where it was found.
+// True if the reference begins with a scheme (RFC 3986 3.1). Such a reference does not depend on the URL where it was
+// found.
 bool is_absolute(std::string_view reference) {
   static constexpr detail::ByteClass kSchemeBytes = detail::ByteClass().with(detail::kLettersAndDigits).with("+-.");
   const size_t end = reference.find(':');
@@ -114,7 +116,8 @@ std::string percent_encoded(std::string_view text) {
   return out;
 }
 
-// Returns the target for the path and query of a reference: segments of dots resolved and bytes encoded.
+// Returns the request target for the path and the query of a reference. Resolves "." and ".." segments, and
+// percent-encodes the bytes that no URL may have.
 std::string target_of(std::string_view text) {
   const size_t query = std::min(text.find('?'), text.size());
   return percent_encoded(remove_dot_segments(text.substr(0, query))) + percent_encoded(text.substr(query));
@@ -153,8 +156,8 @@ std::expected<HttpUrl, std::string> HttpUrl::parse(std::string_view text) {
   std::string_view rest = text.substr(mark + 3);
   rest = rest.substr(0, rest.find('#'));  // the fragment (RFC 3986 3.5)
   const size_t slash = std::min(rest.find_first_of("/?"), rest.size());
-  // The path and the query may have any visible ASCII. RFC 3986 3.3 asks for brackets and some others to be encoded,
-  // but a client that tests a server must be able to send them as written.
+  // The path and the query may have any visible ASCII. RFC 3986 3.3 requires that brackets and some other characters
+  // are encoded. But a client that tests a server must be able to send them as written.
   const std::string_view target = rest.substr(slash);
   url.target = target.starts_with('/') ? std::string(target) : "/" + std::string(target);
   if (Outcome authority = parse_authority(rest.substr(0, slash), url); !authority) {

@@ -30,9 +30,9 @@ struct HttpUrl {
   // - a byte that is not visible ASCII.
   static std::expected<HttpUrl, std::string> parse(std::string_view text);
 
-  // Returns the URL that a reference means if it was found at this URL, in a Location field for example. The reference
-  // may be absolute or relative; its "." and ".." segments are resolved (RFC 3986 5.2). The fragment is dropped, and
-  // blanks around the reference are ignored. The errors are those of parse().
+  // Resolves a reference that was found at this URL, for example in a Location field, and returns the resulting URL.
+  // The reference may be absolute or relative; its "." and ".." segments are resolved (RFC 3986 5.2). The fragment is
+  // dropped, and blanks around the reference are ignored. The errors are those of parse().
   //
   // Many servers write names into references without encoding them. Bytes that no URL may have (spaces, bytes beyond
   // ASCII, quotes, braces) are therefore percent-encoded in the path and the query, as browsers and curl do. In the
@@ -48,11 +48,12 @@ struct HttpUrl {
     return scheme == other.scheme && host == other.host && port == other.port;
   }
 
-  // Returns the host, and the port unless the port is the default port of the scheme: the value of a Host field (RFC
-  // 9112 3.2). An IPv6 address stands in brackets.
+  // Returns the value of a Host field (RFC 9112 3.2): the host, followed by the port if that is not the default port of
+  // the scheme. An IPv6 address stands in brackets.
   std::string authority() const;
 
-  // Returns the host and always the port: the target of CONNECT (RFC 9112 3.2.3). An IPv6 address stands in brackets.
+  // Returns the target of CONNECT (RFC 9112 3.2.3): the host, always followed by the port. An IPv6 address stands in
+  // brackets.
   std::string host_and_port() const;
 
   // Returns the URL as text, without the default port and without a fragment.

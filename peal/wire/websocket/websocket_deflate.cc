@@ -17,12 +17,13 @@ namespace {
 // The bytes at the end of each sync flush of zlib. They are not sent with the message (RFC 7692 7.2.1).
 constexpr std::string_view kFlushTail("\x00\x00\xff\xff", 4);
 
-// The least room for decompressed bytes that is given to zlib.
+// zlib is given room for at least this many decompressed bytes at a time, unless the limit of the message is nearer.
 constexpr size_t kLeastOutBytes = 4096;
 
-// The compressed data of a message may end its deflate stream and begin another one, any number of times. Each end has
-// two bytes, but costs this side two copies of the window. So a message may have kFreeStreamEnds of them, and one more
-// for each kBytesPerStreamEnd compressed bytes. A message with more is kBadDeflate.
+// The compressed data of a message may end a deflate stream and begin another one, any number of times. An end needs
+// only two bytes of the message, but costs the reader two copies of the window. So a message may have kFreeStreamEnds
+// ends, and one more for each kBytesPerStreamEnd compressed bytes. inflate() returns kBadDeflate for a message with
+// more ends.
 constexpr size_t kFreeStreamEnds = 16;
 constexpr size_t kBytesPerStreamEnd = 1024;
 
@@ -154,7 +155,8 @@ WebSocketFault WebSocketInflater::feed(std::string_view bytes, size_t limit_byte
   }
 }
 
-// Prepares zlib for another stream and keeps the window, because later blocks may refer to it.
+// Prepares zlib for another stream and keeps the window, because later blocks may refer to it. Returns false if zlib
+// does not accept the window.
 bool WebSocketInflater::begin_next_stream() {
   std::array<Bytef, 32768> window;
   uInt size = 0;

@@ -25,7 +25,8 @@ class ExtensionReader {
  public:
   explicit ExtensionReader(std::string_view text) : left_(text) {}
 
-  // Reads the next extension. Returns false at the end of the list, and at a syntax error; malformed() is true then.
+  // Reads the next extension. Returns false at the end of the list, and also at a syntax error. malformed() tells
+  // whether there was an error.
   bool next() {
     do skip_space();
     while (skip(','));
@@ -73,7 +74,7 @@ class ExtensionReader {
   bool malformed_ = false;
 };
 
-// The parameters of one offer or answer. A number of bits that is absent is 0.
+// The parameters of one offer or answer. If the text has no number for server_bits or client_bits, that member is 0.
 struct DeflateParameters {
   bool server_no_context_takeover = false;
   bool client_no_context_takeover = false;
@@ -82,7 +83,8 @@ struct DeflateParameters {
   uint8_t client_bits = 0;
 };
 
-// Returns the number of bits, 8 to 15 without leading zeros (RFC 7692 7.1.2). Returns 0 for any other text.
+// Returns the number of window bits that `text` contains: 8 to 15 without leading zeros (RFC 7692 7.1.2). Returns 0 for
+// any other text.
 uint8_t read_window_bits(std::string_view text) {
   if (text == "8" || text == "9") return static_cast<uint8_t>(text[0] - '0');
   const bool fits = text.size() == 2 && text[0] == '1' && text[1] >= '0' && text[1] <= '5';
@@ -116,10 +118,10 @@ std::optional<DeflateParameters> read_deflate_parameters(const std::vector<Exten
   return read;
 }
 
-// Returns `bits`, or the largest window if the parameter is absent (0).
+// Returns `bits`, or the number of the largest window if `bits` is 0 because the parameter is absent.
 uint8_t bits_or_most(uint8_t bits) { return bits == 0 ? kMostWindowBits : bits; }
 
-// Accepts a valid offer. The terms are those of the offer, restricted further as `options` want.
+// Accepts a valid offer and composes the answer. The terms are those of the offer, restricted further by `options`.
 WebSocketDeflateChoice answer_deflate_offer(const DeflateParameters& offer, const WebSocketDeflateOptions& options) {
   WebSocketDeflateChoice choice;
   WebSocketDeflateTerms& terms = choice.terms;
@@ -168,8 +170,8 @@ std::optional<WebSocketDeflateTerms> read_websocket_deflate_answer(std::string_v
   if (!reader.next() || reader.name() != kDeflateName) return std::nullopt;
   const auto said = read_deflate_parameters(reader.parameters(), false);
   if (!said || reader.next() || reader.malformed()) return std::nullopt;
-  // The server must accept what the offer demands: server_no_context_takeover, and the largest client window (RFC 7692
-  // 7.1.1.1 and 7.1.2.2).
+  // The answer must comply with the offer: with server_no_context_takeover, and with the largest window of the client
+  // (RFC 7692 7.1.1.1 and 7.1.2.2).
   if (!options.context_takeover && !said->server_no_context_takeover) return std::nullopt;
   if (said->client_bits > options.window_bits) return std::nullopt;
   return WebSocketDeflateTerms{

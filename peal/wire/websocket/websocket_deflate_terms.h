@@ -13,26 +13,29 @@
 namespace peal {
 
 struct WebSocketDeflateOptions {
-  // True if compression is offered or accepted. The default is false: compression costs far more CPU time than a
-  // message costs otherwise, and saves time only on a slow network.
+  // True if this side offers compression (client) or accepts it (server). The default is false, because compression
+  // costs far more CPU time than everything else that is done for a message. It saves time only on a slow network.
   bool enabled = false;
 
-  // True if a compressed message may refer to earlier ones. Similar messages become smaller, but each connection holds
-  // the memory that websocket_deflate.h lists. A peer gets that memory by a handshake alone, so the default is false.
+  // True if a compressed message may refer to earlier ones. Similar messages become smaller, but each connection then
+  // holds the memory that websocket_deflate.h lists. It is allocated for the first compressed message in each direction
+  // and held until the connection ends. The default is false, because one small compressed message from each peer is
+  // enough to make this side hold it.
   bool context_takeover = false;
 
-  // The largest window of the compressor on this side, 9 to 15 bits.
+  // The window of this side's compressor has at most 2^window_bits bytes. Must be 9 to 15.
   uint8_t window_bits = 15;
 
   // The compression level of zlib, 1 to 9. Level 1 saves the most bytes for its CPU time.
   uint8_t level = 1;
 
-  // Messages shorter than this are sent uncompressed, because compression would save nothing. Above 0.
+  // The smallest message that is compressed, in bytes. Compression would save nothing for shorter messages. Must be
+  // above 0.
   size_t least_bytes = 256;
 };
 
-// The terms that both sides have agreed on. A name that begins with "server" is about the messages that the server
-// sends, and "client" about those that the client sends.
+// The terms that both sides have agreed on. Members whose names begin with "server" are about the messages that the
+// server sends. Members whose names begin with "client" are about the messages that the client sends.
 struct WebSocketDeflateTerms {
   bool server_no_context_takeover = false;
   bool client_no_context_takeover = false;
@@ -48,18 +51,18 @@ struct WebSocketDeflateChoice {
   std::string answer;  // the value of Sec-WebSocket-Extensions in the response
 };
 
-// Chooses for a server among the offers of a client, the value of Sec-WebSocket-Extensions in the request. Takes the
-// first valid offer and restricts it as `options` want. Returns nullopt if compression is not enabled, no offer is
-// valid or the list is malformed. The connection then works without compression.
+// Chooses the terms for a server. `offers` is the value of Sec-WebSocket-Extensions in the client's request. Takes the
+// first valid offer and restricts it further by `options`. Returns nullopt if compression is not enabled, if no offer
+// is valid, or if the list is malformed. The connection then works without compression.
 std::optional<WebSocketDeflateChoice> choose_websocket_deflate(std::string_view offers,
                                                                const WebSocketDeflateOptions& options);
 
 // Returns the offer of a client: the value of Sec-WebSocket-Extensions in its request.
 std::string websocket_deflate_offer(const WebSocketDeflateOptions& options);
 
-// Returns the terms that follow from a server's answer to that offer, the value of Sec-WebSocket-Extensions in the
-// response. Returns nullopt if the answer is malformed or does not match the offer. The client must then fail the
-// connection (RFC 6455 9.1).
+// Returns the terms of compression for a client that sent websocket_deflate_offer(options). `answer` is the value of
+// Sec-WebSocket-Extensions in the server's response. Returns nullopt if the answer is malformed or does not match the
+// offer. The client must then fail the connection (RFC 6455 9.1).
 std::optional<WebSocketDeflateTerms> read_websocket_deflate_answer(std::string_view answer,
                                                                    const WebSocketDeflateOptions& options);
 

@@ -20,7 +20,7 @@ constexpr uint8_t kLengthBits = 0x7f;
 constexpr uint8_t kLengthIn16 = 126;
 constexpr uint8_t kLengthIn64 = 127;
 
-// Returns the key rotated so that its first byte in memory is the one for the byte at `offset` of the payload.
+// Returns the key rotated so that its first byte in memory masks the byte at `offset` of the payload.
 uint32_t turned_key(uint32_t key, uint64_t offset) {
   const int bits = static_cast<int>(offset % 4) * 8;
   return std::endian::native == std::endian::little ? std::rotr(key, bits) : std::rotl(key, bits);

@@ -31,7 +31,7 @@ enum class WebSocketOpcode : uint8_t {
 // Returns true for Close, Ping and Pong.
 constexpr bool is_control(WebSocketOpcode opcode) { return opcode >= WebSocketOpcode::kClose; }
 
-// Codes of a Close frame (RFC 6455 7.4.1). Libraries and applications use the codes 3000 to 4999.
+// Codes of a Close frame (RFC 6455 7.4.1). Libraries and applications define codes of their own from 3000 to 4999.
 struct WebSocketCode {
   static constexpr uint16_t kNormal = 1000;
   static constexpr uint16_t kGoingAway = 1001;
@@ -74,7 +74,7 @@ inline constexpr int kWebSocketFaults = 15;
 // Returns the code with which the connection is closed after this fault.
 uint16_t close_code_of(WebSocketFault fault);
 
-// Returns a short phrase, which is the reason in the Close frame.
+// Returns a short phrase for the fault. The Close frame contains it as the reason.
 std::string_view to_string(WebSocketFault fault);
 
 // The head of a frame.
@@ -99,10 +99,10 @@ size_t write_websocket_head(char* to, const WebSocketHead& head);
 // Returns the size of a head, 2 to 14 bytes. `second` is the second byte of the head.
 size_t websocket_head_bytes(char second);
 
-// Reads the head of a frame that `reader` has received. `bytes` must have websocket_head_bytes(bytes[1]) bytes. Checks
-// everything in the head; only the order of frames (RFC 6455 5.4) is left to the caller. If `deflates` is true,
-// permessage-deflate was agreed on, and RSV1 is allowed in the first frame of a message. `head` is complete only if the
-// result is kNone.
+// Reads the head of a frame. `reader` is the role of the side that has received the frame. `bytes` must have
+// websocket_head_bytes(bytes[1]) bytes. Checks everything in the head; only the order of frames (RFC 6455 5.4) is left
+// to the caller. `deflates` must be true if permessage-deflate was agreed on; RSV1 is then allowed in the first frame
+// of a message. `head` is complete only if the result is kNone.
 WebSocketFault read_websocket_head(const char* bytes, WebSocketRole reader, bool deflates, WebSocketHead& head);
 
 // Copies `from` to `to` and applies the mask with `key`. The same operation masks and unmasks (RFC 6455 5.3). `offset`
@@ -125,7 +125,7 @@ std::expected<WebSocketClose, WebSocketFault> read_websocket_close(std::string_v
 // Returns the payload of a Close frame with this code and reason, at most 125 bytes. A longer reason is cut between two
 // characters. A reason that is not UTF-8 is left out. Codes that a frame must not contain are replaced:
 // - kNoCode gives an empty payload, which the peer reads as kNoCode;
-// - kAbnormal, 1015 and all others give kInternalError.
+// - kAbnormal and all other such codes become kInternalError.
 std::string websocket_close_payload(uint16_t code, std::string_view reason);
 
 }  // namespace peal

@@ -18,7 +18,8 @@ constexpr size_t kWebSocketKeyBytes = 16;
 
 bool is_field(std::string_view name, std::string_view lower) { return detail::equals_lower(name, lower); }
 
-// Returns true if the comma-separated list contains the element `lower`, which is in lower case. Case does not matter.
+// Returns true if the comma-separated list contains the element `lower`, which is in lower case. The case of letters in
+// the list does not matter.
 bool list_has(std::string_view list, std::string_view lower) {
   for (std::string_view element; detail::next_element(list, element);) {
     if (detail::equals_lower(element, lower)) return true;
@@ -26,7 +27,7 @@ bool list_has(std::string_view list, std::string_view lower) {
   return false;
 }
 
-// Adds the value of one field line to `list`. A list may be sent in several lines (RFC 9110 5.3).
+// Adds the value of one field line to `list`. A peer may spread a list over several lines (RFC 9110 5.3).
 void add_to_list(std::string& list, std::string_view more) {
   if (!list.empty()) list += ", ";
   list += more;

@@ -31,26 +31,26 @@ std::string websocket_accept(std::string_view key);
 // Collects, for a server, the fields of a request that belong to the handshake.
 class WebSocketRequestFields {
  public:
-  // Evaluates one field of the request and ignores fields that do not matter. The value must not have white space
-  // around it.
+  // Evaluates one field of the request, and ignores fields that do not belong to the handshake. The value must not have
+  // white space around it.
   void take(const HttpField& field);
 
   // Returns nullopt if the request is a valid handshake: a GET of HTTP/1.1 with all required fields (RFC 6455 4.2.1).
   // Otherwise returns the response to send: 400, or 426 if Upgrade, Connection or the version is missing or wrong. Call
-  // after take() of all fields.
+  // refusal() after take() was called for all fields.
   std::optional<WebSocketRefusal> refusal(bool is_get, int minor_version) const;
 
   // Returns the value of Sec-WebSocket-Key.
   const std::string& key() const { return key_; }
 
-  // Returns the extensions that the client offers, as a comma-separated list. Empty if there is none.
+  // Returns the extensions that the client offers, as a comma-separated list. Empty if the client offers none.
   const std::string& extensions() const { return extensions_; }
 
-  // Returns the value of Origin. Browsers always send it (RFC 6455 10.2); it is empty if the request has none.
+  // Returns the value of Origin, or "" if the request has none. Browsers always send it (RFC 6455 10.2).
   const std::string& origin() const { return origin_; }
 
   // Returns the first subprotocol in `known` that the client offers, or "" if it offers none of them. `known` is in the
-  // server's order of preference. Case matters. The result is a view into `known`.
+  // server's order of preference. Upper and lower case differ. The result is a view into `known`.
   std::string_view choose_protocol(std::span<const std::string> known) const;
 
  private:
@@ -78,8 +78,8 @@ struct WebSocketRequest {
   std::vector<HttpRequestField> fields;  // additional fields, for example Authorization or Cookie
 };
 
-// Returns the text of the request. Returns a sentence that describes the mistake in the cases of
-// compose_http_request(), and if a subprotocol is not a token or is repeated.
+// Returns the text of the request. Returns a sentence that describes the mistake if compose_http_request() refuses the
+// request, or if a subprotocol is not a token or is repeated.
 std::expected<std::string, std::string> compose_websocket_request(const WebSocketRequest& request);
 
 // The result of a successful handshake, for the client.

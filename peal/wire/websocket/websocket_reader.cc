@@ -11,11 +11,11 @@
 namespace peal {
 namespace {
 
-// The most memory that each buffer of a workspace keeps after trim().
+// trim() frees a buffer of the workspace if it has more than this memory.
 constexpr size_t kKeptBytes = 256 * 1024;
 
-// Returns the limit for the compressed form of a message of at most limit_bytes. Random bytes become longer by
-// compression: by five bytes for every few hundred (RFC 1951 3.2.4).
+// Returns the limit for the compressed form of a message of at most limit_bytes. Bytes that cannot be compressed are
+// stored in blocks with five more bytes each (RFC 1951 3.2.4). The limit allows for blocks of 320 bytes and more.
 size_t compressed_limit(size_t limit_bytes) { return limit_bytes + limit_bytes / 64 + 64; }
 
 }  // namespace
@@ -91,7 +91,8 @@ size_t WebSocketReader::take_head(std::string_view bytes) {
   return wanted - before;
 }
 
-// Checks whether the frame of head_ may follow the last one (RFC 6455 5.4) and whether the message is within its limit.
+// Checks whether the frame of head_ may follow the last frame (RFC 6455 5.4), and whether the message is within its
+// limit.
 void WebSocketReader::begin_frame() {
   taken_bytes_ = 0;
   in_frame_ = true;
@@ -123,7 +124,7 @@ size_t WebSocketReader::take_payload(std::string_view bytes) {
   return size;
 }
 
-// Handles the payload of a control frame, or of a message in one frame, that is complete in the given bytes.
+// Handles a payload that is complete in the given bytes. Its frame is a control frame or the only frame of a message.
 void WebSocketReader::take_whole_payload(std::string_view masked) {
   std::string_view payload = masked;
   if (head_.masked && !masked.empty()) {
@@ -137,8 +138,8 @@ void WebSocketReader::take_whole_payload(std::string_view masked) {
 void WebSocketReader::collect_piece(std::string_view masked) {
   std::string& text = is_control(head_.opcode) ? control_ : message_;
   const size_t before = text.size();
-  // The capacity is doubled here, because resize_and_overwrite() may allocate no more than the size it is given. Many
-  // small pieces would then be copied again and again.
+  // The capacity is doubled here, because resize_and_overwrite() may allocate no more than the new size. All the
+  // collected text would then be copied again for each small piece.
   if (text.capacity() < before + masked.size()) text.reserve(std::max(text.capacity() * 2, before + masked.size()));
   text.resize_and_overwrite(before + masked.size(), [&](char* to, size_t size) {
     mask_websocket_bytes(to + before, masked, head_.key, taken_bytes_);
@@ -181,8 +182,8 @@ void WebSocketReader::set_message_event(std::string_view message) {
     message = inflated;
   }
   const bool is_text = message_opcode_ == WebSocketOpcode::kText;
-  // Uncompressed text that was collected in pieces has been checked already, except for an incomplete character at its
-  // end.
+  // Uncompressed text that was collected in pieces is known to be UTF-8 already, except for an incomplete character at
+  // its end.
   const bool seen = head_.opcode == WebSocketOpcode::kContinuation || taken_bytes_ > 0;
   if (is_text && !(seen && !message_compressed_ ? utf8_.whole() : is_utf8(message))) {
     return fail_with(WebSocketFault::kBadUtf8);

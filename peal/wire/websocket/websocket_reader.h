@@ -30,7 +30,7 @@
 namespace peal {
 
 // Memory that all readers of one thread share. It holds the payload of an event until the next step() of any of these
-// readers. The owner is the user of the readers; WebSocketReader calls all functions except trim().
+// readers. The user of the readers owns the workspace and calls trim(); WebSocketReader calls the other functions.
 class WebSocketWorkspace {
  public:
   // Returns room for `bytes` bytes of an unmasked payload, and discards the last payload.
@@ -42,7 +42,8 @@ class WebSocketWorkspace {
   // Returns the string for the decompressed form of a message.
   std::string& inflated() { return inflated_; }
 
-  // Frees memory beyond 256 KiB for each of the two forms. Call when the payload of the last event is no longer used.
+  // Frees the buffer of the unmasked payload and that of the decompressed message, each if it has more than 256 KiB.
+  // Call trim() when the payload of the last event is no longer used.
   void trim();
 
   // Returns the inflater for messages without context takeover. The first call creates it.
@@ -58,9 +59,9 @@ enum class WebSocketEvent : uint8_t { kNone, kText, kBinary, kPing, kPong, kClos
 
 class WebSocketReader {
  public:
-  // `reader` is the role of this side, which receives. limit_bytes is the largest message after decompression.
-  // `workspace` must outlive the reader. `deflate` has the terms of permessage-deflate if it was agreed on. Throws
-  // std::invalid_argument if limit_bytes is not 1 to kMostWebSocketMessageBytes.
+  // `reader` is the role of this side, which receives. limit_bytes is the largest size of a message after
+  // decompression. `workspace` must outlive the reader. `deflate` has the terms of permessage-deflate, or is nullopt if
+  // it was not agreed on. Throws std::invalid_argument if limit_bytes is not 1 to kMostWebSocketMessageBytes.
   WebSocketReader(WebSocketRole reader, size_t limit_bytes, WebSocketWorkspace& workspace,
                   const std::optional<WebSocketDeflateTerms>& deflate = std::nullopt);
 
@@ -72,8 +73,8 @@ class WebSocketReader {
   // Returns the event that the last step() completed, or kNone.
   WebSocketEvent event() const { return event_; }
 
-  // Returns the message or the payload of the control frame of that event. The view points into the bytes passed to
-  // step() or into the workspace. It is valid until the next step() of any reader with the same workspace.
+  // Returns the payload of the last event: a message, or the payload of a control frame. The view points into the bytes
+  // passed to step() or into the workspace. It is valid until the next step() of any reader with the same workspace.
   std::string_view payload() const { return payload_; }
 
   // Returns the first fault of the peer, or kNone.

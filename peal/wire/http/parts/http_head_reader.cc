@@ -18,17 +18,17 @@ constexpr ptrdiff_t kMostMethodBytes = 32;
 
 constexpr size_t kVersionBytes = 9;  // the size of " HTTP/1.1"
 
-// The number of header fields for which memory is allocated at first. It is doubled when needed, up to
-// HttpLimits::fields.
+// The number of header fields for which memory is allocated at first. If a head has more fields, the number is doubled,
+// up to HttpLimits::fields.
 constexpr size_t kFirstFields = 16;
 
-// The largest header fields that are copied to HttpRequestHead::last_fields_. Larger ones are rare, and there may be
-// many requests at a time.
+// The most bytes of header fields that are copied to HttpRequestHead::last_fields_. Longer fields are rare, and there
+// may be many HttpRequestHead objects at a time.
 constexpr size_t kRememberedBytes = 512;
 
-// The fields that the reader evaluates itself are Host, Expect, Upgrade, Connection, Content-Length and
-// Transfer-Encoding. Their lengths all differ. kKnownLetters has the first letter of each at the index of its length,
-// as a quick test before the whole name is compared.
+// The reader itself evaluates the fields Host, Expect, Upgrade, Connection, Content-Length and Transfer-Encoding. Their
+// lengths all differ. kKnownLetters has the first letter of each at the index of its length. The letter is a quick test
+// before the whole name is compared.
 constexpr size_t kKnownLengths = 18;
 constexpr char kKnownLetters[kKnownLengths + 1] = "\0\0\0\0h\0eu\0\0c\0\0\0c\0\0t";
 
@@ -42,7 +42,8 @@ bool is_end_of_line(const char* at, const char* end) { return end - at >= 2 && b
 
 bool is_host(const char* name) { return (load_word<uint32_t>(name) | 0x20202020U) == load_word<uint32_t>("host"); }
 
-// Returns true for ':' and at most four digits. Such a port is always valid; a longer one must be compared with 65535.
+// Returns true for ':' and at most four digits. A port of four digits is always valid. A longer port must be compared
+// with 65535.
 bool is_plain_port(std::string_view text) {
   return text.size() <= 5 && text.front() == ':' && std::ranges::all_of(text.substr(1), is_digit);
 }
@@ -56,7 +57,8 @@ bool has_empty_element(std::string_view list) {
   }
 }
 
-// Returns true for SP and HTAB. A byte of a value is never another control character, so one comparison is enough.
+// Returns true for SP and HTAB, and also for the CR after an empty value, which the caller treats alike. A value
+// contains no other control character, so one comparison is enough.
 bool is_blank_in_value(char byte) { return static_cast<unsigned char>(byte) <= ' '; }
 
 }  // namespace
@@ -165,8 +167,8 @@ bool HttpHeadReader::take_other_target(std::string_view target) {
 }
 
 // Returns true if the header fields repeat those of the last request byte for byte, so that facts_ and the field parts
-// can be reused. HTTP/1.0 has other rules and is excluded. The limits are compared too, because this request may have
-// others than the last one.
+// can be reused. HTTP/1.0 has other rules and is excluded. The limits are compared too, because they may be other
+// limits than those of the last request.
 [[gnu::always_inline]] inline bool HttpHeadReader::repeats_last_fields() {
   const std::string& last = head_.last_fields_;
   return !last.empty() && static_cast<size_t>(end_ - line_) >= last.size() &&
@@ -174,8 +176,8 @@ bool HttpHeadReader::take_other_target(std::string_view target) {
          facts_.field_count <= limits_.fields && limits_.field_line_bytes >= kRememberedBytes;
 }
 
-// Returns the fault of a complete request line that does not end in " HTTP/1." digit. If the end has the form of
-// another version, the fault is kBadVersion.
+// Returns the fault of a complete request line that does not end in " HTTP/1." and a digit. Returns kBadVersion if the
+// line ends in another version, and otherwise kBadRequestLine.
 HttpParseError HttpHeadReader::version_fault(const char* at) const {
   const std::string_view rest(at, std::find(at, end_, '\r'));
   const bool is_version = rest.size() == kVersionBytes && rest.starts_with(" HTTP/") && is_digit(rest[6]) &&
@@ -183,8 +185,8 @@ HttpParseError HttpHeadReader::version_fault(const char* at) const {
   return is_version ? HttpParseError::kBadVersion : HttpParseError::kBadRequestLine;
 }
 
-// Evaluates a Host field. A second Host or an invalid one makes the request faulty, even if the target contains an
-// authority (RFC 9112 3.2).
+// Evaluates a Host field. A second Host field or an invalid value makes the request faulty, even if the target contains
+// an authority (RFC 9112 3.2).
 template <class Scan>
 [[gnu::always_inline]] inline HttpParseError HttpHeadReader::take_host(std::string_view value) {
   const char* value_end = value.data() + value.size();
@@ -197,8 +199,8 @@ template <class Scan>
 }
 
 // Parses lines of the form: name ":" OWS value OWS CR LF (RFC 9112 5), and the empty line. A name is a token and
-// contains no white space. So a space before the colon, a folded line and white space before the first field are
-// refused.
+// contains no white space. So these are refused: a space before the colon, a folded line, and white space before the
+// first field.
 template <class Scan>
 [[gnu::always_inline]] inline void HttpHeadReader::take_fields() {
   const char* const end = end_;
@@ -210,8 +212,8 @@ template <class Scan>
   uint64_t name_lengths = facts_.name_lengths;
   HttpParseError fault = HttpParseError::kNone;
   for (;;) {
-    // Most lines are not longer than the vector of a Scan. So the same bytes are searched at once for the end of the
-    // name and for the end of the line. A name contains no control character, so the first one ends the line.
+    // Most lines are not longer than the vector of a Scan. So the end of the name and the end of the line are both
+    // searched in the same bytes. A name contains no control character, so the first control character ends the line.
     const uint32_t name_ends = byte_mask<Scan, false>(kTokenBytes, at, end);
     const uint32_t controls = byte_mask<Scan, true>(kControlBytes, at, end);
     const char* name_end =
@@ -277,8 +279,8 @@ bool HttpHeadReader::grow_fields() {
   return true;
 }
 
-// Evaluates a field whose name has the length and the first letter of one of the fields above kKnownLetters. Ignores it
-// if the name is another one.
+// Evaluates a field whose name may be one of those in kKnownLetters, because its length and its first letter match.
+// Ignores the field if its name is another one.
 HttpParseError HttpHeadReader::take_message_field(std::string_view name, std::string_view value) {
   HttpBodyFraming& framing = facts_.framing;
   switch (name.size()) {
@@ -299,7 +301,7 @@ HttpParseError HttpHeadReader::take_message_field(std::string_view name, std::st
   }
 }
 
-// Evaluates an Expect field. In a request of HTTP/1.0 it must be ignored (RFC 9110 10.1.1).
+// Evaluates an Expect field. In a request of HTTP/1.0 the field must be ignored (RFC 9110 10.1.1).
 HttpParseError HttpHeadReader::take_expect(std::string_view value) {
   if (request_.minor_version == 0) return HttpParseError::kNone;
   facts_.expects_continue = equals_lower(value, "100-continue");
@@ -316,23 +318,24 @@ HttpParseError HttpHeadReader::check_whole_head() const {
   return framing.has_other_coding() ? HttpParseError::kUnknownCoding : HttpParseError::kNone;
 }
 
-// Handles a line at line_ that was not accepted. If the line is complete or too long, sets error_, which is `fault`
-// unless an earlier byte or a limit is at fault. If the line is incomplete, the reader waits for more bytes. Always
-// returns false.
+// Handles a line at line_ that was not accepted, and always returns false. If the line is complete or too long, sets
+// error_ to `fault`, or to another fault that stands earlier in the line. If the line is incomplete, the reader waits
+// for more bytes.
 bool HttpHeadReader::refuse_or_wait(HttpParseError fault) {
   judge_line(line_, fault);
   return false;
 }
 
-// Returns true if a request line that exceeds a limit is to be reported as kMethodTooLong: the method has more than
-// kMostMethodBytes, and the limit is at least that. A smaller limit comes first in the text and is reported instead.
+// Returns true if a request line that exceeds a limit is reported as kMethodTooLong. This requires a method of more
+// than kMostMethodBytes bytes and a limit of at least that number. A smaller limit is exceeded earlier in the line and
+// is reported instead.
 bool HttpHeadReader::is_method_too_long() const {
   const ptrdiff_t limit = std::min<ptrdiff_t>(limits_.request_line_bytes, limits_.head_bytes);
   return limit >= kMostMethodBytes && all_in(kTokenBytes, {line_, line_ + kMostMethodBytes + 1});
 }
 
-// Searches the line at line_ for its end, beginning at `from`; the bytes before were searched by an earlier call.
-// Returns true if the line is complete, faulty or beyond a limit, and sets error_ then. A complete line has the error
+// Searches the line at line_ for its end, beginning at `from`. An earlier call has searched the bytes before `from`.
+// Returns true and sets error_ if the line is complete, faulty or beyond a limit. The error of a complete line is
 // `fault`, which may be kNone. Returns false and sets scanned_ if more bytes are needed.
 bool HttpHeadReader::judge_line(const char* from, HttpParseError fault) {
   const char* stop = find_byte<PortableScan, true>(kControlBytes, from, end_);

@@ -16,7 +16,7 @@ namespace peal::detail {
 
 class HttpHeadReader {
  public:
-  // Prepares to parse [base, end), the part of the head that has arrived.
+  // Prepares to parse the bytes of the head that have arrived: those from `base` to `end`.
   HttpHeadReader(HttpRequestHead& head, const HttpLimits& limits, const char* base, const char* end)
       : head_(head), request_(head.request_line_), facts_(head.facts_), limits_(limits), base_(base), end_(end) {}
 
@@ -33,10 +33,11 @@ class HttpHeadReader {
   // True if the request line has been parsed.
   bool in_fields() const { return in_fields_; }
 
-  // Returns the end of the last parsed line, which is the end of the head if done().
+  // Returns the end of the last parsed line, which is the end of the head if done() is true.
   const char* line() const { return line_; }
 
-  // Returns up to where the incomplete line at line() was searched for its end. Valid only without done() or an error.
+  // Returns how far the incomplete line at line() was searched for its end. Valid only if done() is false and error()
+  // is kNone.
   const char* scanned() const { return scanned_; }
 
  private:

@@ -19,9 +19,11 @@ struct HttpTargetParts {
   std::string_view authority;
 };
 
-// Splits a target that does not begin with '/' or belongs to CONNECT. The caller has checked that its bytes are all in
-// kTargetBytes. Three forms are accepted: authority-form for CONNECT, asterisk-form for OPTIONS, and for all methods
-// but CONNECT absolute-form with http or https. Returns false for any other target.
+// Splits a target that does not begin with '/' or belongs to CONNECT. The caller has checked that all bytes of the
+// target are in kTargetBytes. Returns false unless the target has one of these forms:
+// - authority-form, for CONNECT;
+// - asterisk-form, for OPTIONS;
+// - absolute-form with http or https, for all methods except CONNECT.
 bool split_http_target(HttpMethod method, std::string_view target, HttpTargetParts& parts);
 
 }  // namespace peal::detail
