@@ -112,8 +112,8 @@ class RpcServer {
   // throws, it must not call `done` any more. The controller that the service gets has these functions:
   //   IsCanceled()      returns true if the answer is not wanted any more; any thread
   //   NotifyOnCancel()  may be called once, on the loop. Its callback is called when the call is cancelled, at once if
-  //                     it was cancelled before; or, if the call is never cancelled, when the call ends. An exception of
-  //                     the callback is logged
+  //                     it was cancelled before; or, if the call is never cancelled, when the call ends. An exception
+  //                     of the callback is logged
   //   SetFailed()       called before `done`, makes the call fail with kBadResponse; its text is logged
   void add(google::protobuf::Service& service);
 
