@@ -67,7 +67,7 @@ struct LogRecord {
 using LogSink = Callback<void(const LogRecord&)>;
 
 // Sends all further lines to `sink`, or to stderr if `sink` is empty. If the sink throws, or logs a line itself, that
-// line goes to stderr. Asserts if a sink calls it.
+// line goes to stderr. A sink must not call set_log_sink() (asserted).
 void set_log_sink(LogSink sink);
 
 // Appends all further lines to the file at `path`, which is created if it does not exist. If the file cannot be opened,

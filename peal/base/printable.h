@@ -26,7 +26,7 @@ TextCharacter first_character(std::string_view text);
 // True for the control characters C0, DEL and C1. HTAB and the newline are among them.
 bool is_control_character(char32_t code);
 // True for characters that are not visible and can change how the text around them looks:
-//   - Unicode's Default_Ignorable_Code_Point (DerivedCoreProperties.txt, 14.0), which has most of the bidirectional
+//   - Unicode's Default_Ignorable_Code_Point (DerivedCoreProperties.txt, 14.0), which has the bidirectional
 //     controls of UAX #9, zero-width characters, variation selectors and tags;
 //   - the line separator U+2028 and the paragraph separator U+2029.
 bool is_invisible_character(char32_t code);

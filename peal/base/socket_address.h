@@ -77,7 +77,7 @@ class SocketAddress {
   socklen_t size() const { return size_; }
 
   // Returns the address in the form that parse() reads. An unset address gives "" and an unnamed unix address gives
-  // "unix:"; parse() refuses these two texts.
+  // "unix:"; parse() refuses these two texts, and those of the few other addresses that only the kernel makes.
   std::string to_string() const;
 
   // True if both are the same address: family, host, port and IPv6 scope, or the name of the unix socket.

@@ -58,7 +58,8 @@ struct LoopOptions {
   size_t post_limit = 1 << 16;
 };
 
-// Counters since the loop was made. They are plain integers, so only the loop's thread may read them.
+// Counters since the loop was made. They are plain integers, so only the loop's thread may read them while the
+// loop runs.
 struct LoopStats : StallCounts {
   uint64_t turns = 0;
   uint64_t tasks = 0;  // tasks that were called; each delivery of signals to this loop is one task
@@ -102,7 +103,7 @@ class Loop {
 
   // Opens the engine without running a turn. If the engine cannot be opened, returns its error, and the loop has ended.
   // begin(), repeated calls of step(), and end() replace run() if one thread drives several loops.
-  // Between two steps the caller may use the loop as before run(), and posted tasks wait for the next step. Inside a
+  // Between two steps the caller may call any function of the loop, and posted tasks wait for the next step. Inside a
   // step of one loop, the other stepped loops count as loops of another thread: code may post tasks to them but may not
   // touch them.
   Result<void> begin();

@@ -94,7 +94,7 @@ class Histogram {
   std::uint64_t count_at(std::int64_t value) const;
 
   // lowest_equivalent(), highest_equivalent() and middle_equivalent() return the lower edge, the upper edge and the
-  // middle of the bucket of `value`. That `value` is not negative is not checked.
+  // middle of the bucket of `value`. `value` must not be negative; this is not checked.
   std::int64_t lowest_equivalent(std::int64_t value) const { return value >> shift_of(value) << shift_of(value); }
   std::int64_t highest_equivalent(std::int64_t value) const {
     return lowest_equivalent(value) + ((std::int64_t{1} << shift_of(value)) - 1);

@@ -37,9 +37,9 @@ struct Stall {
   std::string thread_name;  // the name of the loop's thread
   pid_t thread_id = 0;      // the kernel id of the loop's thread
 
-  // How long the watchdog's task has been waiting in the loop's queue. The loop may have been blocked for longer,
-  // because it may have blocked before the task was posted. The difference is at most half a threshold if look() is
-  // called twice in each threshold.
+  // How long the watchdog's task had been waiting in the loop's queue when the stall was reported. The stall goes on
+  // after that: LoopStats::longest_stall has its full length once it is over. The loop may also have been blocked for
+  // up to half a threshold before the task was posted, if look() is called twice in each threshold.
   Duration lasting{};
 
   std::string what;   // the kind of callback that blocks the loop: "a task", "a timer", ...
@@ -87,10 +87,9 @@ class StallWatchdog {
   void watch(WatchedThread loop);
 
   // Checks all loops once. Posts a task to each loop that has run the previous task of the watchdog. Reports each loop
-  // in whose queue the task has waited for the threshold or longer. The watchdog's thread calls look() twice in each
-  // threshold.
-  // Any thread except those of the watched loops. The call takes up to a second for each blocked thread that does not
-  // react to the signal.
+  // in whose queue the task has waited for the threshold or longer; a stall is reported once. The watchdog's thread
+  // calls look() twice in each threshold. Any thread except those of the watched loops. The call takes up to a second
+  // for each blocked thread that does not record its stack when it gets the watchdog's signal.
   void look();
 
   // Returns the latest stalls, at most kMostRemembered, oldest first. Any thread.

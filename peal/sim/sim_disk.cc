@@ -37,7 +37,8 @@ uint64_t SimDisk::used_bytes() const {
 }
 
 // Checks whether `new_bytes` in place of `old_bytes` fit on the disk. If so, returns the file `name`, which is made if
-// it does not exist.
+// it does not exist. Fails with EIO if the machine is off or a disk fault strikes, and with ENOSPC if the bytes do not
+// fit.
 Result<SimDisk::File*> SimDisk::make_room(std::string_view name, uint64_t old_bytes, uint64_t new_bytes) {
   if (cannot_write(name)) return fail(EIO);
   if (new_bytes > old_bytes && used_bytes() - old_bytes + new_bytes > capacity_bytes_) return fail(ENOSPC);

@@ -88,8 +88,8 @@ class SimMachine {
   bool is_on() const;
 
  private:
-  // Calls `task` at once if no step of the world and no `boot` is in progress. Otherwise calls `task` as soon as both
-  // have ended.
+  // Calls `task` at once if no step of the world and no `boot` of this machine is in progress. Otherwise calls `task`
+  // as soon as both have ended.
   void call_after_boot(std::move_only_function<void()> task);
   void power_on();
   void power_off(Disk disk);

@@ -77,8 +77,9 @@ SimReport simulate_seeds(uint64_t first, uint64_t count, const SimOptions& optio
 inline constexpr uint64_t kMostSearchRuns = 200;
 
 // Runs `body` with one seed, in a world with `options`. The body takes a SimWorld&. It returns nothing, or a bool that
-// is false if the test fails. If the test fails, the search for the faults runs the body at most `most_runs` times
-// more.
+// is false if the test fails. If the test fails and faults struck, simulate() searches for the fewest faults that make
+// it fail. It runs the body once without faults, and then with fewer and fewer faults, at most `most_runs` times in
+// all.
 template <std::invocable<SimWorld&> Body>
 SimReport simulate(uint64_t seed, const SimOptions& options, Body&& body, uint64_t most_runs = kMostSearchRuns) {
   return detail::simulate_seeds(seed, 1, options, detail::sim_body(std::forward<Body>(body)), most_runs);

@@ -22,8 +22,8 @@ class SimFaultPlan {
  public:
   // Makes a plan that only records the faults that strike. Chance decides which of them strike.
   SimFaultPlan() = default;
-  // Makes a plan by which only the faults `only` strike. They come from another run, in the order in which they struck.
-  // Each fault has two chances to strike, and the earlier one counts:
+  // Makes a plan in which exactly the faults of the list `only` strike. The list comes from another run, in the order
+  // in which they struck. Each fault has two chances to strike, and the earlier one counts:
   //   - the chance that has the fault's number `nth`;
   //   - the first chance after the fault's time `at` that is between the same hosts and for the same file.
   explicit SimFaultPlan(const std::vector<SimFault>& only) : decides_(true) {
@@ -61,8 +61,8 @@ class SimFaultStreams {
   bool draw(SimFault& chance, const SimOptions& options);
   // Records a fault that strikes: increments its counter in `stats`, and adds the fault to the plan if there is one.
   void record(SimStats& stats, const SimFault& fault);
-  // Returns a random number from 0 to `bound` - 1, for example how short a short read is. The number is drawn from the
-  // last chance of this kind of fault. `bound` must be > 0.
+  // Returns a random number from 0 to `bound` - 1, for example how short a short read is. It is computed from the
+  // seed and the number of this kind's last chance, so a repeated run gets the same number. `bound` must be > 0.
   uint64_t random_for(SimFaultKind kind, uint64_t bound);
 
  private:
