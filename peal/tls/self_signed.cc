@@ -21,7 +21,7 @@ TlsResult<std::string> alternative_names(const std::vector<std::string>& names) 
     std::array<unsigned char, sizeof(in6_addr)> address{};
     const bool is_address = ::inet_pton(AF_INET, name.c_str(), address.data()) == 1 ||
                             ::inet_pton(AF_INET6, name.c_str(), address.data()) == 1;
-    // The part of the name after the wildcard label (RFC 6125 6.4.3).
+    // The part of the name after "*.", if the name begins with this wildcard label (RFC 6125 6.4.3).
     const std::string_view host = std::string_view(name).substr(name.starts_with("*.") ? 2 : 0);
     if (host.empty() || host.front() == '.' || name.size() > 253 ||
         host.find_first_not_of(is_address ? "0123456789abcdefABCDEF.:"
@@ -54,7 +54,7 @@ bool set_serial(X509* certificate) {
   return done;
 }
 
-// Fills in all fields and signs the certificate with `key`. Returns false if OpenSSL fails.
+// Fills in all fields of the certificate and signs it with `key`. Returns false if OpenSSL fails.
 bool fill(X509* certificate, EVP_PKEY* key, const SelfSignedOptions& options, const std::string& names) {
   constexpr long kEarlierSeconds = 3600;  // The clocks of other machines may be slow.
   X509_NAME* subject = X509_get_subject_name(certificate);

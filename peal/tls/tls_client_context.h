@@ -29,7 +29,7 @@ class TlsClientState;
 }
 
 struct TlsClientOptions {
-  TlsTrust roots = {};  // Trusted certificates, instead of those of the system. Empty: those of the system.
+  TlsTrust roots = {};  // Certificates that are trusted. If empty, those of the system are trusted.
 
   // Public keys of which the server's verified chain must contain at least one. Each is the SHA-256 of a
   // SubjectPublicKeyInfo in base64 (RFC 7469 2.4). If the list is empty, any key is accepted. If
@@ -37,9 +37,10 @@ struct TlsClientOptions {
   std::vector<std::string> pins = {};
   std::optional<TlsCertificate> certificate = {};  // Shown to a server that asks for a certificate.
 
-  // Application protocols that are offered to the server (ALPN), best first. LayerFacts::application is the chosen one.
+  // Application protocols that are offered to the server (ALPN), best first. LayerFacts::application is the protocol
+  // that the server has chosen.
   std::vector<std::string> applications = {};
-  size_t most_sessions = 1024;  // Most sessions that are kept, for all servers together. 0: none is resumed.
+  size_t most_sessions = 1024;  // Most sessions kept, for all servers together. 0: no session is resumed.
 
   // True if the server's certificate is not verified. Anybody in the network can then read and change everything. Use
   // it only for a test against your own machine.

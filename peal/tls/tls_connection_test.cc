@@ -134,7 +134,7 @@ TEST_P(TlsConnectionTest, records_that_arrive_together_are_one_message) {
   ASSERT_TRUE(noted("message 64"));
 }
 
-// The server must not wait for the rest of such a record, because it never comes.
+// The server must not wait for the rest of a record that has such a head, because the rest never comes.
 TEST_P(TlsConnectionTest, a_head_that_no_record_has_is_refused_by_itself) {
   auto server = serve_tls(noting());
   using std::string_view_literals::operator""sv;
@@ -204,7 +204,7 @@ TEST_P(TlsConnectionTest, hello_that_is_garbage_gets_an_alert) {
   EXPECT_GT(peer.codec.alert(), 0);
 }
 
-// In this case SSL_want_read() is true although the handshake has failed.
+// After such bytes, SSL_want_read() is true although the handshake has failed.
 TEST_P(TlsConnectionTest, handshake_that_begins_with_an_alert_or_no_record_ends_at_once) {
   auto server = serve_tls(noting());
   for (const std::string_view first :

@@ -34,7 +34,7 @@ std::string environment_or_default(const char* variable, const char* fallback) {
   return value != nullptr ? value : fallback;
 }
 
-// Called by OSSL_PROVIDER_do_all() for each loaded provider.
+// Called by OSSL_PROVIDER_do_all() for each loaded provider. Adds its name to `names`, a std::vector<std::string>.
 int add_name(OSSL_PROVIDER* provider, void* names) {
   static_cast<std::vector<std::string>*>(names)->emplace_back(OSSL_PROVIDER_get0_name(provider));
   return 1;

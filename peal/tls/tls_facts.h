@@ -14,8 +14,8 @@ struct TlsFacts {
   bool tls13 = false;  // True if OpenSSL's configuration and security level leave at least one cipher of TLS 1.3.
   // The features of the processor that OpenSSL has detected: "OPENSSL_ia32cap=0xfffa3203078bffff:0x405fc6f1bf07ab".
   std::string processor;
-  // Paths where OpenSSL looks for trusted roots by default: a file with many certificates, and a folder with one
-  // certificate a file, whose name is a hash.
+  // roots_file and roots_folder are the paths where OpenSSL looks for trusted roots by default. The file holds many
+  // certificates. Each file in the folder holds one certificate, and its name is a hash.
   std::string roots_file, roots_folder;
 };
 

@@ -28,13 +28,13 @@ struct TlsCertificate {
   std::string ocsp_file = {};  // File with an OCSP response in DER that is stapled (RFC 6066 8). Empty: none is.
 };
 
-// Certificates that are trusted to sign other certificates. They need not be roots.
+// Certificates that are trusted to sign other certificates. These certificates need not be roots.
 struct TlsTrust {
   std::string file = {}, pem = {};
 };
 
-// A function that returns the current time. The context compares certificates and tickets with it. A test can set its
-// own; a context without one uses the system clock.
+// A function that returns the current time. The context compares certificates and tickets with it. A test can set a
+// function of its own. If the function is null, the context uses the system clock.
 using TlsClock = std::chrono::sys_seconds (*)();
 
 // Limits on handshakes and on what the peer sends, for both sides.
@@ -43,12 +43,13 @@ struct TlsLimits {
   // thousand new connections do not delay the open ones. A full handshake takes about 0.7 ms. 0 counts as 1.
   uint32_t handshake_steps = 1;
   uint32_t most_chain_bytes = 100 * 1024;  // Most bytes of certificates that the peer may send.
-  // Most bytes that the peer may send in a row without application data, as key updates, empty records or tickets.
-  // Also limits the answers to them that the peer has not read. The connection ends if either is exceeded.
+  // Most bytes that the peer may send in a row without application data, as key updates, empty records or tickets. The
+  // same number limits how many bytes this side answers to such messages while the peer reads no answers. The
+  // connection ends if either limit is exceeded.
   uint32_t most_idle_bytes = 32 * 1024;
   // Time for which a session may be resumed after the last full handshake. Resumptions do not extend it, however many
   // tickets they bring (RFC 8446 4.6.1). A session also ends
-  // - when a certificate expires that was verified in that handshake, or
+  // - when any certificate of the chain that was verified in that handshake expires, or
   // - when the clock is set back to a time before that handshake.
   // The time is measured by the context's clock. 0: no session is resumed.
   Duration most_session_age = std::chrono::hours(24);

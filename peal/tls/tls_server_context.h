@@ -45,19 +45,19 @@ struct TlsServerOptions {
   // client's hello:
   // - A certificate covers the subjectAltName entries that it holds. The common name does not count.
   // - "*.example.org" covers exactly one label in place of the star. A certificate for the exact name is preferred.
-  // - If two have the same name and kind of key, the first one is used.
+  // - If two certificates have the same name and the same kind of key, the first one is used.
   std::vector<TlsCertificate> certificates = {};
   TlsUnknownName unknown_name = TlsUnknownName::kFirst;
 
   // Application protocols that the server speaks over TLS, best first (ALPN, RFC 7301). An HttpServer speaks "http/1.1"
   // and "http/1.0". A client that offers only other protocols gets the alert no_application_protocol. A client that
-  // offers none is served. If the list is empty, ALPN is not negotiated.
+  // offers no protocol is served. If the list is empty, ALPN is not negotiated.
   std::vector<std::string> applications = {};
 
   TlsClientAuth client_auth = TlsClientAuth::kOff;
   TlsTrust client_roots = {};  // Certificates that may sign clients' certificates. Used unless client_auth is kOff.
 
-  // True if clients get tickets, by which they resume their sessions (RFC 8446 4.6.1, RFC 5077). The keys that seal
+  // True if clients get tickets, by which they resume their sessions (RFC 8446 4.6.1, RFC 5077). The keys that encrypt
   // tickets change with each epoch and are derived from one secret. Every loop, worker process or later program with
   // the same secret can therefore read the tickets. A ticket is accepted only
   // - in the epoch in which it was made and in the next one,
@@ -90,9 +90,9 @@ class TlsServerContext final : public StreamLayer {
   // returns a sentence that names it, and the old contents stay in use. Blocks while it reads.
   TlsResult<void> reload();
 
-  // Does what reload() does, but only if a file has changed since it was read, or has appeared since it was missing.
-  // Returns whether the files were read. An error is returned once, and again only after the next change. Blocks while
-  // it looks at the files.
+  // Does what reload() does, but only if a file has changed since it was read, or if a file exists now that was missing
+  // before. Returns whether the files were read. An error is returned once, and again only after the next change.
+  // Blocks while it looks at the files.
   TlsResult<bool> reload_if_changed();
 
   std::unique_ptr<StreamPort> over(Engine& engine) const noexcept override;

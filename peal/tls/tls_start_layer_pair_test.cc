@@ -53,12 +53,12 @@ class TlsStartLayerPairTest : public test::SteppedLoopTest {
     server_.reset();
     SteppedLoopTest::TearDown();
   }
-  // Runs one such connection until both sides have ended.
+  // Runs one connection between the two sides until both sides have ended.
   void talk() {
     here = TurningSide{.starts = here.starts};
     there = TurningSide{.starts = there.starts};
     ClientOptions calling = test::starting_later(*client_context, ClientOptions{.connection = kPatient});
-    // The client connects to an address there, because the simulator has no host names.
+    // In the simulator the client connects to an IP address, because the simulator has no host names.
     if (GetParam() == "sim") calling.connect.host = "localhost";
     client_.emplace(loop(), talking(there, true), calling);
     const std::string host = GetParam() == "sim" ? "127.0.0.1" : "localhost";

@@ -15,20 +15,21 @@ namespace peal::detail {
 
 // A certificate chain with its private key and, optionally, an OCSP response to staple.
 struct CertifiedKey {
-  std::string name;            // Path of the chain's file, or words for a text. Used in error texts.
+  std::string name;            // How error texts call the chain: by the path of its file, or as a given text.
   std::vector<X509Ptr> chain;  // The certificate itself comes first.
   KeyPtr key;
   std::string staple;  // An OCSP response (RFC 6960) in DER; empty: none.
 
-  // `staple_until`: the time when the staple expires. `until`: the time when the first certificate of the chain
-  // expires.
+  // `staple_until` is the time when the OCSP response in `staple` expires. `until` is the earliest expiry of all
+  // certificates in `chain`.
   std::chrono::sys_seconds staple_until, until = std::chrono::sys_seconds::max();
 };
 
 class PemFiles {
  public:
-  // These functions read into their last parameter. If one fails, it returns false and error() says what is wrong. Each
-  // certificate and OCSP response must be valid at `now`.
+  // read(), read_certificate() and read_roots() read into their last parameter. If one of them fails, it returns false,
+  // and error() says what is wrong. read_certificate() also fails if a certificate of the chain or the OCSP response is
+  // not valid at `now`.
   bool read(const std::string& path, std::string& bytes);
   bool read_certificate(const TlsCertificate& from, std::chrono::sys_seconds now, CertifiedKey& to);
   bool read_roots(const TlsTrust& from, std::vector<X509Ptr>& to);
@@ -41,7 +42,8 @@ class PemFiles {
 
   const std::string& error() const { return error_; }
 
-  // Returns whether a file differs from the one that was read, or exists now and could not be read then.
+  // Returns whether one of the files has changed since it was read. A file that could not be read then and exists now
+  // has changed, too.
   bool have_changed() const;
 
  private:
@@ -49,28 +51,30 @@ class PemFiles {
   struct Text {
     std::string name, bytes;
   };
-  // Reads the text from `file` or takes it from `pem`. Fails unless exactly one of them is given. `what` is the name of
-  // the thing in the error text: "key".
+  // Reads the text from `file` or takes it from `pem`. Fails unless exactly one of `file` and `pem` is given. `what`
+  // says in error texts what the text is, for example "key".
   bool read_text(const std::string& file, const std::string& pem, std::string_view what, Text& to);
   bool read_certificates(const Text& from, std::vector<X509Ptr>& to);
   bool read_key(Text from, CertifiedKey& to);
-  // Checks that each certificate has signed the one before it and is valid at `now`. Sets of.until.
+  // Checks that each certificate of the chain has signed the one before it and is valid at `now`. Stores the earliest
+  // expiry in the member `until`.
   bool check_chain(std::chrono::sys_seconds now, CertifiedKey& of);
-  // Reads an OCSP response. Checks that it says that the chain's first certificate is good and that it is valid at
-  // `now`. The signature is not verified; clients do that.
+  // Reads an OCSP response. Fails unless the response says that the chain's first certificate is good, and is itself
+  // valid at `now`. The signature of the response is not verified here; clients verify it.
   bool read_staple(const std::string& path, std::chrono::sys_seconds now, CertifiedKey& to);
 
-  // Paths of all files that were read, each with the file's modification time, size and inode number at that time. The
-  // numbers are 0 if the file could not be read.
+  // Paths of all files that were read, each with the modification time, size and inode number that the file had then.
+  // The numbers are 0 if the file could not be read.
   std::vector<std::pair<std::string, std::array<int64_t, 4>>> seen_;
   std::string error_;
 };
 
-// Adds `certificate` to those that `ctx` shows its peers. It replaces one with the same kind of key. Returns false if
-// OpenSSL refuses it.
+// Adds `certificate` to the certificates that `ctx` shows its peers. A certificate that `ctx` has already with the same
+// kind of key is replaced. Returns false if OpenSSL refuses the certificate.
 bool use_certificate(SSL_CTX* ctx, const CertifiedKey& certificate);
 
-// Makes `ctx` trust `roots` to sign the peer's certificate, even if they are no roots. Returns false if OpenSSL fails.
+// Makes `ctx` trust the certificates in `roots` to sign the peer's certificate, even if they are intermediate
+// certificates. Returns false if OpenSSL fails.
 bool use_roots(SSL_CTX* ctx, const std::vector<X509Ptr>& roots);
 
 // Returns the hosts that a certificate is for, from its subjectAltName (RFC 5280 4.2.1.6). A name is in the form of

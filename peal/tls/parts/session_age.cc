@@ -8,8 +8,8 @@ namespace peal::detail {
 namespace {
 
 // The application data of a session.
-// proved: time of the last full handshake.
-// valid_until: time when the first certificate expires that was verified in that handshake.
+// - proved: the time of the last full handshake.
+// - valid_until: the earliest expiry of all certificates in the chain that was verified in that handshake.
 struct SessionTimes {
   std::chrono::sys_seconds proved = {}, valid_until = std::chrono::sys_seconds::max();
 };

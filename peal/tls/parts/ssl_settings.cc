@@ -22,8 +22,8 @@ SslCtxPtr make_ssl_ctx(const SSL_METHOD* method, const TlsLimits& limits) {
       SSL_CTX_set_ciphersuites(ctx, kCiphers13) != 1 || SSL_CTX_set1_groups_list(ctx, "X25519:P-256:P-384") != 1) {
     return nullptr;
   }
-  // The server prefers AES-128. If a client lists ChaCha20 first, that is chosen, because such a client has no AES in
-  // hardware.
+  // The server prefers AES-128. It chooses ChaCha20 only for a client that lists ChaCha20 first, because such a client
+  // has no AES in hardware.
   SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE |
                                SSL_OP_PRIORITIZE_CHACHA);
   // Without SSL_MODE_NO_AUTO_CHAIN, OpenSSL would search in each handshake for missing certificates of a chain.
@@ -50,7 +50,7 @@ bool alpn_list(const std::vector<std::string>& applications, std::string& list) 
 
 TlsResult<Fd> open_key_log(const std::string& path) {
   if (path.empty()) return {};
-  // The path may be a pipe. O_NONBLOCK keeps a loop from blocking if nobody reads from it.
+  // The path may be a pipe. O_NONBLOCK keeps a loop from blocking if nobody reads from the pipe.
   Fd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600));
   if (!file) return std::unexpected(path + ": cannot be written: " + errno_code(errno).message());
   return file;

@@ -30,8 +30,9 @@ using SessionPtr = Freed<SSL_SESSION, SSL_SESSION_free>;
 using SslCtxPtr = Freed<SSL_CTX, SSL_CTX_free>;
 using X509Ptr = Freed<X509, X509_free>;
 
-// Empties this thread's OpenSSL error queue on destruction. Functions that other modules call hold one while they use
-// OpenSSL, because SSL_get_error(3) gives wrong answers if old errors are left in the queue.
+// Empties this thread's OpenSSL error queue on destruction. Functions that are called from other modules hold a
+// NoOpensslErrors while they use OpenSSL, because SSL_get_error(3) gives wrong answers if old errors are left in the
+// queue.
 struct NoOpensslErrors {
   ~NoOpensslErrors() { ERR_clear_error(); }
 };
@@ -54,7 +55,7 @@ inline std::chrono::sys_seconds tls_now(TlsClock clock) {
   return clock != nullptr ? clock() : std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
 }
 
-// Returns an SSL_CTX with peal's versions, ciphers, curves and modes. Null if this OpenSSL does not offer them.
+// Returns an SSL_CTX with peal's versions, ciphers, curves and modes. Returns null if this OpenSSL does not offer them.
 SslCtxPtr make_ssl_ctx(const SSL_METHOD* method, const TlsLimits& limits);
 
 // Makes OpenSSL compare the peer's certificates with `clock`. A null clock leaves the system clock in use.
@@ -68,8 +69,9 @@ std::chrono::sys_seconds time_of(const ASN1_TIME* time);
 inline constexpr const char* kBadApplication =
     "applications: each name (ALPN) must have 1 to 255 bytes, and the whole list at most 65535";
 
-// Appends the names to `list` in the form in which ALPN sends them (RFC 7301 3.1), each after its length. Returns false
-// if a name or the list has a wrong size; kBadApplication is the error text then.
+// Appends the names in `applications` to `list` in the form in which ALPN sends them (RFC 7301 3.1), each after its
+// length. Returns false if a name or the whole list is too long, or a name is empty. The error text for this is
+// kBadApplication.
 bool alpn_list(const std::vector<std::string>& applications, std::string& list);
 
 // Opens the file to which the secrets of connections are appended (SSLKEYLOGFILE). A new file is readable and writable

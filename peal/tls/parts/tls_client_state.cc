@@ -11,13 +11,13 @@
 namespace peal::detail {
 namespace {
 
-// Returns the state that made `ssl`.
+// Returns the TlsClientState that made `ssl`.
 TlsClientState& self_of(const SSL* ssl) {
   return *static_cast<TlsClientState*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
 }
 
-// Returns the index of an SSL's ex_data that holds the key (std::string*) under which its sessions are kept. The string
-// is destroyed with the SSL.
+// Returns the index of the ex_data of an SSL where its session key is stored. The key is a std::string*: SessionCache
+// keeps the connection's sessions under this text. The string is destroyed with the SSL.
 int session_key_index() {
   static const int index = SSL_get_ex_new_index(
       0, nullptr, nullptr, nullptr,
@@ -36,7 +36,7 @@ std::string pin_of(const X509* certificate) {
   return {text.begin(), text.begin() + EVP_EncodeBlock(text.data(), digest.data(), digest.size())};
 }
 
-// Returns whether `text` is a SHA-256 in base64.
+// Returns whether `text` has the form of a SHA-256 in base64.
 bool is_pin(std::string_view text) {
   constexpr const char* kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   return text.size() == 44 && text.back() == '=' && text.find_first_not_of(kBase64) == 43;
@@ -115,7 +115,7 @@ bool TlsClientState::set_expected_peer(SSL* ssl, const std::string& host, const 
   }
   if (host.empty()) return options_.insecure_accept_any_certificate;
   X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-  // A name with a leading dot is refused, because OpenSSL would accept every name that ends with it.
+  // A name with a leading dot is refused, because OpenSSL would accept any name in the certificate that ends with it.
   return !host.starts_with('.') && X509_VERIFY_PARAM_set1_host(param, host.data(), host.size()) == 1 &&
          SSL_set_tlsext_host_name(ssl, host.c_str()) == 1;
 }
@@ -140,7 +140,7 @@ int TlsClientState::keep_session(SSL* ssl, SSL_SESSION* session) {
 }
 
 long TlsClientState::verify_further(const SSL* ssl) {
-  // A resumed session passed this check after its full handshake.
+  // A session that is resumed has passed the check of the pins after its full handshake.
   if (options_.pins.empty() || SSL_session_reused(ssl) == 1) return X509_V_OK;
   const auto is_pinned = [this](const X509* each) {
     return each != nullptr && std::ranges::find(options_.pins, pin_of(each)) != options_.pins.end();

@@ -12,7 +12,7 @@ namespace peal::detail {
 
 class TlsClientState final : public TlsSide {
  public:
-  // Reads all files. On an error returns a sentence that says which file or option is wrong.
+  // Reads all files and returns the state. On an error returns a sentence that says which file or option is wrong.
   static TlsResult<std::shared_ptr<TlsClientState>> make(TlsClientOptions options);
 
   LayerStats stats() const;
@@ -28,25 +28,26 @@ class TlsClientState final : public TlsSide {
   explicit TlsClientState(TlsClientOptions options)
       : TlsSide(options.limits), options_(std::move(options)), sessions_(options_.most_sessions) {}
 
-  // Sets up ctx_ from the options. Returns false if one is wrong; files.error() then says which.
+  // Sets up ctx_ from the options. Returns false if a file or an option is wrong; files.error() then says which.
   bool load(PemFiles& files);
 
-  // Sets the name or address that the server's certificate must contain, and sends the name in the hello (SNI). An
-  // empty `host` means the address of `peer`. Returns false if the name is invalid, or if there is neither a name nor
-  // an IP address. Without either it is true only if insecure_accept_any_certificate is set.
+  // Sets the name or the address that the server's certificate must contain, and sends a name in the hello (SNI). If
+  // `host` is empty, the certificate must contain the address of `peer`. Returns false if `host` is no valid name. If
+  // `host` is empty and `peer` has no IP address, returns insecure_accept_any_certificate.
   bool set_expected_peer(SSL* ssl, const std::string& host, const SocketAddress& peer) const;
 
-  // Offers the server a kept session of `host` and port, if one may be resumed. Also notes in `ssl` the key by which
-  // keep_session() stores the connection's new sessions.
+  // Offers the server a session that was kept for this host and port, if the session may be resumed. Also stores in
+  // `ssl` the key under which keep_session() keeps the new sessions of this connection.
   void offer_kept_session(SSL* ssl, const std::string& host, const SocketAddress& peer);
 
-  // Stores a session that the server has given. OpenSSL calls it (SSL_CTX_sess_set_new_cb(3)). Returns 0, which leaves
-  // the ownership of `session` with OpenSSL.
+  // Called by OpenSSL when the server has given a session (SSL_CTX_sess_set_new_cb(3)). Keeps a copy of the session,
+  // unless verify_further() does not accept the server. Returns 0, which leaves the ownership of `session` with
+  // OpenSSL.
   static int keep_session(SSL* ssl, SSL_SESSION* session);
 
   const TlsClientOptions options_;
   Fd key_log_;
-  std::chrono::sys_seconds valid_until_ = {};  // End of the client's own certificate chain; 0 without a certificate.
+  std::chrono::sys_seconds valid_until_ = {};  // Earliest expiry in the client's own chain; 0 if it has none.
   SessionCache sessions_;
   SslCtxPtr ctx_;
 };

@@ -13,8 +13,8 @@
 namespace peal::detail {
 namespace {
 
-// First error value of each kind: alerts, X509_V_ERR_ constants, and OpenSSL's reasons. All values must be below 0x4000
-// (StreamPort::errors()).
+// Error values begin at kAlerts for alerts, at kVerdicts for X509_V_ERR_ constants and at kReasons for OpenSSL's
+// reasons. kMostReasons is the number of values for reasons. All values must be below 0x4000 (StreamPort::errors()).
 constexpr int kAlerts = 0x100;
 constexpr int kVerdicts = 0x1000;
 constexpr int kReasons = 0x2000;

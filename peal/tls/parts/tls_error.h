@@ -19,12 +19,14 @@ std::error_code tls_error(TlsTrouble trouble);
 // Returns the error code of a fatal alert that the peer has sent (RFC 8446 6.2).
 std::error_code tls_alert(int alert);
 
-// Returns the error code of an X509_V_ERR_ constant: the peer's certificate is not accepted.
+// Returns the error code for a peer's certificate that is not accepted. `verdict` is the X509_V_ERR_ constant that says
+// why.
 std::error_code tls_verify_error(long verdict);
 
-// Returns the last error in this thread's OpenSSL error queue as an error code, and empties the queue. `verdict` is the
-// connection's SSL_get_verify_result(3). It becomes the error code if the failed verification of the peer's certificate
-// is the reason. EPROTO if the last error did not come from OpenSSL's SSL library.
+// Empties this thread's OpenSSL error queue and returns its last error as an error code. `verdict` is the connection's
+// SSL_get_verify_result(3).
+//   - If the peer's certificate could not be verified, returns tls_verify_error(verdict).
+//   - If the last error did not come from OpenSSL's SSL library, returns EPROTO.
 std::error_code take_tls_error(long verdict);
 
 }  // namespace peal::detail

@@ -92,7 +92,8 @@ bool TlsPort::before_wait() {
     }
   }
 
-  // Closes the streams whose last output the previous wait has sent, and makes those that were added since the next.
+  // Closes the streams whose last output was sent in the previous wait(). The streams that were added after that move
+  // to close_in_next_task_, so that the next before_wait() closes them.
   for (const StreamId below : std::exchange(close_in_next_task_, std::exchange(close_in_second_task_, {}))) {
     engine_.close(below);
   }

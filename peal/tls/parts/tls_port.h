@@ -50,7 +50,8 @@ class TlsPort final : public StreamPort {
   Result<LayerFacts> layer_facts(StreamId id) const override;
   const std::error_category& errors() const override { return tls_category(); }
 
-  // These call the engine for the stream that carries `id`.
+  // unsent_bytes(), local_address(), peer_address(), set_option() and tcp_facts() call the engine's function of the
+  // same name, for the engine's stream that carries `id`.
   uint64_t unsent_bytes(StreamId id) const override { return engine_.unsent_bytes(below(id)); }
   Result<SocketAddress> local_address(StreamId id) const override { return engine_.local_address(below(id)); }
   Result<SocketAddress> peer_address(StreamId id) const override { return engine_.peer_address(below(id)); }
@@ -62,8 +63,9 @@ class TlsPort final : public StreamPort {
  private:
   friend class TlsStream;
 
-  // Exists while the engine calls a callback about `stream`, or while the port's own task runs if that is null. When
-  // the outermost one is destroyed, the streams that were scheduled meanwhile are served.
+  // An EngineCallback exists while the engine calls a callback about `stream`. If `stream` is null, it exists while
+  // before_wait() continues handshakes. When the outermost EngineCallback is destroyed, the port serves the streams
+  // that were scheduled in the meantime.
   class EngineCallback {
    public:
     explicit EngineCallback(TlsPort& port, TlsStream* stream = nullptr) : port_(port), outer_(port.current_) {
@@ -82,14 +84,14 @@ class TlsPort final : public StreamPort {
     std::unique_ptr<TlsStream> stream;
   };
 
-  // Returns the stream; null if the id is dead or the owner has closed the stream.
+  // Returns the stream with this id. Returns null if the id is dead or the owner has closed the stream.
   TlsStream* find(StreamId id) const {
     const Entry* entry = streams_.find(id.slot - own_slots_, id.generation);
     return entry == nullptr || entry->stream->closed ? nullptr : entry->stream.get();
   }
 
-  // Calls `method` of the stream. If the id is dead, calls the engine with a dead id instead, so that the engine counts
-  // a stale call.
+  // Calls `method` of the stream with this id. If the id is dead, calls the engine with a dead id instead, so that the
+  // engine counts a stale call.
   template <class Answer, class... Parameters, class... Arguments>
   Answer call(StreamId id, Answer (TlsStream::*method)(Parameters...), Arguments&&... arguments) {
     if (TlsStream* stream = find(id)) [[likely]]
@@ -98,28 +100,30 @@ class TlsPort final : public StreamPort {
     return Answer();
   }
 
-  // Returns the result of `question`; a zero if the id is dead.
+  // Returns what the member function `question` of the stream returns. If the id is dead, returns a default value such
+  // as 0.
   template <class Answer>
   Answer query(StreamId id, Answer (TlsStream::*question)() const) const {
     const TlsStream* stream = find(id);
     return stream == nullptr ? Answer() : (stream->*question)();
   }
 
-  // Returns the id of the engine's stream that carries `id`; a dead id if `id` is dead.
+  // Returns the id of the engine's stream that carries `id`. Returns a dead id if `id` is dead.
   StreamId below(StreamId id) const {
     const TlsStream* stream = find(id);
     return stream == nullptr ? StreamId{} : stream->below();
   }
   TlsStream& add(StreamEvents& events);
 
-  // Removes a stream after its last completion and gives it to the caller, who destroys it.
+  // Removes a stream for which the engine has called on_closed(). Returns the stream to the caller, who destroys it.
   std::unique_ptr<TlsStream> take(StreamId id);
 
-  // Notes that the stream has something to encrypt or to deliver. The port serves it when the engine's current callback
-  // ends or, outside of callbacks, in the next wait().
+  // Records that the stream has something to encrypt or to deliver. If the engine is in a callback, the port serves the
+  // stream when that callback ends. Otherwise the port serves it in the engine's next wait().
   void schedule(TlsStream& stream);
 
-  // Serves the scheduled streams if the outermost callback has ended, and restores `outer` as the current stream.
+  // Called by the destructor of EngineCallback. Serves the scheduled streams if the outermost callback has ended, and
+  // makes `outer` the current stream again.
   void end_engine_callback(TlsStream* outer);
 
   // Closes a stream of the engine after the next wait(). That wait sends the stream's last records as far as the kernel
@@ -133,19 +137,21 @@ class TlsPort final : public StreamPort {
   // Asks the engine to run before_wait() in its next wait().
   void call_before_wait();
 
-  // Begins a turn: continues waiting handshakes, serves scheduled streams, and closes those that are due. Returns
-  // whether a callback of an owner was called.
+  // Called by the engine in wait() after call_before_wait() has asked for it, and begins a turn. Continues waiting
+  // handshakes, serves the scheduled streams, and closes the engine's streams in close_in_next_task_. Returns whether a
+  // callback of an owner was called.
   bool before_wait();
   void serve_scheduled();
 
-  // Logs a failure, at most once a second.
+  // Logs that the TLS of `stream` has failed. Logs at most one failure a second for the whole port.
   void note_failure(const TlsStream& stream, std::error_code error);
 
   Engine& engine_;
   const std::shared_ptr<TlsSide> side_;
   const bool is_server_;
 
-  // Added to the slot of every id. Ids of the engine, of servers' ports and of clients' ports therefore never mix.
+  // own_slots_ is added to the slot of every id of this port. It differs between servers' and clients' ports and is
+  // above all slots of the engine, so that an id of one is never valid for another.
   const uint32_t own_slots_;
   std::string_view clear_answer_;
   SlotTable<Entry> streams_;
@@ -153,8 +159,9 @@ class TlsPort final : public StreamPort {
   std::vector<StreamId> scheduled_;          // Streams to be served, except current_.
   std::deque<StreamId> handshakes_waiting_;  // Handshakes that wait for a turn with a free step, oldest first.
 
-  // Streams of the engine that close_after_next_wait() was given. The first before_wait() moves them to the second
-  // list, and the wait that follows sends their output. The second before_wait() closes them.
+  // Both lists hold streams of the engine that close_after_next_wait() was given, which appends them to
+  // close_in_second_task_. The next before_wait() moves them to close_in_next_task_, and the wait that follows sends
+  // their output. The before_wait() after that closes them.
   std::vector<StreamId> close_in_second_task_;
   std::vector<StreamId> close_in_next_task_;
 
@@ -163,7 +170,8 @@ class TlsPort final : public StreamPort {
   bool task_added_ = false;   // True if the engine will call before_wait().
   bool called_back_ = false;  // True if an owner's callback was called since before_wait() began.
   LogLimiter failures_{std::chrono::seconds(1)};
-  // Destroyed with the port. The engine's task holds a weak pointer to it and does nothing when it has expired.
+  // alive_ is destroyed with this TlsPort. The task that call_before_wait() gives to the engine may run after the port
+  // was destroyed. The task holds a weak pointer to *alive_ and does nothing if that has expired.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

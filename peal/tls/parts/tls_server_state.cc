@@ -19,20 +19,21 @@ namespace {
 
 constexpr size_t kLeastSecretBytes = 32;
 
-// The result of reading the files once. It holds an SSL_CTX for each group of hosts that have the same certificates,
-// and the data that OpenSSL's callbacks use during a handshake. May be used on any thread.
+// LoadedFiles holds what was read from the files at one time. It consists of an SSL_CTX for each group of hosts that
+// have the same certificates, and of the data that OpenSSL's callbacks use during a handshake. May be used on any
+// thread.
 //
-// It is owned by its first SSL_CTX, the one of clients that ask for no name. Every connection holds a reference to that
-// SSL_CTX, so the LoadedFiles lives as long as the last connection that began with it.
+// A LoadedFiles is owned by its first SSL_CTX, which serves clients that ask for no name. Every connection begins with
+// that SSL_CTX and holds a reference to it. So the LoadedFiles lives as long as the last of these connections.
 class LoadedFiles {
  public:
-  // `options` and `key_log` must outlive all connections. `secret` is used for tickets if no ticket_secret_file is
-  // given.
+  // `options` and `key_log` must outlive all connections. The keys of tickets are derived from `secret`, unless the
+  // options name a ticket_secret_file.
   LoadedFiles(const TlsServerOptions& options, const Fd& key_log, std::string secret)
       : options_(options), key_log_(key_log), secret_(std::move(secret)) {}
 
-  // Loads all files. Returns the first SSL_CTX, which owns `loaded` from then on. Null if a file is wrong;
-  // files.error() then says which.
+  // Loads all files. Returns the first SSL_CTX, which owns `loaded` from then on. Returns null if a file or an option
+  // is wrong; files.error() then says which.
   static SslCtxPtr make(std::unique_ptr<LoadedFiles> loaded, PemFiles& files) {
     if (!loaded->load(files)) return nullptr;
     std::map<Group, SSL_CTX*> ctx_of;
@@ -59,7 +60,7 @@ class LoadedFiles {
     return *static_cast<const LoadedFiles*>(SSL_CTX_get_app_data(ctx));
   }
 
-  // Returns the time when the first certificate of any chain expires.
+  // Returns the earliest expiry of all certificates in all chains.
   std::chrono::sys_seconds valid_until() const {
     return std::ranges::min_element(certificates_, {}, &CertifiedKey::until)->until;
   }
@@ -67,10 +68,11 @@ class LoadedFiles {
  private:
   static constexpr size_t kNameBytes = 16, kKeyBytes = 32;
   using Keys = std::array<unsigned char, 2 * kKeyBytes>;
-  using Group =
-      std::vector<size_t>;  // Indexes of certificates. Of those with the same kind of key the first one is used.
+  // Indexes in certificates_. If several certificates of a group have the same kind of key, the first one is used.
+  using Group = std::vector<size_t>;
 
-  // Reads all files and checks the options. Returns false if one is wrong; files.error() then says which.
+  // Reads all files and checks the options. Returns false if a file or an option is wrong; files.error() then says
+  // which.
   bool load(PemFiles& files) {
     if (options_.certificates.empty()) return files.fail("a server needs a certificate, and none is given");
     for (const TlsCertificate& from : options_.certificates) {
@@ -86,7 +88,7 @@ class LoadedFiles {
       return files.fail("client_roots: " + files.error());
     }
     digest_client_trust();
-    // A ticket lives two epochs, and may live a week at most (RFC 8446 4.6.1).
+    // A ticket is accepted for up to two epochs, and for a week at most (RFC 8446 4.6.1).
     if (options_.ticket_epoch < std::chrono::seconds(1) || options_.ticket_epoch > std::chrono::hours(84)) {
       return files.fail("ticket_epoch is shorter than a second, or longer than 84 hours");
     }
@@ -98,7 +100,7 @@ class LoadedFiles {
     return secret_.size() >= kLeastSecretBytes || files.fail(file + ": holds less than 32 bytes");
   }
 
-  // Sets client_trust_digest_. The digests of the roots are added up, so that their order does not matter.
+  // Sets client_trust_digest_. The digests of the roots are added up, so that the order of the roots does not matter.
   void digest_client_trust() {
     std::array<unsigned char, SHA256_DIGEST_LENGTH> sum{}, root{};
     for (const X509Ptr& each : roots_) {
@@ -153,13 +155,12 @@ class LoadedFiles {
 
   static const LoadedFiles& of(const SSL* ssl) { return of(SSL_get_SSL_CTX(ssl)); }
 
-  // Sets the session id context, which OpenSSL compares with that of a session before it resumes the session. The
-  // context is a digest of two things:
-  // - The host name in the hello. A session may be resumed only for the name for which it was made (RFC 6066 3).
-  // TLS 1.3
-  //   leaves that check to the client (RFC 8446 4.6.1). A client that does not check could use a session that it
-  //   authenticated for one host to reach another.
-  // - The trusted client roots. A resumption does not verify the client's certificate again.
+  // Sets the session id context of this handshake. OpenSSL resumes a session only if the session was made with the same
+  // context. The context is a digest of two things:
+  // - The host name in the hello. A session may be resumed only for the name for which it was made (RFC 6066 3). TLS
+  //   1.3 leaves that check to the client (RFC 8446 4.6.1). A client that does not check could use a session that it
+  //   authenticated for one host to reach another host.
+  // - client_auth and the trusted client roots, because a resumption does not verify the client's certificate again.
   // The name is taken from the hello's extension, because SSL_get_servername() returns the session's name in TLS 1.2.
   static int bind_session_to_name(SSL* ssl, int* /*alert*/, void* /*argument*/) {
     const LoadedFiles& own = of(ssl);
@@ -175,13 +176,13 @@ class LoadedFiles {
     return done ? SSL_CLIENT_HELLO_SUCCESS : SSL_CLIENT_HELLO_ERROR;
   }
 
-  // Called by OpenSSL before it makes a ticket (SSL_CTX_set_session_ticket_cb(3)).
+  // Called by OpenSSL before it makes a ticket (SSL_CTX_set_session_ticket_cb(3)). Returns 0 if OpenSSL has no memory.
   static int store_times_in_ticket(SSL* ssl, void* /*argument*/) {
     return store_handshake_times(ssl, SSL_get_session(ssl), tls_now(of(ssl).options_.clock)) ? 1 : 0;
   }
 
-  // Decides whether the session in a client's ticket is resumed. OpenSSL calls it after it has tried to decrypt the
-  // ticket. If the ticket is ignored, a full handshake follows, and the client gets a new ticket.
+  // Called by OpenSSL after it has tried to decrypt a client's ticket. Decides whether the session in the ticket is
+  // resumed. If the ticket is ignored, a full handshake follows, and the client gets a new ticket.
   static SSL_TICKET_RETURN decide_on_ticket(SSL* ssl, SSL_SESSION* session, const unsigned char* /*name*/,
                                             size_t /*name_bytes*/, SSL_TICKET_STATUS status, void* /*argument*/) {
     const TlsServerOptions& options = of(ssl).options_;
@@ -209,7 +210,8 @@ class LoadedFiles {
     return own.options_.unknown_name == TlsUnknownName::kFirst ? SSL_TLSEXT_ERR_NOACK : SSL_TLSEXT_ERR_ALERT_FATAL;
   }
 
-  // Chooses the first of our applications that the client offers (SSL_CTX_set_alpn_select_cb(3)).
+  // Chooses the first protocol of TlsServerOptions::applications that the client offers
+  // (SSL_CTX_set_alpn_select_cb(3)).
   static int choose_application(SSL* /*ssl*/, const unsigned char** out, unsigned char* out_bytes,
                                 const unsigned char* in, unsigned int in_bytes, void* self) {
     const std::string& ours = static_cast<const LoadedFiles*>(self)->applications_;
@@ -219,7 +221,8 @@ class LoadedFiles {
     return chosen == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
   }
 
-  // Staples the OCSP response of the certificate that is shown, if it has one that has not expired.
+  // Staples the OCSP response of the certificate that the server shows, unless that certificate has no response or the
+  // response has expired.
   static int staple(SSL* ssl, void* /*argument*/) {
     const auto& [options, all] = std::tie(of(ssl).options_, of(ssl).certificates_);
     const X509* shown = SSL_get_certificate(ssl);
@@ -232,12 +235,14 @@ class LoadedFiles {
     return SSL_TLSEXT_ERR_OK;
   }
 
-  // Sets up the keys to encrypt (`seal` != 0) or decrypt a ticket. Time is divided into epochs. The keys of an epoch
-  // are derived from the secret and the epoch's number, so every process with the same secret can read the ticket. The
-  // key name in the ticket is the epoch's number. Returns, as SSL_CTX_set_tlsext_ticket_key_evp_cb(3) demands:
+  // Sets up the keys to encrypt (`seal` != 0) or decrypt a ticket. Time is divided into epochs, which are numbered. The
+  // keys of an epoch are derived from the secret and the epoch's number, so every process with the same secret can read
+  // the ticket. The key name in the ticket is the number of the epoch in which the ticket was made. Returns, as
+  // SSL_CTX_set_tlsext_ticket_key_evp_cb(3) demands:
   // -  1: the keys are set;
-  // -  2: the keys are set, and the client needs a new ticket. Always so in TLS 1.3, where a ticket is used once;
-  // -  0: the ticket's epoch is over;
+  // -  2: the keys are set, and the client gets a new ticket. In TLS 1.2 this is so if the ticket is of the previous
+  //       epoch. In TLS 1.3 it is always so, because a ticket is used once;
+  // -  0: the key name is not the number of the current or the previous epoch, so the ticket is not used;
   // - -1: OpenSSL failed.
   static int set_up_ticket_keys(SSL* ssl, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher,
                                 EVP_MAC_CTX* mac, int seal) {
@@ -264,8 +269,8 @@ class LoadedFiles {
   }
 
   // Derives the two keys of an epoch from the secret: one to encrypt and one to authenticate. Does one step of
-  // HKDF-Expand (RFC 5869 2.3), whose block of 64 bytes holds both keys. The derivation costs 1 % of a resumed
-  // handshake, so the keys of two epochs are kept. Returns false if OpenSSL fails.
+  // HKDF-Expand (RFC 5869 2.3), which makes a block of 64 bytes for both keys. Keeps the keys of the two newest epochs,
+  // because the derivation costs 1 % of a resumed handshake. Returns false if OpenSSL fails.
   bool derive_keys(const std::string& epoch, Keys& keys) const {
     const MutexLock lock(mutex_);
     if (const auto found = keys_of_epochs_.find(epoch); found != keys_of_epochs_.end()) {

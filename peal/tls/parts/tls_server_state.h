@@ -12,11 +12,12 @@ namespace peal::detail {
 
 class TlsServerState final : public TlsSide {
  public:
-  // Reads all files. On an error returns a sentence that says which file or option is wrong.
+  // Reads all files and returns the state. On an error returns a sentence that says which file or option is wrong.
   static TlsResult<std::shared_ptr<TlsServerState>> make(TlsServerOptions options);
 
-  // Reads all files again. Returns false, without reading them, if `only_if_changed` is set and no file has changed. On
-  // an error returns a sentence that says which file or option is wrong, and keeps what was loaded before.
+  // Reads all files again and returns true. If `only_if_changed` is set and no file has changed, reads nothing and
+  // returns false. On an error returns a sentence that says which file or option is wrong; the files that were loaded
+  // before then stay in use.
   TlsResult<bool> reload(bool only_if_changed);
   LayerStats stats() const;
   SslPtr make_ssl(const std::string& host, const SocketAddress& peer) override;

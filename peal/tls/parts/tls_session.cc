@@ -13,7 +13,8 @@
 namespace peal::detail {
 namespace {
 
-// These functions implement a BIO on the blocks of a TlsSession (BIO_meth_new(3)).
+// read_blocks(), write_blocks(), control_blocks() and create_on_blocks() implement a BIO on the blocks of a TlsSession
+// (BIO_meth_new(3)). session_of() returns the TlsSession of such a BIO.
 TlsSession& session_of(BIO* bio) { return *static_cast<TlsSession*>(BIO_get_data(bio)); }
 
 int read_blocks(BIO* bio, char* into, size_t bytes, size_t* count) {
@@ -37,7 +38,7 @@ int create_on_blocks(BIO* bio) {
   return 1;
 }
 
-// Returns the method of such BIOs. It is made once and never freed.
+// Returns the BIO_METHOD with the functions above. The first call creates it, and it is never freed.
 const BIO_METHOD* block_bio() {
   static const BIO_METHOD* const method = [] {
     BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "blocks");
@@ -101,8 +102,8 @@ void TlsSession::fail() {
   if (!error_) error_ = take_tls_error(SSL_get_verify_result(ssl_.get()));
 }
 
-// If OpenSSL refuses a record because of its head, this is the size of the head alone. OpenSSL then sees the head and
-// refuses it at once, instead of waiting for the rest.
+// If OpenSSL refuses a record because of its head, returns the size of the head alone. OpenSSL is then given the head
+// and refuses it at once. Otherwise this side would wait for the other bytes of the record.
 size_t TlsSession::first_record_bytes() {
   constexpr size_t kMostBytes = kRecordHeadBytes + kMostRecordBytes + 2048;  // RFC 5246 6.2.3
   const std::string_view head = in_.view(kRecordHeadBytes);
@@ -115,11 +116,13 @@ size_t TlsSession::first_record_bytes() {
 }
 
 // A hello (RFC 8446 4) is a handshake message: a head of 4 bytes with the length, and a body. Even the head may be
-// split over several records, so it is put together here. The heads of the records up to the end of the hello's head
-// are counted; further ones are not known yet.
+// split over several records, so this function joins its parts. The result includes the heads of the records up to the
+// one in which the hello's head ends. The heads of later records are not included, because their number is not known
+// yet.
 size_t TlsSession::first_hello_bytes() {
   constexpr size_t kMostHelloBytes = 131'396, kHelloHeadBytes = 4;
-  // Room for 32 empty records, the most that OpenSSL accepts, and for a head that is split over four records.
+  // The number of input bytes that are searched for the hello's head. They have room for 32 empty records, the most
+  // that OpenSSL accepts, and for a head that is split over four records.
   constexpr size_t kLookedAtBytes = 256;
   const std::string_view wire = in_.view(std::min(in_.size(), kLookedAtBytes));
   std::string head;
@@ -182,8 +185,9 @@ void TlsSession::read(Buffer& plain) {
   if (idle_bytes_ > most_idle_bytes_ && !error_) error_ = tls_error(TlsTrouble::kFlood);
 }
 
-// OpenSSL encrypts one record a call (SSL_MODE_ENABLE_PARTIAL_WRITE). If it took less than it was offered, later calls
-// offer no more than that, because Buffer::view() copies bytes that lie in several blocks.
+// OpenSSL encrypts one record a call (SSL_MODE_ENABLE_PARTIAL_WRITE). If OpenSSL took fewer bytes than it was offered,
+// later calls offer no more than that number. A longer piece may lie in several blocks, and Buffer::view() would copy
+// it each time.
 size_t TlsSession::write(Buffer& plain) {
   const std::string_view piece = plain.view(std::min<size_t>(plain.size(), most_sealed_bytes_));
   size_t count = 0;

@@ -27,24 +27,30 @@ class TlsSide {
   explicit TlsSide(const TlsLimits& its_limits) : limits(in_range(its_limits)) {}
   virtual ~TlsSide() = default;
 
-  // Returns an SSL object that is set up for a server or a client and has no BIO yet. It must not outlive this TlsSide.
-  // A client expects its server to be `host` or, if that is empty, to have the address `peer`. A server ignores both.
-  // Null if OpenSSL has no memory, or if a client has neither a valid name nor an address to verify.
+  // Returns an SSL object that is set up for a server or a client and has no BIO yet. The SSL object must not outlive
+  // this TlsSide.
+  //   - A client's SSL object verifies that the server is `host` or, if `host` is empty, that the server has the
+  //     address `peer`.
+  //   - A server's state ignores `host` and `peer`.
+  // Returns null if OpenSSL has no memory, or if a client has neither a valid name nor an address to verify.
   virtual SslPtr make_ssl(const std::string& host, const SocketAddress& peer) = 0;
-  // Checks, after a handshake, what OpenSSL does not check itself: a client's pins. Returns X509_V_OK, or the
-  // X509_V_ERR_ constant with which the handshake fails.
+  // Called after a handshake, to check what OpenSSL does not check itself: the pins of a client. Returns X509_V_OK, or
+  // the X509_V_ERR_ constant with which the handshake fails.
   virtual long verify_further(const SSL* /*ssl*/) { return X509_V_OK; }
 
-  // Returns the counters below in the form in which a layer reports them.
+  // Returns a LayerStats with the values of `handshakes`, `resumed`, `failed`, `in_the_clear` and `under_way`. Its
+  // other members are 0.
   LayerStats counted() const { return {handshakes, resumed, failed, in_the_clear, under_way, 0, 0, {}}; }
 
   const TlsLimits limits;
 
-  // Counters of all ports of the context; LayerStats says what each counts.
+  // `handshakes`, `resumed`, `failed`, `in_the_clear` and `under_way` have the meaning of the same members of
+  // LayerStats. All TlsPorts of the context count in them: over() makes a TlsPort for each loop of a server and for
+  // each client, and a TlsPort holds many streams.
   std::atomic<uint64_t> handshakes = 0, resumed = 0, failed = 0, in_the_clear = 0, under_way = 0;
 
  private:
-  // Raises handshake_steps to 1. With 0 no handshake would progress, and the loop would never sleep.
+  // Raises handshake_steps to 1 if it is 0. With 0 no handshake would progress, and the loop would never sleep.
   static TlsLimits in_range(TlsLimits limits) {
     limits.handshake_steps = std::max(limits.handshake_steps, 1U);
     return limits;

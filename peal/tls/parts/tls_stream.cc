@@ -12,7 +12,7 @@
 
 namespace peal::detail {
 
-// While the engine's queue holds this many bytes or more, no more of a file is read and encrypted.
+// While the engine's queue holds this many bytes or more, seal() reads and encrypts no more of a file.
 constexpr size_t kMostFileBytes = 4 * TlsSession::kMostRecordBytes;
 
 TlsStream::TlsStream(TlsPort& port, StreamEvents& above, StreamId id)
@@ -30,8 +30,8 @@ void TlsStream::connect(const SocketAddress& address, const ConnectOptions& opti
   below_ = port_.engine_.connect(address, options, *this);
 }
 
-// A client sends first, so its session begins at once. A server's session begins when the whole hello has arrived, so
-// that a silent peer costs no memory of OpenSSL.
+// A client sends first, so its session begins in the next call of serve(). A server's session begins only when the
+// whole hello has arrived, so that OpenSSL uses no memory for a silent peer.
 void TlsStream::adopt(LooseStream loose, const std::string& host) {
   below_ = port_.engine_.adopt(std::move(loose), *this);
   state_ = State::kShaking;
@@ -106,8 +106,8 @@ size_t TlsStream::unsealed_bytes(bool files) const {
   return sum;
 }
 
-// The engine's queue does not say which of its bytes TLS has added. The result assumes that those are sent last, so
-// that it never exceeds the number of plain bytes that are left. It is at least 1 while anything is queued.
+// The engine's queue does not say which of its bytes TLS has added. This function assumes that they are sent last, so
+// the result never exceeds the plain bytes that are left. It is at least 1 while the queue holds any byte.
 size_t TlsStream::sealed_and_queued() const {
   const size_t left = port_.engine_.queued_bytes(below_);
   if (left == 0) overhead_bytes_ = 0;
@@ -152,7 +152,8 @@ void TlsStream::shake_hands() {
 
 // The first record of a peer that speaks TLS is a handshake message or an alert (RFC 8446 5.1).
 bool TlsStream::is_in_the_clear() {
-  // First bytes of an alert, of a handshake message, and of a hello of SSL 2, which OpenSSL refuses with a reason.
+  // The possible first bytes: of an alert, of a handshake message, and of a hello of SSL 2. OpenSSL refuses a hello of
+  // SSL 2 with an error that says why.
   constexpr std::string_view kTypes = "\x15\x16\x80";
   const std::string_view first = session_.in().front();
   if (began_with_tls_ || first.empty()) return false;
@@ -225,7 +226,8 @@ void TlsStream::on_received(Buffer& bytes) {
   if (state_ == State::kOpen) [[likely]]
     return deliver();
   if (waits_for_step_) return;
-  // A server begins its session only when the hello is complete. An incomplete record does not use up a step.
+  // A server begins its session only when the hello is complete. Until then, and for any incomplete record, no step is
+  // taken, so that a slow peer does not use up the steps of a turn.
   const bool can_step = session_.begun() ? session_.has_record() : session_.has_hello();
   if (!can_step && !is_in_the_clear()) return report_incomplete_record();
   if (port_.take_step_or_wait(*this)) return shake_hands();
@@ -247,8 +249,8 @@ void TlsStream::deliver() {
   }
 }
 
-// A peer can ask for answers, by key updates, and never read them. Without a limit the engine's queue would grow
-// forever.
+// A peer can send key updates, which this side has to answer, and never read the answers. Without this limit the
+// engine's queue would grow forever.
 void TlsStream::limit_answers() {
   if (port_.engine_.queued_bytes(below_) == 0) answered_bytes_ = 0;
   answered_bytes_ += static_cast<uint32_t>(session_.out().size());
@@ -265,8 +267,8 @@ void TlsStream::report_end_if_reached() {
     error = session_.error();
     port_.note_failure(*this, error);
   } else if (!session_.peer_ended()) {
-    // A FIN without close_notify is the error kTruncated. If the output failed before, its error is reported, because
-    // both have the same cause.
+    // A FIN without close_notify is the error kTruncated. If sending has failed before, that error is reported instead,
+    // because it is the cause of the FIN as well.
     error = end_error_ ? end_error_ : output_error_ ? output_error_ : make_error_code(Trouble::kTruncated);
   }
   end_reported_ = true;
@@ -281,7 +283,8 @@ void TlsStream::on_receive_end(std::error_code error) {
   below_ended_ = true;
   end_error_ = error;
   if (state_ == State::kOpen) return deliver();
-  // If the stream waits for a step, its input is processed first: it may be an alert that says why the peer has ended.
+  // If the stream waits for a step, its input is processed first: the input may hold an alert that says why the peer
+  // has ended.
   if (!waits_for_step_) fail_handshake(error ? error : make_error_code(Trouble::kTruncated));
 }
 

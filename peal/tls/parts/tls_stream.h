@@ -34,7 +34,8 @@ class TlsStream final : private StreamEvents {
   void shutdown_send();
   void close(CloseHow how);
 
-  // These implement the StreamPort members queued_bytes(), held_bytes() and so on.
+  // queued(), held(), withheld(), waits_for_rest() and held_input() implement the StreamPort members queued_bytes(),
+  // held_bytes(), withheld_bytes(), waits_for_rest() and held_input_bytes(). facts() implements layer_facts().
   size_t queued() const { return sealed_and_queued() + unsealed_bytes(true); }
   size_t held() const;
   size_t withheld() const { return withheld_; }
@@ -58,10 +59,14 @@ class TlsStream final : private StreamEvents {
   bool closed = false;     // True if the owner has called close().
 
  private:
-  // kShaking: the handshake is in progress. kFailed: the connection or its handshake has failed.
+  // The states of a stream:
+  //   - kConnecting: the engine's stream is not connected yet.
+  //   - kShaking: the handshake is in progress.
+  //   - kOpen: the handshake has succeeded.
+  //   - kFailed: the connection or its handshake has failed.
   enum class State : uint8_t { kConnecting, kShaking, kOpen, kFailed };
 
-  // A queued file range, and the bytes that were sent after it and before the next file.
+  // A queued file range, and the bytes that the owner sent after this file and before the next file.
   struct File {
     FileRange range;
     Buffer after;
@@ -89,52 +94,57 @@ class TlsStream final : private StreamEvents {
   // Returns how many bytes are not encrypted yet; the bytes of files are counted only if `files` is set.
   size_t unsealed_bytes(bool files) const;
 
-  // Returns how many of the plain bytes that were encrypted are still in the engine's queue. At least 1 if any
-  // byte is queued.
+  // Returns how many of the plain bytes that were encrypted are still in the engine's queue. Returns at least 1 if that
+  // queue holds any byte.
   size_t sealed_and_queued() const;
   void drop_unsealed();
 
   // Makes the SSL object and starts the session. Returns false if TlsSide::make_ssl() failed.
   bool begin_session();
 
-  // Continues the handshake as far as the input allows, and reports its end, if reached, by on_connected().
+  // Continues the handshake as far as the input allows. When the handshake has succeeded or failed, calls the owner's
+  // on_connected().
   void shake_hands();
 
-  // Returns whether the peer's first byte shows that it does not speak TLS. False while nothing has arrived.
+  // Returns whether the peer's first byte shows that the peer does not speak TLS. Returns false if no byte has arrived
+  // yet.
   bool is_in_the_clear();
 
-  // Calls on_withheld() if an incomplete record has arrived, and moves that record to as few blocks as possible.
+  // Moves an incomplete record that has arrived to as few blocks as possible and calls the owner's on_withheld(). Does
+  // nothing if no byte of a record has arrived.
   void report_incomplete_record();
 
-  // Ends the handshake if it is in progress, so that LayerStats no longer counts it, and sets the state to kFailed.
+  // Sets the state to kFailed. If the handshake was in progress, also subtracts it from the handshakes that LayerStats
+  // counts as under_way.
   void leave_handshake();
   void finish_handshake();
   void fail_handshake(std::error_code error);
 
-  // Delivers input while the owner receives and there is some; then reports the end of the input if it is reached.
+  // Decrypts input and delivers it to the owner as long as input is left and the owner receives. When no input is left,
+  // calls report_end_if_reached().
   void deliver();
 
-  // Calls on_receive_end() if the input has ended. Otherwise calls report_incomplete_record().
+  // Calls the owner's on_receive_end() if the input has ended. Otherwise calls report_incomplete_record().
   void report_end_if_reached();
 
-  // Sends the answers that reading has caused. If the peer does not read them and they exceed most_idle_bytes, ends the
-  // input with TlsTrouble::kFlood.
+  // Sends the answers that OpenSSL has made while it read the peer's records. If the peer does not read these answers
+  // and they exceed most_idle_bytes, ends the input with TlsTrouble::kFlood.
   void limit_answers();
 
   // Encrypts all queued bytes and gives them to the engine. Files are read and encrypted only while the engine's queue
-  // is short. If the owner has called shutdown_send() and nothing is left, sends close_notify and FIN.
+  // is short. If the owner has called shutdown_send() and no output is left, sends close_notify and FIN.
   void seal();
 
-  // Reads the next piece of the first queued file into plain_. After the last piece, also moves there the bytes that
-  // were sent after the file.
+  // Reads the next piece of the file range `front`, the first queued one, into plain_. After the last piece, also moves
+  // to plain_ the bytes that were sent after the file.
   void seal_file(File& front);
 
   // Gives the session's records to the engine's stream.
   void flush();
   void fail_output(std::error_code error);
 
-  // Makes the engine's stream receive exactly while the owner wants input. Does nothing during the handshake, for which
-  // the TlsStream switches receiving itself.
+  // Makes the engine's stream receive if and only if the owner wants input and the end of the input was not reported.
+  // Does nothing during the handshake, in which the TlsStream itself decides when the engine's stream receives.
   void switch_receiving_below();
 
   TlsPort& port_;
@@ -145,25 +155,26 @@ class TlsStream final : private StreamEvents {
   bool wants_input_ = false;           // True if the owner has called receive(true).
   bool reports_sent_ = false;          // True from report_sent() until on_sent() was called with 0.
   bool wants_shutdown_ = false;        // True if the owner has called shutdown_send().
-  bool close_notify_queued_ = false;   // True if our close_notify was made.
+  bool close_notify_queued_ = false;   // True if this side has made a close_notify.
   bool end_reported_ = false;          // True if the owner's on_receive_end() was called.
   bool waits_for_step_ = false;        // True if the handshake waits for a turn with a free step.
-  bool began_with_tls_ = false;        // True if the peer's first byte was one of TLS.
+  bool began_with_tls_ = false;        // True if the peer's first byte begins a TLS record.
   bool below_ended_ = false;           // True if the input of the engine's stream has ended.
   uint32_t answered_bytes_ = 0;        // Bytes of answers made since the engine's queue was last empty.
   size_t withheld_ = 0;                // Bytes received from the engine, minus plain bytes delivered to the owner.
   size_t sealed_bytes_ = 0;            // Plain bytes contained in the records of session_.out().
   mutable size_t overhead_bytes_ = 0;  // Bytes that TLS added to the output since the engine's queue was last empty.
 
-  // Error with which the input of the engine's stream has ended. Empty after a FIN; kFlood if limit_answers() ended it.
+  // The error with which the input of the engine's stream has ended. Empty if the input ended with a FIN. kFlood if
+  // limit_answers() ended the input.
   std::error_code end_error_;
-  std::error_code output_error_;  // Error that was reported by on_send_failed().
+  std::error_code output_error_;  // Error that on_send_failed() has reported to the owner.
   std::error_code file_error_;    // Error of reading a file. Reported when all output before the file has been sent.
-  TlsSession session_;            // Begins with the first step of the handshake.
+  TlsSession session_;            // TlsSession::begin() is called in the first step of the handshake.
   Buffer plain_;                  // Output to be encrypted next; the queued files come after it.
   std::vector<File> files_;
-  // Name of the host that a client must reach; empty: any host that has the address. Null on a server, and after the
-  // session has begun.
+  // The name of the host that a client must reach. If the name is empty, the server's certificate must be for the
+  // peer's address. The pointer is null on a server, and after the session has begun.
   std::unique_ptr<std::string> host_;
 };
 
