@@ -71,7 +71,8 @@ struct RespawnOptions {
   // After the first death in a row the next worker starts at once, after the second death it starts after first_pause.
   // The pause doubles with each further death.
   Duration first_pause = std::chrono::milliseconds(100);
-  // The upper limit of the pause, and so of the time that clients in this place's queue wait for a worker.
+  // The upper limit of the pause. Clients in the queue of this place wait at most this long until the next worker
+  // starts.
   Duration longest_pause = std::chrono::seconds(10);
   // A worker that lived at least this long counts as healthy: its death is the first of a new row.
   Duration quiet_while = std::chrono::seconds(30);
@@ -85,16 +86,20 @@ struct MasterOptions {
   size_t workers = 1;  // must be at least 1
   // True if worker i is pinned to the i-th of the processors that this process may use.
   bool pin = false;
-  // The time a leaving worker has to finish its connections. Connections that are left after it are cut off.
+  // The time that a leaving worker has to finish its connections. Connections that are left after this time are cut
+  // off.
   Duration drain_time = std::chrono::seconds(30);
-  // The time in which all workers of a new generation must report that they serve; otherwise they are asked to leave
-  // again. The replacement of a dead worker and a new program (SIGUSR2) have the same time, and are killed after it.
+  // The time in which all workers of a new generation must report that they serve. If one does not, the whole new
+  // generation is asked to leave again. A worker that replaces a dead one, and a new program (SIGUSR2), are killed if
+  // they do not report in this time.
   Duration start_timeout = std::chrono::seconds(30);
-  // The extra time after drain_time before a leaving worker is killed. After SIGINT and SIGQUIT a worker has only this.
+  // The extra time after drain_time before a leaving worker is killed. When the master gets SIGINT or SIGQUIT, its
+  // workers are killed after this time alone.
   Duration grace = std::chrono::seconds(1);
   RespawnOptions respawn = {};
-  // Called in the master after SIGHUP, to read the configuration again. Workers that start later see what it changed in
-  // the master's memory. Returns the new number of workers. If it returns an error or 0, the old workers stay.
+  // Called in the master after SIGHUP, to read the configuration again. Workers that start later see the changes that
+  // on_reload makes in the master's memory. Returns the new number of workers. If it returns an error or 0, the old
+  // workers stay.
   std::function<Result<size_t>()> on_reload = {};
   // Called in the master once, when all workers serve for the first time. If it returns false, the master drains and
   // run() returns 1.
@@ -117,7 +122,8 @@ class Master {
   //   - If inherited sockets have this name, all of them are used, and `address` is ignored. They may listen at several
   //     addresses.
   //   - If no inherited socket has this name, the first call of listen() uses all inherited sockets.
-  //   - A later call with the name and the address of an inherited socket that is used already opens nothing.
+  //   - A later call with the name and the address of an inherited socket that is used already opens nothing and
+  //     succeeds.
   // Returns the address listened on, or the first if there are several. Fails as Server::listen() does, and with:
   //   EINVAL     `name` is empty or has a colon, or an inherited socket does not listen or is no stream socket
   //   ENOTSOCK   an inherited fd is no socket
@@ -128,8 +134,8 @@ class Master {
   // Returns the inherited sockets that no listen() has taken. This includes sockets that made listen() fail, because
   // they do not accept connections. run() closes them all.
   const std::vector<InheritedSocket>& inherited() const { return inherited_; }
-  // Forks the workers and runs until a signal ends the master. Returns the exit code for main(), and logs the reason of
-  // a 1:
+  // Forks the workers and runs until a signal ends the master. Returns the exit code for main(). If the code is 1, the
+  // reason was logged:
   //   0   a signal asked the master to end, or a successor has taken over
   //   1   the first workers could not be started or did not all serve, on_serving returned false, or the workers of one
   //       place died too often

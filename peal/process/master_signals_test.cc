@@ -50,7 +50,8 @@ TEST(MasterSignals, a_worker_that_is_told_to_leave_is_succeeded_while_it_still_h
       clients.clear();
       EXPECT_TRUE(worker.ends());
     }
-    // No further worker starts when the old one ends: such a worker would be there before the reload is done.
+    // The end of the last worker has started no further worker. Such a worker would have started before the reload is
+    // done, so `starts` would count it.
     master.signal(SIGHUP);
     std::deque<WorkerClient> clients;
     find_client(clients, address, [](const WorkerClient& client) { return client.generation == 2; });
@@ -70,7 +71,7 @@ TEST(MasterSignals, a_process_group_that_is_told_to_end_starts_nobody) {
     return greet_and_echo(worker);
   });
   WorkerClient client(master.serving());
-  // The worker gets the signal before the master.
+  // The master is stopped, so that the worker gets the signal before the master.
   master.stop();
   ASSERT_EQ(::kill(client.pid, SIGTERM), 0);
   EXPECT_TRUE(client.cut_off());

@@ -128,7 +128,7 @@ TEST(Master, what_cannot_be_reloaded_leaves_everything_as_it_was) {
       if (bad_configuration) return fail(EINVAL);
       return 2;
     };
-    // In the other cases the second of two new workers fails.
+    // If the configuration is good, the second of the two new workers fails.
     MasterProcess master(std::move(options),
                          [](Worker& worker) { return worker.place() == 1 ? 7 : greet_and_echo(worker); });
     const SocketAddress address = master.serving();
@@ -205,7 +205,8 @@ TEST(Master, a_worker_that_does_not_hear_is_killed_when_its_time_is_over) {
 }
 
 TEST(Master, a_worker_that_hangs_before_it_serves_is_replaced) {
-  // On a busy machine the first worker may be late as well, which ends the master. Then all get more time.
+  // On a busy machine the first worker may be late as well, which ends the master. The test then tries again with a
+  // longer timeout.
   for (milliseconds timeout(100); timeout < std::chrono::seconds(60); timeout *= 2) {
     MasterOptions options = with_workers(1);
     options.start_timeout = timeout;

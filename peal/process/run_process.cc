@@ -17,8 +17,8 @@ namespace {
 
 constexpr size_t kPieceBytes = 64 * 1024;
 
-// Returns whether the error of a write means that the program reads no more input. ESHUTDOWN: both directions of the
-// stream had ended before.
+// Returns whether the error of a write means that the program reads no more input. ESHUTDOWN means that both directions
+// of the stream had ended before the write.
 bool is_end_of_reader(std::error_code error) {
   return std::ranges::any_of(std::initializer_list<int>{EPIPE, ECONNRESET, ESHUTDOWN},
                              [&](int known) { return error == errno_code(known); });
@@ -36,14 +36,14 @@ class ProcessRun {
   }
 
  private:
-  // Writes the whole input. A program that closes its input early has not failed. If another error cuts the input off,
-  // the run fails, so that the program does not take a part of its input for the whole.
+  // Writes the whole input. If the program closes its input early, the run has not failed. If another error cuts the
+  // input off, the run fails, so that the program does not take a part of its input for the whole.
   Task<> write_input() {
     if (options_.input.empty()) co_return;
     const Result<void> given = co_await write_all(process_.input());
     if (!given && !is_end_of_reader(given.error())) fail_with(given.error());
   }
-  // Writes the input in pieces of 64 KiB, so that the connection does not have to buffer a copy of all of it.
+  // Writes the input in pieces of 64 KiB, so that the connection does not have to buffer a copy of the whole input.
   Task<Result<void>> write_all(Stream& stream) {
     for (std::string_view left = options_.input; !left.empty();) {
       const std::string_view piece = left.substr(0, kPieceBytes);
@@ -67,8 +67,8 @@ class ProcessRun {
     if (!status) co_return fail_with(status.error());
     answer_.status = *status;
   }
-  // Records the error, kills the program and aborts the streams. Later errors are only effects of the first, and are
-  // ignored.
+  // Records the error, kills the program and aborts the streams. Ignores later errors, because they are only effects of
+  // the first.
   void fail_with(std::error_code error) {
     if (error_) return;
     error_ = error;

@@ -19,15 +19,15 @@
 
 namespace peal {
 
-// Everything that the options refer to must live until the await ends. This holds if run_process() is awaited in the
-// expression that makes the options.
+// Everything that RunOptions refers to must live until the await ends. This is so if run_process() is awaited in the
+// same expression in which the RunOptions is made.
 struct RunOptions {
   // The bytes for the program's standard input, which is /dev/null if this is empty. The program need not read them.
   std::string_view input = {};
   // The most bytes that the program may write to standard output. The same limit holds for standard error.
   size_t output_limit_bytes = 1024 * 1024;
   Duration timeout = std::chrono::seconds(30);
-  // Further options; their input, output and errors are ignored.
+  // Further options. The members input, output and errors of `process` are ignored.
   SubprocessOptions process = {};
 };
 // g++ 12 destroys a temporary in an awaited expression twice, which is harmless only if the destructor is trivial.

@@ -53,7 +53,7 @@ TEST_P(RunProcess, input_that_is_not_read_is_no_error) {
 
 TEST_P(RunProcess, little_input_that_is_not_read_is_no_error) {
   run([]() -> Task<> {
-    // The kernel buffers a part of the input, the connection the rest.
+    // The kernel buffers a part of the input, and the connection buffers the other part.
     const std::string much(400'000, 'x');
     RunOptions options = {.input = much};
     options.process.stream.high_water_bytes = 1 << 20;

@@ -28,8 +28,8 @@ std::string_view variable(const char* name) {
   return text == nullptr ? std::string_view() : std::string_view(text);
 }
 
-// Returns whether the fd was inherited through execve(2). An fd that is close-on-exec cannot have been: this process
-// has opened it since, and got a number that was free.
+// Returns whether the fd was inherited through execve(2). An fd that is close-on-exec was not inherited: this process
+// has opened it itself, and it got a number that was free.
 bool is_inherited(int fd) {
   const int flags = ::fcntl(fd, F_GETFD);
   return flags >= 0 && (flags & FD_CLOEXEC) == 0;
@@ -126,7 +126,7 @@ void ServiceManager::ready(std::string_view status) const {
 }
 
 void ServiceManager::reloading() const {
-  // MONOTONIC_USEC must be of CLOCK_MONOTONIC, which monotonic_now() reads.
+  // MONOTONIC_USEC must be a time of CLOCK_MONOTONIC, which monotonic_now() reads.
   const auto now = std::chrono::duration_cast<std::chrono::microseconds>(monotonic_now().time_since_epoch());
   notify_or_log(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", now.count()));
 }

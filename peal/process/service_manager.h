@@ -38,7 +38,8 @@ std::string describe(const InheritedSocket& socket);
 //     not open: it did not come through execve(2), so this process has opened it since.
 std::vector<InheritedSocket> take_listen_fds();
 // Moves the sockets named `name` out of `sockets` and returns them in their order. If no socket has the name and
-// `or_all` is true, moves all. So a service with one name works with and without FileDescriptorName= in its unit.
+// `or_all` is true, moves all sockets. So a service with one socket name works with and without FileDescriptorName= in
+// its unit.
 std::vector<InheritedSocket> take_named(std::vector<InheritedSocket>& sockets, std::string_view name, bool or_all);
 
 class ServiceManager {
@@ -47,9 +48,10 @@ class ServiceManager {
   // processes can notify the manager as well. No fd is opened.
   ServiceManager();
 
-  // Returns whether a service manager receives what notify() sends.
+  // Returns whether NOTIFY_SOCKET was set when this object was made. Only then does notify() send anything. The manager
+  // may have ended since.
   bool present() const { return !notify_socket_.empty(); }
-  // Sends lines of sd_notify(3) to the manager, as "READY=1\nSTATUS=all is well". Does nothing if there is no manager.
+  // Sends lines of sd_notify(3) to the manager, as "READY=1\nSTATUS=all is well". Does nothing if present() is false.
   //   EAGAIN                 the manager's queue stayed full for a second, for which this call blocks
   //   ECONNREFUSED, ENOENT   the manager has ended
   //   ENOTSUP                NOTIFY_SOCKET is not the address of a unix socket
@@ -57,24 +59,26 @@ class ServiceManager {
   // Errors of socket(2) and sendto(2) are returned, too.
   Result<void> notify(std::string_view lines) const;
 
-  // The following functions send one message each by notify() and log a failure. Newlines in the texts become spaces.
+  // ready(), reloading(), stopping(), status(), watchdog() and succeeded_by() send one message each by notify(), and
+  // log a failure. Newlines in `status` and `text` become spaces.
   void ready(std::string_view status = {}) const;
-  // Sends MONOTONIC_USEC as well, which Type=notify-reload requires. A later ready() ends the reload.
+  // Reports that a reload has begun; a later ready() reports its end. Sends MONOTONIC_USEC as well, which
+  // Type=notify-reload requires.
   void reloading() const;
   void stopping() const;
   void status(std::string_view text) const;
   void watchdog() const;
   // Reports to the manager that process `pid` is the service's main process from now on, and that it serves. Both facts
-  // are in one message, because with NotifyAccess=main the manager ignores every process except the main one. So it
-  // ignores what `pid` sent before this message, and what this process sends afterwards.
+  // are in one message, because with NotifyAccess=main the manager ignores every process except the main one. So the
+  // manager ignores what `pid` sends before this message, and what this process sends afterwards.
   void succeeded_by(pid_t pid) const;
 
-  // Returns the time after which the manager kills a service that has sent no watchdog(). Empty if the unit has no
-  // watchdog, or if the watchdog is meant for another process.
+  // Returns the time after which the manager kills a service that has not called watchdog(). Returns nullopt if the
+  // unit has no watchdog, or if WATCHDOG_PID names another process.
   std::optional<Duration> watchdog_interval() const { return watchdog_interval_; }
   // Makes the loop call watchdog() twice in each interval by a timer. A loop that hangs sends nothing, so the manager
-  // notices. Does nothing if there is no manager or no watchdog. Must be called on the loop's thread or before the loop
-  // runs. This object must outlive the loop.
+  // notices that it hangs. Does nothing if present() is false or the unit has no watchdog. Must be called on the loop's
+  // thread or before the loop runs. This object must outlive the loop.
   void watch(Loop& loop) const;
 
  private:

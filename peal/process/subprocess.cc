@@ -19,8 +19,8 @@
 namespace peal {
 namespace {
 
-// Opens the fds for a child and our streams to it. Each fd is duplicated to a number above all numbers that the child
-// will use, so that posix_spawn(3) can move the fds into place without overwriting one of them.
+// Opens the fds for a child, and the Streams at this process's ends of them. Each fd is duplicated to a number above
+// all numbers that the child will use. So posix_spawn(3) can move the fds into place without overwriting one of them.
 class ChildFds {
  public:
   ChildFds(Loop& loop, const SubprocessOptions& options) : loop_(loop), options_(options) {}
@@ -54,7 +54,8 @@ class ChildFds {
     const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
     return null ? add_copy(null.get()) : fail(errno);
   }
-  // Makes a socketpair(2) of a Stream for us and a blocking fd for the child, since programs expect blocking fds.
+  // Makes a socketpair(2): a Stream for this process and a blocking fd for the child, because programs expect blocking
+  // fds.
   Result<void> add_stream(size_t number) {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return fail(errno);

@@ -20,12 +20,14 @@
 // for. In turn, no other code may reap this child. If SIGCHLD is ignored, or other code calls wait(2) for any child,
 // the exit status is lost (ECHILD).
 //
-// Destruction: a Subprocess belongs to its loop's thread. Its destructor kills a child that still runs (SIGKILL) and
-// closes the streams, and does not wait: the loop reaps the child. The destructor blocks for the killed child, some
-// milliseconds, only if the loop has ended, is ending, or has an engine that cannot watch a pidfd.
+// Destruction: a Subprocess belongs to its loop's thread. Its destructor kills a child that still runs, as
+// signal(SIGKILL) does, and closes the streams. The destructor does not wait: the loop reaps the child. The destructor
+// blocks for the killed child, some milliseconds, only if the loop has ended, is ending, or has an engine that cannot
+// watch a pidfd.
 //
-// If this process itself dies, its children keep running; their standard input ends. To have them killed as well, start
-// them by {"setpriv", "--pdeathsig", "KILL", ...}. The thread that starts such a child must live as long as the child.
+// If this process itself dies, its children keep running; their standard input ends. To have the children killed as
+// well, start them by {"setpriv", "--pdeathsig", "KILL", ...}. The thread that starts such a child must live as long as
+// the child.
 #pragma once
 
 #include <sys/types.h>
@@ -74,21 +76,22 @@ class Command {
   std::vector<std::string> arguments_;
 };
 
-// The thing that a child's standard input, output or errors is connected to.
+// Says what a child's standard input, output or errors is connected to.
 class Stdio {
  public:
   enum class Kind : uint8_t { kStream, kInherited, kNull, kFd, kOutput };
 
-  // A Stream that the Subprocess offers: input(), output() or errors().
+  // Connects the child to a Stream of the Subprocess: input(), output() or errors(). The child gets one socket of a
+  // socketpair(2), not a pipe.
   static constexpr Stdio stream() { return {Kind::kStream, -1}; }
 
-  // This process's own standard input, output or errors.
+  // Gives the child this process's own standard input, output or errors.
   static constexpr Stdio inherited() { return {Kind::kInherited, -1}; }
 
-  // The device /dev/null.
+  // Connects the child to the device /dev/null.
   static constexpr Stdio null() { return {Kind::kNull, -1}; }
 
-  // An open file, pipe or terminal. The fd is borrowed until start() returns.
+  // Connects the child to an open file, pipe or terminal. The fd is borrowed until start() returns.
   static constexpr Stdio of(int fd) { return {Kind::kFd, fd}; }
 
   // Sends errors to the same place as output, so that both keep the order in which they are written. Valid for
@@ -105,27 +108,28 @@ class Stdio {
   int fd_;
 };
 
-// Everything that the options refer to must live until Subprocess::start() returns.
+// Everything that SubprocessOptions refers to must live until Subprocess::start() returns.
 struct SubprocessOptions {
   Stdio input = Stdio::stream();
   Stdio output = Stdio::stream();
   Stdio errors = Stdio::inherited();
-  // Further fds of the child, which become 3, 4, ... in this order. The child has no other fds.
+  // Further fds that the child gets, as 3, 4, ... in this order. The child has no other fds.
   std::span<const int> fds = {};
   // Changes to the environment that the child inherits: "NAME=VALUE" sets a variable, "NAME" removes one.
   std::span<const std::string> environment = {};
-  // True if the child inherits no environment, so that `environment` is all it has.
+  // True if the child inherits no environment. The child then has only the variables in `environment`.
   bool clean_environment = false;
   std::string_view directory = {};  // the child's working directory; if empty, this process's
-  // True if the child leads a process group of its own.
+  // True if the child leads a process group of its own. "Signals" are those that signal() and stop() send.
   //   - true: signals reach the child and all processes of its group, such as its own children. Processes that are left
   //     in the group when the child ends are killed.
   //   - false: signals reach the child alone. Ctrl-C on this process's terminal reaches the child as well.
-  // A terminal treats a group of its own as a background group: SIGTTIN stops a process that reads from the terminal,
-  // and nothing continues it. ssh and sudo read a password from /dev/tty. Set false for programs that talk to the user.
+  // A terminal treats a group of its own as a background group: SIGTTIN stops a process of the group that reads from
+  // the terminal, and nothing continues that process. ssh and sudo, for example, read a password from /dev/tty. Set
+  // own_group to false for programs that talk to the user.
   bool own_group = true;
-  // Options of the three streams, except min_write_bytes, which is taken as 0: a child may compute for a long time
-  // before it reads its input. To limit that time, use write().within().
+  // Options of the three streams. min_write_bytes is ignored and taken as 0, because a child may compute for a long
+  // time before it reads its input. To limit that time, use write().within().
   ConnectionOptions stream = {};
 };
 // g++ 12 destroys a temporary in an awaited expression twice, which is harmless only if the destructor is trivial.
@@ -154,8 +158,9 @@ class Subprocess {
   //   Trouble::kLoopStopped            the loop has begun to end
   static Result<Subprocess> start(Loop& loop, const Command& command, const SubprocessOptions& options = {});
 
-  // Returns a stream to the child. Asserts that the option was Stdio::stream() and the Stream was not moved out. The
-  // Subprocess owns the streams. A Stream that was moved out may outlive the Subprocess.
+  // input(), output() and errors() return a stream to the child. They assert that the option of the same name was
+  // Stdio::stream() and that the Stream was not moved out. The Subprocess owns the streams. A Stream that was moved out
+  // may outlive the Subprocess.
   //   - input(): shutdown_send() ends the child's input. write() fails with EPIPE or ECONNRESET after the child has
   //     closed its input or has ended.
   //   - output(), errors(): end when no process has the other side open any more. A grandchild may keep that side open
@@ -168,18 +173,21 @@ class Subprocess {
   // several tasks at once, and passed to select(). The streams may still hold bytes that were not read.
   //   ECHILD                     other code has reaped the child
   //   errors of Watch::OnError   the engine cannot watch the pidfd
-  // Asserts that no task waits when the Subprocess is destroyed. If the child's end resumes several tasks, the first of
+  // The destructor of Subprocess asserts that no task waits. If the child's end resumes several tasks, the first of
   // them may destroy the Subprocess, because the others have their result already.
   ProcessEnd wait();
 
-  // Sends a signal. Does nothing after the child has ended, so that no other process can get the signal.
+  // Sends a signal to the child and to all other processes of its group. If SubprocessOptions::own_group is false,
+  // sends it to the child alone. Does nothing after the child was reaped, so that no other process with the same
+  // process id can get the signal.
   //   EPERM    the child has changed its user; other processes of its group may have got the signal
   //   EINVAL   there is no such signal
   Result<void> signal(int number);
 
-  // Sends SIGTERM, sends SIGKILL if the child has not ended after `grace`, and waits for the end. SIGCONT follows the
-  // SIGTERM, because a stopped process does not handle SIGTERM. Fails as wait() and signal() do. If this await is
-  // cancelled or exceeds a deadline, the child has got SIGTERM and may have got SIGKILL.
+  // Sends SIGTERM as signal() does and waits for the end of the child. If the child has not ended after `grace`, sends
+  // SIGKILL in the same way. SIGCONT follows the SIGTERM, because a stopped process does not handle SIGTERM. Fails as
+  // wait() and signal() do. If this await is cancelled or exceeds a deadline, the child has got SIGTERM and may have
+  // got SIGKILL.
   Task<Result<ExitStatus>> stop(Duration grace = std::chrono::seconds(5));
 
   pid_t pid() const;

@@ -133,13 +133,15 @@ TEST_P(SubprocessTest, a_child_has_the_fds_it_is_given_and_no_others) {
   const auto [out, in] = test::pipe_ends(0);      // nor are these
   run([&]() -> Task<> {
     const auto listed = [&](const SubprocessOptions& options) -> Task<std::string> {
-      // The shell lists its own fds. Globbing opens one more, which is closed before the shell prints.
+      // The shell lists its own fds. To expand the pattern, the shell opens one more fd, which it closes before it
+      // prints.
       Subprocess child = start(shell("for fd in /proc/$$/fd/*; do echo -n \"${fd##*/} \"; done"), options);
       co_return co_await read_all(child.output());
     };
     const int further[] = {in.get(), leaky.get()};
     const SubprocessOptions plain;
-    // The glob of dash keeps the folder open while it reads, at the lowest free number.
+    // dash opens the folder at the lowest free number while it expands the pattern, so the list has one number too
+    // many.
     EXPECT_EQ(co_await listed(plain), "0 1 2 3 ");
     const SubprocessOptions more = {.fds = further};
     EXPECT_EQ(co_await listed(more), "0 1 2 3 4 5 ");
@@ -168,7 +170,7 @@ TEST_P(SubprocessTest, standard_fds_lead_where_they_are_to) {
 
 TEST_P(SubprocessTest, a_process_without_standard_input_starts_others) {
   run([this]() -> Task<> {
-    // The next fd that is opened gets this number.
+    // Standard input is closed, so the next fd that is opened gets the number 0.
     const Fd saved(::fcntl(0, F_DUPFD_CLOEXEC, 10));
     ::close(0);
     {

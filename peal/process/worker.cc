@@ -57,7 +57,8 @@ void Worker::log(const DrainReport& report) const {
                 report.finished, report.forced, report.lost_bytes, report.lost_in_kernel_bytes);
 }
 
-// The result of send_report() is ignored: if the master has ended, this worker is killed as well.
+// The result of send_report() is ignored: the report fails only if the master has ended, and then this worker is killed
+// as well.
 void Worker::ready() {
   die_with_master();
   detail::send_report(report_to_.get(), detail::ReportKind::kServes);

@@ -42,7 +42,7 @@ class Worker {
     size_t count = 1;         // number of workers in this worker's generation
     uint64_t generation = 1;  // incremented by each reload
     pid_t master = 0;         // the process with which this worker dies; 0 if there is none
-    Duration drain_time{};    // the time to finish connections after a request to leave; then the master kills
+    Duration drain_time{};    // the time to finish connections after a request to leave; see MasterOptions
   };
 
   // Called by the master in the child. `report_to` is the socket over which ready() and leaving() report to the master.
@@ -55,24 +55,27 @@ class Worker {
   uint64_t generation() const { return facts_.generation; }
   Duration drain_time() const { return facts_.drain_time; }
 
-  // Returns the sockets that this worker accepts from: those that Master::listen() named `name`, or all if `name` is
-  // empty. The caller owns them from now on, so a second call does not return them again.
+  // Returns the sockets that this worker accepts from: the sockets that Master::listen() named `name`, or all sockets
+  // if `name` is empty. The caller owns the returned sockets, so a second call does not return them again.
   std::vector<ListeningSocket> take_listening(std::string_view name = {});
-  // Calls `on_leave` on the loop's thread each time a signal asks this worker to leave, after it has called leaving().
-  // Such signals stay blocked and pending until this function is called. Also calls die_with_master(). Fails as
-  // Loop::on_signal() does. The loop must end before this Worker is destroyed.
+  // Calls `on_leave` on the loop's thread each time a signal asks this worker to leave, and calls leaving() before it.
+  // Such signals stay blocked and pending until when_to_leave() is called. First calls die_with_master(), as ready()
+  // does. Fails as Loop::on_signal() does. The loop must end before this Worker is destroyed.
   Result<void> when_to_leave(Loop& loop, CopyableCallback<void(Leave)> on_leave);
-  // Reports to the master that this worker serves. A reload or a replacement waits for this report. To be called when
-  // the server listens on the sockets. Calls die_with_master() first.
+  // Reports to the master that this worker serves. To be called when the server listens on the sockets. First calls
+  // die_with_master(), which exits with code 1 if the master has ended already. The master waits for this report:
+  //   - of all workers of a new generation, before it asks the older workers to leave (SIGHUP), or lets the predecessor
+  //     of the master leave (SIGUSR2);
+  //   - of the worker that replaces a dead one, which is killed if the report does not come within start_timeout.
   void ready();
   // Asks the kernel again to kill this process when the master ends. Exits with code 1 if the master has ended already.
-  // The kernel drops the earlier request when a process changes its user, groups or capabilities (setuid(2)). So a
-  // worker that changes them after ready() must call this function.
+  // The kernel drops such a request when a process changes its user, groups or capabilities (setuid(2)). So a worker
+  // that changes them after ready() must call this function again.
   void die_with_master();
-  // Reports to the master that this worker will accept no more connections, whoever asked it to leave. The master then
-  // starts the replacement at once, and kills this worker if it has not ended after drain_time() and the grace time.
-  // The end of this worker is then no death (RespawnOptions), unless its exit code is not 0 or a signal ends it. Only
-  // the first call has an effect.
+  // Reports to the master that this worker will accept no more connections, whether or not the master asked it to
+  // leave. The master then starts the replacement at once, and kills this worker if it has not ended after drain_time()
+  // and the grace time. When this worker ends, the master counts a death (RespawnOptions) only if the exit code is not
+  // 0, or if a signal other than the master's SIGKILL ended the worker. Only the first call has an effect.
   void leaving();
 
   // Does all that a usual worker does: `server` listens on all sockets, the master gets the ready() report, `loop`
@@ -84,9 +87,10 @@ class Worker {
   // Makes `server` listen on all sockets of this worker. Returns the address of the last socket, or the first error.
   template <class AnyServer>
   Result<SocketAddress> listen(AnyServer& server);
-  // Calls leaving(), drains `server`, then stops `loop`; kAtOnce stops the loop without draining. A second kDrain has
-  // no effect: if SIGTERM is sent to the whole process group, it arrives twice, once from the master. Must be called on
-  // the loop's thread. The application may call it, too, to make the worker leave without a signal.
+  // Makes this worker leave: calls leaving(), drains `server` and then stops `loop`. With kAtOnce, stops the loop
+  // without draining. A second kDrain has no effect, because a SIGTERM to the whole process group arrives twice: once
+  // directly and once from the master. Must be called on the loop's thread. The application may call it, too, to make
+  // the worker leave without a signal.
   template <class AnyServer>
   void leave(Leave how, Loop& loop, AnyServer& server);
 

@@ -22,7 +22,8 @@ int pidfd_send_signal(int pidfd, int number) {
   return static_cast<int>(::syscall(SYS_pidfd_send_signal, pidfd, number, nullptr, 0));
 }
 
-// Calls waitid(2), again after each EINTR. With WNOHANG, si_pid of the result is 0 if the child has not ended.
+// Calls waitid(2) and repeats the call after each EINTR. With WNOHANG, si_pid of the result is 0 if the child has not
+// ended.
 Result<siginfo_t> wait_for(int pidfd, int how) {
   siginfo_t info{};
   while (::waitid(P_PIDFD, static_cast<id_t>(pidfd), &info, WEXITED | how) != 0) {
@@ -68,7 +69,8 @@ ChildProcess::~ChildProcess() {
   release_pidfd();
 }
 
-// The pidfd is closed in the callback of stop(), because the engine may still use it until then.
+// Stops watching the pidfd. The pidfd is closed in the callback of stop(), because the engine may still use it until
+// then.
 void ChildProcess::release_pidfd() {
   if (pidfd_) watch_->stop([pidfd = std::move(pidfd_)] {});
 }
@@ -86,11 +88,12 @@ void ChildProcess::abandon(std::unique_ptr<ChildProcess> child) {
   self.loop_.keep(std::shared_ptr<ChildProcess>(std::move(child)));
 }
 
-// The kernel gives the process id and the group id to no other process until the child is reaped.
+// Returns whether the child has not been reaped yet. As long as it is not reaped, the kernel gives its process id and
+// its group id to no other process.
 bool ChildProcess::is_unreaped() const { return !reaped_ && wait_for(pidfd_.get(), WNOHANG | WNOWAIT).has_value(); }
 
-// kill(2) of a group returns 0 if the signal reached at least one member. The child itself is not reached if it has
-// left the group, or has changed its user.
+// Returns whether a signal to the child's group reaches the child itself. It does not if the child has left the group,
+// or has changed its user. kill(2) does not show this: it returns 0 if the signal has reached any member of the group.
 bool ChildProcess::is_reached_by_group_signal() const {
   return ::getpgid(pid_) == pid_ && pidfd_send_signal(pidfd_.get(), 0) == 0;
 }
@@ -106,7 +109,8 @@ Result<void> ChildProcess::signal(int number) {
 void ChildProcess::reap_if_ended() {
   const Result<siginfo_t> seen = wait_for(pidfd_.get(), WNOHANG | WNOWAIT);
   if (seen && seen->si_pid == 0) return;
-  // Kills the rest of the group before the child is reaped: afterwards the group id may belong to other processes.
+  // The rest of the group is killed before the child is reaped, because afterwards the group id may belong to other
+  // processes.
   if (seen && leads_group_) ::kill(-pid_, SIGKILL);
   const Result<siginfo_t> info = wait_for(pidfd_.get(), WNOHANG);
   reaped_ = true;
@@ -114,7 +118,8 @@ void ChildProcess::reap_if_ended() {
   publish_end(info ? Result<ExitStatus>(status_of(*info)) : std::unexpected(info.error()));
 }
 
-// Stores the result and resumes the waiting tasks. May destroy this object, so nothing may follow the call.
+// Stores the result and resumes the waiting tasks. This call may destroy the ChildProcess, so the caller must not use
+// it afterwards.
 void ChildProcess::publish_end(Result<ExitStatus> end) {
   end_ = std::move(end);
   if (abandoned_) {

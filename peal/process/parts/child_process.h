@@ -24,19 +24,22 @@ class ChildProcess {
   // Takes over the child `pid`, which was just started. `leads_group` is true if the child leads a process group. Fails
   // with the errors of pidfd_open(2), after killing and reaping the child. ECHILD: other code has reaped the child.
   static Result<std::unique_ptr<ChildProcess>> own(Loop& loop, pid_t pid, bool leads_group);
-  // Kills the child and blocks until it has ended, unless the child was reaped before.
+  // Kills the child, as signal(SIGKILL) does, and blocks until the child has ended. If the child was reaped before,
+  // only releases the pidfd.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
-  // Closes the streams, kills the child and leaves it to the loop, which reaps it. Asserts that no task waits for it.
+  // Closes the streams, kills the child as signal(SIGKILL) does, and gives `child` to the loop, which reaps it. Asserts
+  // that no task waits for the end of the child.
   static void abandon(std::unique_ptr<ChildProcess> child);
 
-  // Sends a signal to the child, or to its whole group if the child leads one. See Subprocess::signal().
+  // Sends a signal to the child, and to its whole group if the child leads one. See Subprocess::signal().
   Result<void> signal(int number);
   pid_t pid() const { return pid_; }
-  // Returns how the child ended, or why that cannot be known. Empty until the loop has noticed the end.
+  // Returns how the child ended, or the error if that cannot be known. Returns nullopt until the loop has noticed the
+  // end.
   const std::optional<Result<ExitStatus>>& end() const { return end_; }
-  // Returns the waits of the tasks that wait for the end.
+  // Returns the list of the tasks that wait for the end of the child.
   WaitList<ProcessEnd>& waiting() { return waiting_; }
 
   Streams streams;  // standard input, output and errors; empty if the option was not Stdio::stream()

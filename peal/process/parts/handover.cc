@@ -24,8 +24,8 @@ constexpr const char* kSocketFiles = "PEAL_SOCKET_FILES";
 constexpr int kFirst = 3;
 constexpr int kExecFailed = 127;
 
-// Duplicates `fds` to 3, 4, ... without close-on-exec. Duplicates each to a number above the targets first, so that
-// dup2(2) overwrites none of them. Returns false on failure, with errno set.
+// Duplicates `fds` to the numbers 3, 4, ... without close-on-exec. First duplicates each fd to a number above these, so
+// that dup2(2) overwrites none of them. Returns false on failure, with errno set.
 bool line_up(std::vector<int> fds) {
   const int end = kFirst + static_cast<int>(fds.size());
   for (int& fd : fds) {
@@ -38,8 +38,8 @@ bool line_up(std::vector<int> fds) {
   return true;
 }
 
-// Returns the fds in a variable such as "3:4". Leaves out texts that are no number, and numbers below 3, since such an
-// fd cannot have been handed over.
+// Returns the fds in an environment variable such as "3:4". Leaves out texts that are no number, and numbers below 3,
+// because a predecessor hands over only fds from 3 on.
 std::vector<int> fds_of(const char* variable) {
   std::vector<int> fds;
   const char* text = std::getenv(variable);
@@ -77,7 +77,8 @@ std::vector<int> fds_of(const char* variable) {
   ::setenv("LISTEN_FDNAMES", names.c_str(), 1);
   ::setenv(kPredecessor, last.c_str(), 1);
   ::setenv(kSocketFiles, with_files.c_str(), 1);
-  // The service manager watches the main process of the service, which this process will be.
+  // WATCHDOG_PID names the process that the service manager watches. This process will be the main process of the
+  // service, so it is watched from then on.
   if (std::getenv("WATCHDOG_PID") != nullptr) ::setenv("WATCHDOG_PID", self.c_str(), 1);
   ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
   command.execute();

@@ -31,14 +31,15 @@ class CommandLine {
   const std::string& program() const { return program_; }
 
  private:
-  // The path of the program if the command line had a slash, made absolute; otherwise a name to search for in PATH.
-  // Links are not resolved, so execute() runs the file that is at the path at that time.
+  // The path of the program, made absolute, if the command line had a slash. Otherwise a name to search for in PATH.
+  // Symbolic links are not resolved, so execute() runs the file that is at the path at that time.
   std::string program_;
   std::vector<std::string> arguments_;
 };
 
-// Forks a child that becomes the successor. `report_to` is the fd for its report, `mask` its signal mask. Returns its
-// process id, or the error of fork(2).
+// Forks a child that becomes the successor of this master. `report_to` is the fd over which the successor reports that
+// it serves. `mask` is the signal mask that the successor gets. Returns the successor's process id, or the error of
+// fork(2).
 Result<pid_t> start_successor(CommandLine& command, std::span<const SocketGroup> groups, int report_to,
                               const sigset_t& mask);
 
@@ -47,7 +48,7 @@ struct Predecessor {
   std::vector<int> fds_with_files;  // inherited fds whose socket files this process has to remove at its end
 };
 
-// Reads PEAL_PREDECESSOR and PEAL_SOCKET_FILES, and removes these variables.
+// Reads the environment variables PEAL_PREDECESSOR and PEAL_SOCKET_FILES, and removes them.
 Predecessor take_predecessor();
 
 }  // namespace peal::detail

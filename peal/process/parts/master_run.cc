@@ -56,13 +56,14 @@ int MasterRun::run() {
 }
 
 // Handles everything that has arrived, in an order that matters:
-//   1. Ended workers are reaped before the reports are read, so their last reports are among those read.
-//   2. Reports: a worker that served and died at once did serve, and the end of a worker that reported leaving is no
-//      death.
-//   3. Ends of processes, before signals: a reload must not count on workers that have died.
-//   4. Signals.
-//   5. Replacements of leaving workers. If a SIGTERM to the whole process group made them leave, the master has got it
-//      as well and is ending now, and replaces none of them.
+//   1. Ended workers are reaped before the reports are read. So the reports that they sent last are read in the same
+//      turn.
+//   2. Reports are handled before ends of processes. So a worker that served and died at once counts as one that
+//      served, and the end of a worker that reported leaving is no death.
+//   3. Ends of processes are handled before signals, because a reload must not count on workers that have died.
+//   4. Signals are handled.
+//   5. Replacements of leaving workers come last. If a SIGTERM to the whole process group made the workers leave, the
+//      master has got it as well, is ending now, and replaces none of them.
 void MasterRun::turn() {
   const std::vector<int> signals = inbox_->signals();
   std::vector<ChildEnd> ends;
@@ -119,8 +120,8 @@ std::vector<MasterRun::ChildEnd> MasterRun::reap() {
   return ends;
 }
 
-// Records that a worker has reported leaving, and returns the worker. Returns null if the report has no effect, because
-// the worker was leaving already or is unknown, or because the master is ending.
+// Records that a worker has reported leaving, and returns the worker. Returns null if the report has no effect: the
+// worker is unknown or was leaving already, or the master is ending.
 const WorkerProcess* MasterRun::mark_leaving(pid_t pid) {
   WorkerProcess* member = workers_->find(pid);
   if (member == nullptr || member->leaving || ending_) return nullptr;
@@ -128,8 +129,8 @@ const WorkerProcess* MasterRun::mark_leaving(pid_t pid) {
   return member;
 }
 
-// Makes the next worker of the place start before the leaving one has ended, because no worker accepts from the
-// place's sockets now.
+// Schedules the start of a new worker in the place of `leaver` before `leaver` has ended, because `leaver` accepts no
+// more connections from the sockets of that place.
 void MasterRun::schedule_replacement(const WorkerProcess& leaver) {
   if (ending_) return;
   const std::string what = fmt::format("worker {} (process {}) was asked to leave", leaver.place, leaver.pid);
@@ -154,8 +155,9 @@ void MasterRun::handle_end(const ChildEnd& end) {
   }
 }
 
-// Counts a death and schedules the replacement. A worker that was leaving has its replacement already, or gets it in
-// this turn: its death is only counted.
+// Counts a death and schedules the replacement. If the worker was leaving, the death is only counted: the replacement
+// has started when the worker reported leaving, or starts after this turn. If the worker was of a generation that is
+// still starting, abandons that generation.
 void MasterRun::note_death(const WorkerProcess& member, int status) {
   const std::string how = how_it_ended(member, status);
   if (starting_ > 0 && member.generation == generation_) return abandon_generation(how);
@@ -180,7 +182,8 @@ void MasterRun::note_successors_end(int status) {
   succeed_by_ = kNever;
 }
 
-// Does everything whose time has come. Returns the time of the next such action.
+// Does everything that is due now: kills what is overdue, starts replacements, does deferred actions and sends the
+// watchdog message. Returns the time at which the next action is due.
 TimePoint MasterRun::run_due() {
   const TimePoint now = monotonic_now();
   if (start_by_ <= now) abandon_generation("the new workers did not all serve in time");
@@ -231,7 +234,8 @@ bool MasterRun::start_generation(size_t workers) {
   return true;
 }
 
-// Makes the newest generation, of which all workers serve now, the serving one, and asks older workers to leave.
+// Makes the newest generation the serving one, because all of its workers serve now. Asks the workers of older
+// generations to leave.
 void MasterRun::take_over() {
   places_.assign(std::exchange(starting_, 0), Place{RespawnPolicy(options_.respawn)});
   start_by_ = kNever;
@@ -244,8 +248,8 @@ void MasterRun::take_over() {
   workers_->request_exit(SIGHUP, sum_of(options_.drain_time, options_.grace), [this](const WorkerProcess& member) {
     return member.generation < serving_ && !member.leaving;
   });
-  // If there is a predecessor, it tells the service manager that this process is ready, in succeeded_by(). Until then
-  // the manager may ignore messages of this process (NotifyAccess=main).
+  // If this master has a predecessor, the predecessor tells the service manager that this process is ready
+  // (ServiceManager::succeeded_by()). Until then the manager may ignore messages of this process (NotifyAccess=main).
   const bool told = predecessor_ && send_report(predecessor_.get(), ReportKind::kServes);
   predecessor_.reset();
   if (!told) manager_.ready(fmt::format("{} workers serve", places_.size()));
@@ -314,7 +318,8 @@ void MasterRun::start_replacement() {
   PEAL_LOG_INFO("process {} is to replace this one: {}", successor_, command_.program());
 }
 
-// Does the reload first: after the replacement has begun, a reload would be refused.
+// Does the reload and the replacement of the program that were deferred while workers started. The reload comes first,
+// because it would be refused after the replacement has begun.
 void MasterRun::run_deferred() {
   if (ending_ || starting_ > 0) return;
   if (std::exchange(reload_deferred_, false)) reload();
@@ -344,8 +349,8 @@ void MasterRun::drain() {
   stop_listening();  // clients that connect now are refused, instead of waiting in a queue that no worker serves
 }
 
-// Closes the sockets and removes their files. A successor that has not served yet leaves the files, because its
-// predecessor continues to use them.
+// Closes the sockets and removes their files. If this master is a successor that has not served yet, it leaves the
+// files, because its predecessor continues to use them.
 void MasterRun::stop_listening() {
   if (!predecessor_) {
     for (SocketGroup& group : groups_) group.close();

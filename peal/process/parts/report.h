@@ -21,11 +21,11 @@ struct Report {
   ReportKind kind = ReportKind::kServes;
 };
 
-// Sends a report of this process. kServes blocks while the socket's queue is full; kLeaves is dropped then. Returns
-// false if the report was not sent, because it was dropped or the master has ended.
+// Sends a report of this process. If the socket's queue is full, kServes blocks until there is room, and kLeaves is
+// dropped. Returns false if the report was not sent, because it was dropped or the master has ended.
 bool send_report(int fd, ReportKind kind);
 
-// Returns the next report that has arrived; empty if there is none.
+// Returns the next report that has arrived. Returns nullopt if there is none.
 std::optional<Report> receive_report(int fd);
 
 }  // namespace peal::detail

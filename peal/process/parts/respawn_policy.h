@@ -16,8 +16,8 @@ class RespawnPolicy {
  public:
   explicit RespawnPolicy(const RespawnOptions& options) : options_(options) {}
 
-  // Records the death of a worker that lived for `life`. Returns the pause before its replacement starts; empty if
-  // there were more than most_deaths deaths in a row.
+  // Records the death of a worker that lived for `life`. Returns the pause before its replacement starts. Returns
+  // nullopt if there were more than most_deaths deaths in a row.
   std::optional<Duration> died(Duration life) {
     if (life >= options_.quiet_while) deaths_ = 0;
     if (++deaths_ > options_.most_deaths) return std::nullopt;

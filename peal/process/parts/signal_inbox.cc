@@ -25,7 +25,7 @@ Result<SignalInbox> SignalInbox::make() {
   ::sigemptyset(&heard);
   for (const int number : kSignals) ::sigaddset(&heard, number);
   std::array<int, 2> ends{};
-  // SOCK_SEQPACKET keeps each report in one message and loses none.
+  // A SOCK_SEQPACKET socket keeps each report in one message and loses none.
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return fail(errno);
   inbox.reports_ = Fd(ends[0]);
   inbox.report_to_ = Fd(ends[1]);

@@ -20,25 +20,26 @@ namespace peal::detail {
 
 class SignalInbox {
  public:
-  // Opens the fds and blocks the signals. Fails with the errors of socketpair(2) and signalfd(2), such as EMFILE.
+  // Opens the fds and blocks the signals that a master handles. Fails with the errors of socketpair(2) and signalfd(2),
+  // such as EMFILE.
   static Result<SignalInbox> make();
   SignalInbox(SignalInbox&&) = default;
   SignalInbox& operator=(SignalInbox&&) = delete;
 
   // Sleeps until a signal or a report arrives, or until `deadline`.
   void wait(TimePoint deadline) const;
-  // Returns and removes the signals that have arrived, each once, in no particular order.
+  // Removes the signals that have arrived and returns their numbers, each once, in no particular order.
   std::vector<int> signals() const;
-  // Returns and removes the reports that have arrived, oldest first.
+  // Removes the reports that have arrived and returns them, oldest first.
   std::vector<Report> reports() const;
 
   // Returns the fd for send_report(), which the processes that the master starts inherit.
   int report_to() const { return report_to_.get(); }
-  // Returns the signal mask from before make().
+  // Returns the signal mask that the thread had before make() blocked the signals.
   const sigset_t& mask_before() const { return mask_before_; }
   // Closes all fds and unblocks SIGCHLD. To be called in a forked worker.
   void close_in_child();
-  // Restores the signal mask from before make(). To be called by a master that ends.
+  // Restores the signal mask that the thread had before make(). To be called by a master that ends.
   void restore_mask() const;
 
  private:

@@ -14,7 +14,8 @@ Result<SocketGroup> SocketGroup::open(std::string name, const SocketAddress& add
   group.options_ = options;
   group.options_.reuse_port = false;
   if (address.is_ip() && address.port() != 0) {
-    // Probes without SO_REUSEPORT, which would let this process share the port with another program of the same user.
+    // The port is probed without SO_REUSEPORT. With SO_REUSEPORT, this process would share the port with another
+    // program of the same user.
     if (const Result<Fd> probe = open_listening_socket(address, group.options_); !probe) {
       return std::unexpected(probe.error());
     }

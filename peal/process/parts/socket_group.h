@@ -28,8 +28,8 @@ struct InheritedListener {
 
 class SocketGroup {
  public:
-  // Opens the first socket of `address`. Fails as open_listening_socket() does. EADDRINUSE: another process listens on
-  // the port, even if it would share the port.
+  // Opens the first socket of `address`. Fails as open_listening_socket() does. The error is EADDRINUSE if another
+  // process listens on the port, even if that process would share the port.
   static Result<SocketGroup> open(std::string name, const SocketAddress& address, const ListenOptions& options);
   // Makes groups of inherited sockets: one group for each address, in the order of the sockets. Fails as
   // listening_address() does: EINVAL or ENOTSOCK if a socket cannot accept streams.
@@ -43,7 +43,7 @@ class SocketGroup {
   bool owns_file() const { return file_.is_there(); }
   // Opens further sockets of an IP address until there is one for each worker. Must be called before any worker
   // accepts. Does nothing for a unix address. Does nothing for inherited sockets either: a reload with fewer workers
-  // would have to close sockets again, and the clients that wait in their queues would be lost.
+  // would then have to close sockets, and the clients that wait in their queues would be lost.
   Result<void> open_for_workers(size_t workers);
   // Returns the sockets that the worker at `place` of `workers` accepts from, and closes the others. To be called in
   // the worker's process.

@@ -67,7 +67,8 @@ class Attributes {
 
 std::string_view name_of(std::string_view variable) { return variable.substr(0, variable.find('=')); }
 
-// Returns this process's environment with the changes applied. If `clean`, returns the changes alone.
+// Returns this process's environment with `changes` applied. If `clean` is true, returns only the variables that
+// `changes` sets.
 std::vector<std::string> changed_environment(std::span<const std::string> changes, bool clean) {
   std::vector<std::string> variables;
   for (char** each = clean ? nullptr : environ; each != nullptr && *each != nullptr; ++each) {
@@ -79,7 +80,8 @@ std::vector<std::string> changed_environment(std::span<const std::string> change
   return variables;
 }
 
-// Returns an array of C strings that ends with a null pointer, as execve(2) requires. It refers to `texts`.
+// Returns an array of pointers to the C strings in `texts`, with a null pointer at the end, as execve(2) requires. The
+// array is valid as long as `texts`.
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> all;
   all.reserve(texts.size() + 1);

@@ -13,8 +13,8 @@
 namespace peal::detail {
 
 // Starts the program and returns its process id. `fds` become the child's fds 0, 1, 2, ..., in this order; each number
-// in `fds` must be at least fds.size(). Uses only these options: environment, clean_environment, directory, own_group.
-// Fails as Subprocess::start() does.
+// in `fds` must be at least fds.size(). The only options that are used are environment, clean_environment, directory
+// and own_group. Fails as Subprocess::start() does.
 Result<pid_t> spawn(const Command& command, std::span<const Fd> fds, const SubprocessOptions& options);
 
 }  // namespace peal::detail

@@ -20,7 +20,8 @@
 namespace peal::detail {
 namespace {
 
-// Returns the `index`-th of the processors that this process may use; a large index starts again at the first.
+// Returns the `index`-th of the processors that this process may use. An index that is too large begins again at the
+// first processor.
 unsigned processor_of(size_t index) {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
@@ -47,8 +48,8 @@ Result<void> WorkerGroup::add(const Worker::Facts& facts, bool pin, int report_t
   return {};
 }
 
-// Runs the worker in the forked child and exits. noexcept, because an exception must not unwind into the child's copy
-// of the master's stack.
+// Runs the worker in the forked child and exits. The function is noexcept, because an exception must not unwind into
+// the child's copy of the master's stack.
 void WorkerGroup::become_worker(const Worker::Facts& facts, bool pin, Fd report_to, pid_t master) noexcept {
   ::prctl(PR_SET_PDEATHSIG, static_cast<unsigned long>(SIGKILL));
   if (::getppid() != master) ::_exit(1);  // the master had ended before prctl(2)

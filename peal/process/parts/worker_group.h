@@ -23,15 +23,16 @@ struct WorkerProcess {
   size_t place;
   uint64_t generation;
   TimePoint born;
-  bool ready = false;          // true after it has reported that it serves
-  bool leaving = false;        // true after it was asked to leave, by the master or another process
-  bool killed = false;         // true after the master has killed it, because kill_at had passed
-  TimePoint kill_at = kNever;  // the master kills it at this time, if it has not served or ended by then
+  bool ready = false;          // true after the worker has reported that it serves
+  bool leaving = false;        // true after the master asked it to leave, or it reported leaving
+  bool killed = false;         // true after the master has killed the worker at kill_at
+  TimePoint kill_at = kNever;  // the time at which the master kills the worker; kNever if no time is set
 };
 
 class WorkerGroup {
  public:
-  // `groups` are the master's sockets. `at_fork` is called first in each child, to close what only the master needs.
+  // `groups` are the master's sockets. `at_fork` is called in each child before the worker starts, to close what only
+  // the master needs.
   WorkerGroup(std::vector<SocketGroup>& groups, const Master::Work& work, std::function<void()> at_fork)
       : groups_(groups), work_(work), at_fork_(std::move(at_fork)) {}
 
@@ -47,8 +48,8 @@ class WorkerGroup {
   std::span<WorkerProcess> members() { return members_; }
   bool empty() const { return members_.empty(); }
 
-  // Sends `signal` to each worker for which `which(member)` is true, to ask it to leave. Workers that have not ended
-  // after `timeout` are killed by kill_overdue().
+  // Asks each worker for which `which(member)` is true to leave, by sending it `signal`. kill_overdue() kills the
+  // workers that have not ended after `timeout`.
   template <class Which>
   void request_exit(int signal, Duration timeout, Which which) {
     for (WorkerProcess& member : members_) {
@@ -57,9 +58,11 @@ class WorkerGroup {
   }
   // Sends a signal to all workers.
   void signal(int number) const;
-  // Records that a worker is leaving, without a signal. It is killed as well if it has not ended after `timeout`.
+  // Records that a worker is leaving, without sending it a signal. kill_overdue() kills the worker if it has not ended
+  // after `timeout`.
   static void expect_end(WorkerProcess& member, Duration timeout);
-  // Kills the workers whose kill_at has passed at `now`. Returns the earliest kill_at of the others; kNever if none.
+  // Kills the workers whose kill_at has passed at `now`. Returns the earliest kill_at of the other workers. Returns
+  // kNever if no other worker has a kill_at.
   TimePoint kill_overdue(TimePoint now);
 
  private:
