@@ -43,7 +43,8 @@ void Inspector::on_loop(Task&& task) {
 
 Inspector::Inspector(Loop& loop, const InspectorOptions& options) : core_(std::make_shared<Core>(loop, options)) {}
 
-// Removes everything from the collector, which may outlive this while loops still have to answer it.
+// Makes the collector forget the servers and watchdogs and show no loop. The collector may outlive this Inspector, as
+// long as loops still have to answer it.
 Inspector::~Inspector() {
   core_->http.reset();
   on_loop([](Collector& collector) { collector.forget_all(); });

@@ -16,7 +16,8 @@
 //
 // Access: any client that can reach the inspector's address may read the pages. The default address can be reached from
 // this machine only. The actions are: set the log level, drain a server, end a connection. Without a token, only
-// clients on this machine may act. With a token, clients anywhere may act if they send it.
+// clients on this machine may act. With a token, clients anywhere may act if they send it. In both cases a client may
+// act from anywhere if InspectorOptions::layer has verified its certificate.
 //
 // Threads and lifetimes: an Inspector may be used by one thread at a time, before the loops run or while they run. A
 // server that is destroyed disappears from the pages, and a loop that has ended is shown as ended; remove() is needed
@@ -49,29 +50,37 @@ class StreamLayer;
 struct InspectorOptions {
   // The name that attach() gives its server, for example "api". If empty, the name is "server 0".
   std::string name = {};
-  // The token that an action must send as `Authorization: Bearer TOKEN`. If empty, no token is needed, but only clients
-  // on this machine may act, and not through a proxy that adds Forwarded, Via or X-Forwarded-For. A proxy that adds no
-  // such field looks like a client on this machine, so set a token if a proxy is in front.
+  // The token that a client must send to act, as `Authorization: Bearer TOKEN`. If empty, no token is needed, but only
+  // clients on this machine may act, and not through a proxy. A client whose certificate was verified may act without
+  // the token from anywhere; see `layer`.
+  //
+  // A proxy is recognized by the fields that it adds to a request: Forwarded, Via, X-Real-IP, or X-Forwarded-For,
+  // -Host, -Proto or -Server. A proxy that adds none of them looks like a client on this machine, so set a token if a
+  // proxy is in front.
   std::string token = {};
-  // Host names by which clients reach the page, besides localhost and IP addresses. A request for any other name is
-  // refused, because a web site could have caused a browser to send it (DNS rebinding).
+  // Host names by which clients reach the page. Clients may also use localhost and IP addresses. A request for any
+  // other name is refused, because a web site could have caused a browser to send it (DNS rebinding).
   std::vector<std::string> hosts = {};
   // The layer under HTTP, such as TLS, for pages at https. The layer must outlive the inspector. Null means plain HTTP.
   //   - A client whose certificate the layer has verified may act from anywhere and without the token, but not through
-  //   a
-  //     proxy that adds one of the fields above.
+  //     a proxy that adds one of the fields listed at `token`.
   //   - If the layer requires certificates, clients without one cannot read the pages either.
   const StreamLayer* layer = nullptr;
-  // How long a page waits for the figures of a loop. The default is longer than a healthy turn, and short for a page.
+  // How long a page waits for the figures of a loop. The default is longer than a turn of a healthy loop, and short for
+  // a user who waits for the page.
   Duration reply_timeout = std::chrono::milliseconds(250);
-  // The most connections shown for each server on each loop, those with the most queued bytes first. Each of them costs
-  // a few system calls.
+  // The most connections shown for each server on each loop. The connections with the most queued bytes are shown
+  // first. Each shown connection costs a few system calls.
   size_t most_connections = 100;
-  // True if the turns of the shown loops are timed. This gives their busy share and the length of their turns.
+  // True if the turns of the shown loops are timed. The inspector can then show how busy each loop is and how long its
+  // turns are.
   bool measure_turns = true;
-  // Called on the inspector's loop when a client asks to drain a server. An empty on_drain drains the server for 30 s.
-  // An empty on_drain refuses (409) if the parent process holds the listening sockets open as well: new clients would
-  // wait in a queue that no process accepts from. In a Master's worker, make the worker leave instead:
+  // Called on the inspector's loop when a client asks to drain a server. If on_drain is empty, the inspector drains the
+  // server, and connections that have not ended in 30 s are cut off.
+  //
+  // An empty on_drain refuses the request (409) if the parent process holds the listening sockets open as well. New
+  // clients would then wait in a queue that no process accepts from. In a Master's worker, make the worker leave
+  // instead:
   //
   //   [&](Server&) { loop.post([&] { worker.leave(Leave::kDrain, loop, server); }); }
   CopyableCallback<void(Server&)> on_drain = {};
@@ -94,7 +103,8 @@ class Inspector {
                                                    const InspectorOptions& options = {});
   static Result<std::unique_ptr<Inspector>> attach(HttpServer& server, std::string_view address = kDefaultAddress,
                                                    const InspectorOptions& options = {});
-  // Does the same as attach(), but shows no server yet.
+  // Makes an inspector with a thread of its own that listens at `address` and shows no server yet. Fails as attach()
+  // does.
   static Result<std::unique_ptr<Inspector>> start(std::string_view address = kDefaultAddress,
                                                   const InspectorOptions& options = {});
 
@@ -113,16 +123,16 @@ class Inspector {
   // over the loops, so their latency must have the same HistogramOptions on each loop.
   void add(Server& server, std::string name, std::vector<std::function<std::vector<MethodStats>()>> methods);
 
-  // Shows loops.
+  // Shows all loops of `group`, or one loop. A loop that a shown server uses is shown anyway.
   void add(LoopGroup& group);
   void add(Loop& loop);
 
-  // Shows the stalls that the watchdog has found.
+  // Shows the stalls that `watchdog` has found. The watchdog must outlive the inspector or be removed.
   void add(StallWatchdog& watchdog);
 
   // Stops showing the argument, from the next page on. A server is removed together with its loops, except loops that
   // another server uses or that were added themselves. Does nothing if the argument was not added. Blocks until the
-  // inspector's loop has done it.
+  // inspector's loop has removed the argument.
   void remove(Server& server);
   void remove(HttpServer& server);
   void remove(CoServer& server);
@@ -132,7 +142,7 @@ class Inspector {
 
   // Listens at one more address. Returns the bound address. Fails as Server::listen() does.
   Result<SocketAddress> listen(std::string_view address = kDefaultAddress);
-  // Returns the address of the first listen().
+  // Returns the address at which the first call of listen() listens.
   const SocketAddress& address() const { return address_; }
 
  private:

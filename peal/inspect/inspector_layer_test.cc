@@ -46,7 +46,7 @@ class ToldLayer final : public StreamLayer {
   const test::SealedLayer sealed_;
 };
 
-// The base of both tests: sends one request on a loop of its own, over TLS or plain.
+// Used by both test classes: sends one request on a loop of its own, over TLS or plain, and returns the response.
 Result<HttpResponse> fetch(HttpClientRequest request, const StreamLayer* layer = nullptr) {
   const std::unique_ptr<Loop> loop = Loop::make({.engine = "epoll"}).value();
   EXPECT_TRUE(loop->begin());
@@ -68,7 +68,7 @@ Result<HttpResponse> fetch(HttpClientRequest request, const StreamLayer* layer =
 
 class InspectorLayerTest : public testing::Test {
  protected:
-  // Two loops share the layer, and the handshake with one silent peer is not complete.
+  // Starts a server with two loops that share the layer. The handshake with one silent peer is not complete.
   void serve(std::chrono::system_clock::duration certificate_left) {
     layer.valid_until = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now() + certificate_left);
     server = std::make_unique<Server>(*group, test::echoing(), ServerOptions{.connection = {.layer = &layer}});

@@ -171,7 +171,7 @@ TEST_F(InspectorTest, connection_and_server_are_drained) {
   EXPECT_THAT(post("/actions/drain?server=0"), StartsWith("HTTP/1.1 202 "));
   EXPECT_THAT(post("/actions/drain?server=1"), StartsWith("HTTP/1.1 404 "));
   EXPECT_THAT(post("/actions/drain?server=0x"), StartsWith("HTTP/1.1 404 "));
-  // The drain was requested before. This second drain waits for both.
+  // The action has requested a drain already. This second drain waits until both drains are done.
   server->drain_and_wait(std::chrono::seconds(30));
   EXPECT_EQ(server->connections(), 0u);
 }

@@ -13,11 +13,11 @@
 
 namespace peal::detail {
 
-// Calls `work()` on the thread of `there`, then `done(std::optional<Answer>)` on the thread of `here`. Must be called
-// on the thread of `here`.
-//   - `done` is called exactly once, unless `here` ends first. It is called during ask() if `there` is the same loop or
-//     has ended. It gets nullopt if `there` has ended or `reply_timeout` has passed.
-//   - `work` may run after `done` was called, so it must own everything it uses.
+// Calls `work()` on the thread of `there`, then passes the result to `done(std::optional<Answer>)` on the thread of
+// `here`. Must be called on the thread of `here`.
+//   - `done` is called exactly once, unless `here` ends first. If `there` is the same loop or has ended, `done` is
+//     called before ask() returns. `done` gets nullopt if `there` has ended or `reply_timeout` has passed.
+//   - `work` may run after `done` was called, so `work` must own everything it uses.
 template <class Work, class Done>
 void ask(Loop& here, Mailbox& there, Duration reply_timeout, Work work, Done done) {
   using Answer = std::invoke_result_t<Work&>;
@@ -26,7 +26,7 @@ void ask(Loop& here, Mailbox& there, Duration reply_timeout, Work work, Done don
     Done done;
     TimerId timer;
   };
-  // The timer owns the question, so that `done` is called and destroyed on this thread only.
+  // The timer owns the Question, so that `done` is called and destroyed on the thread of `here` only.
   auto owned = std::make_shared<Question>(std::move(done), TimerId{});
   const std::weak_ptr<Question> asked = owned;
   const TimerId timer =

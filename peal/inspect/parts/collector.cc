@@ -119,7 +119,8 @@ void Collector::collect(Done done) {
     const ShownServer& shown = servers_[i];
     snapshot_.servers.push_back({.number = i, .name = shown.name});
   }
-  // Starts at 1, so that loops that answer during this call cannot finish the round before all loops are asked.
+  // The count starts at 1, so that loops that answer during this call cannot finish the round before all loops are
+  // asked.
   outstanding_ = 1;
   for (size_t i = 0; i < loops_.size(); ++i) {
     loops_[i]->in_round = is_shown(*loops_[i]);
@@ -172,7 +173,8 @@ void Collector::add_answer(size_t number, std::optional<Answer> answer) {
   WatchedLoop& watched = *loops_[number];
   LoopSnapshot& loop = snapshot_.loops[number];
   if (answer) watched.last = std::move(*answer);
-  // If the loop has not answered, its last answer is used again: otherwise the counters would seem to fall.
+  // If the loop has not answered, the answer of an earlier round is used again. Otherwise the counters would seem to
+  // fall.
   for (const Share& share : watched.last.shares) {
     ServerSnapshot& server = snapshot_.servers[share.server];
     server.stats += share.stats;

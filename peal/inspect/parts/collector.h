@@ -43,47 +43,55 @@ class Collector : public std::enable_shared_from_this<Collector> {
 
   Collector(Loop& loop, const CollectorOptions& options) : loop_(loop), options_(options) {}
 
-  // Shows a loop until remove_loop(). The loops of a server need no add_loop(): they are shown as long as the server.
+  // Shows a loop until remove_loop(). The loops of a server need no add_loop(): they are shown as long as the server
+  // is.
   void add_loop(const std::shared_ptr<Mailbox>& mailbox);
   void remove_loop(const Mailbox& mailbox);
 
-  // Shows a server until remove_server() or its destruction. `http` and `methods` have one function for each loop, in
-  // the order of Server::views(), called on that loop's thread; empty if the server has no such figures. `tasks`
-  // returns the number of the server's coroutines, and is called on the collector's thread.
+  // Shows a server until remove_server() or its destruction. `http` and `methods` each have one function for each loop
+  // of the server, in the order of Server::views(), which is called on that loop's thread. They are empty if the server
+  // has no such figures. `tasks` returns the number of the server's coroutines, and is called on the collector's
+  // thread.
   void add_server(std::string name, Server& server, std::vector<std::function<HttpStats()>> http,
                   std::function<size_t()> tasks = {}, std::vector<MethodsView> methods = {});
   void remove_server(const Server& server);
 
-  // Shows the stalls that a watchdog has found, until it is removed.
+  // add_watchdog() shows the stalls that the watchdog has found, until remove_watchdog() is called. The watchdog must
+  // not be destroyed before that.
   void add_watchdog(const StallWatchdog* watchdog) { watchdogs_.push_back(watchdog); }
   void remove_watchdog(const StallWatchdog* watchdog) { std::erase(watchdogs_, watchdog); }
 
-  // Removes everything that was added.
+  // Removes all servers and all watchdogs, and shows no loop any more. The loops keep their numbers, so that answers
+  // that are still to come find their loop.
   void forget_all();
 
-  // Asks all loops and calls `done` with the snapshot. Calls made before the answers are complete share one snapshot.
+  // Asks all shown loops and calls `done` with the snapshot that their answers give. Calls of collect() that are made
+  // before the answers are complete share one snapshot.
   void collect(Done done);
-  // Asks for the details of one connection. `done` gets nullopt if the loop did not answer, or if the name has a server
-  // or a part that does not exist.
+  // Asks the loop of a connection for the connection's details and passes them to `done`. `done` gets nullopt if the
+  // loop did not answer, if there is no server with the number `name.server`, or if that server has no loop with the
+  // index `name.part`.
   void describe(const ConnectionName& name, Callback<void(std::optional<ConnectionDetail>)> done);
-  // Ends a connection. `done` gets whether there was such a connection, or nullopt if its loop did not answer.
+  // Ends a connection. `done` gets true if there was a connection with this name, and false if there was none. `done`
+  // gets nullopt if the loop of the connection did not answer.
   void end_connection(const ConnectionName& name, EndHow how, Callback<void(std::optional<bool>)> done);
   static constexpr size_t kMostFlightEvents = 256;  // the most events that describe() returns
-  // Returns the server with this number; null if there is none, or if it was removed or destroyed.
+  // Returns the server with this number. Returns null if no server has this number, or if the server was removed, or if
+  // collect() has noticed that it was destroyed.
   std::shared_ptr<ServerLife> server(size_t number) const;
 
  private:
   struct WatchedLoop;
   struct ShownServer {
     std::string name;
-    std::shared_ptr<ServerLife> life;              // null if removed or destroyed; the number is not reused
+    std::shared_ptr<ServerLife> life;              // null if removed or found destroyed; the number is not reused
     std::vector<std::function<HttpStats()>> http;  // empty if this is no HTTP server
     std::function<size_t()> tasks;                 // empty if this is no CoServer
     std::vector<MethodsView> methods;              // empty if the protocol has no methods
     std::vector<ConnectionsView> views;
     std::optional<LayerStats> layer;  // the latest answer; all loops of the server share one layer
   };
-  // The part of a loop's answer that concerns one server.
+  // The figures of one server in a loop's answer.
   struct Share {
     size_t server = 0;
     NetStats stats;
@@ -119,8 +127,8 @@ class Collector : public std::enable_shared_from_this<Collector> {
   std::vector<ShownServer> servers_;
   std::vector<const StallWatchdog*> watchdogs_;
 
-  // The round of questions in progress:
-  std::vector<Done> waiting_;  // callbacks that wait for its snapshot; empty if there is no round
+  // The state of the round in progress: collect() has asked the loops, and some have not answered yet.
+  std::vector<Done> waiting_;  // callbacks that wait for the snapshot; empty if no round is in progress
   size_t outstanding_ = 0;     // loops that have not answered, plus 1 while collect() asks
   Snapshot snapshot_;          // the answers so far
 };

@@ -16,8 +16,8 @@
 namespace peal::detail {
 namespace {
 
-// Returns the sockets in a folder of open files such as /proc/self/fd. Each is an fd and a text such as "socket:[7]",
-// which identifies the socket in every process.
+// Returns the sockets in a folder of open files such as /proc/self/fd. Each is returned as its fd and a text such as
+// "socket:[7]", which identifies the socket in every process.
 std::vector<std::pair<int, std::string>> sockets_in(const std::string& folder) {
   std::vector<std::pair<int, std::string>> sockets;
   std::error_code error;

@@ -10,8 +10,8 @@
 
 namespace peal::detail {
 
-// Returns the parent process if it has a listening socket of this process open, too. Empty if it has none, or if this
-// process may not read the parent's folder of open files.
+// Returns the parent's process id if the parent has a listening socket of this process open, too. Returns nullopt if it
+// has none, or if this process may not read the parent's folder of open files.
 std::optional<pid_t> parent_that_listens_too();
 
 }  // namespace peal::detail

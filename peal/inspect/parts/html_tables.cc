@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Returns a number of bytes for people: 1234567 becomes "1.177 MiB".
+// Returns a number of bytes in the form that people read: 1234567 becomes "1.177 MiB".
 std::string human_bytes(double bytes) {
   constexpr std::array<std::string_view, 5> kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
   size_t unit = 0;
@@ -93,7 +93,8 @@ std::string heading(std::string_view key) {
   return text;
 }
 
-// Returns whether the cell is marked, because an operator has to act soon: a certificate expires within two weeks.
+// Returns whether the page has to mark this value, because an operator has to act soon: a certificate expires within
+// two weeks.
 bool needs_attention(std::string_view key, const Json& value) {
   constexpr double kSoon = 14 * 86'400;
   return key == "certificate_left_seconds" && value.is_number() && value.get<double>() < kSoon;
@@ -135,8 +136,9 @@ void append_section(std::string& text, std::string_view name, const Json& value)
   text += value.empty() ? "<tr><td>none</td></tr></table></div></section>\n" : "</table></div></section>\n";
 }
 
-// Returns the arrays of objects inside rows, joined by the name of their member. Each of their rows begins with the
-// `server` and `name` of the outer row.
+// Returns an object with a member for each array of objects that the rows contain, such as "methods". If several rows
+// contain an array of the same name, the arrays are joined. In the result, each object begins with the `server` and the
+// `name` of the row that contained it.
 Json rows_within(const Json& rows) {
   Json found = Json::object();
   for (const Json& outer : rows) {

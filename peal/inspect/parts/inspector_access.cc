@@ -42,7 +42,8 @@ Refusal may_act(const AskedBy& asked, const InspectorRules& rules) {
     if (scheme == asked.origin.npos || !same_name(asked.origin.substr(scheme + 3), asked.host)) {
       return {403, "the Origin says that this request comes from another site\n"};
     }
-    // An attacker between browser and server can forge pages of this host at http, so over TLS only https counts.
+    // An attacker between browser and server can forge pages of this host at http. So over TLS, only an Origin with
+    // https is accepted.
     if (asked.secure && asked.origin.substr(0, scheme) != "https") {
       return {403, "the Origin of a request over TLS must be https\n"};
     }

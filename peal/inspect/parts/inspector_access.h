@@ -49,9 +49,9 @@ Refusal may_look(const AskedBy& asked, const InspectorRules& rules);
 
 // Decides whether a request may act. The request must be allowed to read, must have the field Peal-Action, and must not
 // come from another site. In addition, one of these must hold:
-//   - the peer is certified and the request was not forwarded;
-//   - a token is set, and the request has it;
-//   - no token is set, and the request comes from this machine and was not forwarded.
+//   - the peer is certified and no proxy has forwarded the request;
+//   - a token is set, and the request has that token;
+//   - no token is set, the request comes from this machine, and no proxy has forwarded the request.
 Refusal may_act(const AskedBy& asked, const InspectorRules& rules);
 
 }  // namespace peal::detail

@@ -37,8 +37,8 @@ class InspectorPages {
   InspectorPages(std::shared_ptr<Collector> collector, InspectorRules rules, CopyableCallback<void(Server&)> on_drain)
       : collector_(std::move(collector)), rules_(std::move(rules)), on_drain_(std::move(on_drain)) {}
 
-  // Answers with one part of the snapshot, such as "loops", or with the whole if `part` is empty. Answers as a page if
-  // `html`, otherwise as JSON.
+  // Answers with one part of the snapshot, such as "loops", or with the whole snapshot if `part` is empty. If `html` is
+  // true, the answer is a page, otherwise JSON.
   void show(HttpExchange& exchange, std::string part, bool html);
   void metrics(HttpExchange& exchange);
   void connection(HttpExchange& exchange);
@@ -59,8 +59,8 @@ std::string_view field(const HttpExchange& exchange, std::string_view name) {
   return exchange.request().find(name).value_or(std::string_view());
 }
 
-// Returns the value of one parameter of the query, empty if there is none. The value is not decoded: the values that
-// are used here have no characters that need it.
+// Returns the value of one parameter of the query. Returns an empty text if the query has no such parameter. The value
+// is not decoded, because no value that is used here needs it.
 std::string_view query_value(const HttpExchange& exchange, std::string_view name) {
   std::string_view query = exchange.request().query();
   while (!query.empty()) {
@@ -71,7 +71,8 @@ std::string_view query_value(const HttpExchange& exchange, std::string_view name
   return {};
 }
 
-// Sets the fields that every response has: responses are not cached, and other sites may not embed or frame them.
+// Sets the header fields that every response has. They forbid caches to keep the response, and other sites to embed or
+// frame it.
 void set_common_fields(HttpExchange& exchange) {
   exchange.set_field("Cache-Control", "no-store");
   exchange.set_field("X-Content-Type-Options", "nosniff");
@@ -86,7 +87,8 @@ void answer(HttpExchange& exchange, int status, std::string_view type, std::stri
   exchange.respond(status, type, body);
 }
 
-// Returns whether the peer gave a certificate that was verified. The layer reports a subject or names only for those.
+// Returns whether the peer gave a certificate that the layer has verified. For other peers the layer reports neither a
+// subject nor names.
 bool is_certified(const HttpExchange& exchange) {
   const Result<LayerFacts> facts = exchange.layer_facts();
   return facts && (!facts->peer.empty() || !facts->names.empty());
@@ -109,7 +111,7 @@ bool InspectorPages::check_access(HttpExchange& exchange,
   return false;
 }
 
-// Returns the page of inspector.html with its {{placeholders}} replaced.
+// Returns the page inspector.html with the texts in place of {{title}}, {{json}} and {{tables}}.
 std::string page(std::string_view title, std::string_view json_path, std::string_view tables) {
   std::string text;
   std::string_view rest = kPageHtml;
@@ -142,12 +144,13 @@ bool wants_html(const HttpExchange& exchange) {
   return query_value(exchange, "format") != "json" && prefers_second(exchange, kJson, kHtml);
 }
 
-// Answers with `json`, as a page if `html`. `path` is where the page's script fetches the same figures as JSON. The log
-// level is added to every answer, because each page has a control for it.
+// Answers with a page that shows `json` if `html` is true, otherwise with `json` itself. The script of the page fetches
+// the same figures as JSON from `path`. The log level is added to each answer that does not contain it already, because
+// every page has a control for it.
 void answer_json(HttpExchange& exchange, bool html, std::string_view title, std::string_view path, Json json) {
   if (!json.contains("log")) json["log_level"] = to_string(peal::log_level());
   const std::string text = dump(json);
-  // The page is made of the dumped text, in which invalid UTF-8 was replaced, and not of `json` itself.
+  // The page is made from `text` and not from `json` itself, because dump() has replaced invalid UTF-8.
   if (html) {
     answer(exchange, 200, kHtml, page(title, path, html_tables(Json::parse(text))));
   } else {
@@ -204,7 +207,7 @@ void InspectorPages::drain(HttpExchange& exchange) {
   if (!life || !life->run([](Server&) {}))
     return answer(exchange, 404, kText, "server must be the number of a server that the page shows\n");
   if (on_drain_) {
-    // The answer goes first, because on_drain_ may end the process soon.
+    // The answer is sent before on_drain_ is called, because on_drain_ may end the process soon.
     answer(exchange, 202, kText, fmt::format("server {} drains as its program decides\n", *number));
     life->run([this](Server& server) { on_drain_(server); });
     return;

@@ -9,7 +9,7 @@
 
 namespace peal::detail {
 
-// A page with its path, a short description, and the function that makes its text.
+// A page of the inspector: its path, a short description, and the function that makes its text.
 struct ProcPage {
   std::string_view path;
   std::string_view what;

@@ -34,7 +34,7 @@ std::optional<ConnectionName> ConnectionName::parse(std::string_view text) {
 
 std::string ConnectionName::to_string() const { return fmt::format("{}.{}.{}.{}", server, part, slot, generation); }
 
-// Counts in seconds, because a certificate may be valid for longer than 64 bits of nanoseconds can express.
+// The result is in seconds, because a certificate may be valid for longer than 64 bits of nanoseconds can express.
 std::optional<std::chrono::seconds> certificate_left(const LayerStats& layer,
                                                      std::chrono::system_clock::time_point now) {
   if (layer.valid_until == std::chrono::sys_seconds()) return std::nullopt;
@@ -55,7 +55,7 @@ SystemFacts read_system_facts() {
     facts.memory_bytes = uint64_t{info.totalram} * info.mem_unit;
     facts.up = std::chrono::seconds(info.uptime);
   }
-  // sysinfo(2) reports free memory only. MemAvailable also counts caches that the kernel would give back.
+  // sysinfo(2) reports only the free memory. MemAvailable also counts caches that the kernel would give back.
   const std::string memory = read_small_file("/proc/meminfo").value_or(std::string());
   constexpr std::string_view kAvailable = "MemAvailable:";
   if (const size_t at = memory.find(kAvailable); at != memory.npos) {

@@ -35,7 +35,7 @@ struct ConnectionName {
   uint32_t slot = 0;        // the slot of the connection on that loop
   uint32_t generation = 0;  // distinguishes connections that used the same slot
 
-  // Returns the name that a text stands for; empty if the text is no such name.
+  // Returns the name that is written in `text`. Returns nullopt if `text` has another form.
   static std::optional<ConnectionName> parse(std::string_view text);
   std::string to_string() const;
 };
@@ -104,7 +104,8 @@ struct Snapshot {
 
 SystemFacts read_system_facts();
 
-// Returns the time until the layer's certificate expires, negative after that. Empty if the layer has no certificate.
+// Returns the time until the earliest expiry of the layer's certificates (LayerStats::valid_until). The time is
+// negative after that. Returns nullopt if the layer has no certificate.
 std::optional<std::chrono::seconds> certificate_left(const LayerStats& layer,
                                                      std::chrono::system_clock::time_point now);
 

@@ -14,7 +14,7 @@ namespace {
 
 double plain(uint64_t value) { return static_cast<double>(value); }
 
-// A metric family with one sample for each loop. `value` returns the sample.
+// A family of metrics with one sample for each loop. The function `value` returns the sample of a loop.
 struct LoopMetric {
   std::string_view name;
   MetricType type;
@@ -245,7 +245,7 @@ void add_servers(MetricsText& out, const Snapshot& snapshot) {
   }
 }
 
-// A method and the labels of its server.
+// A method, and the number and the name of its server, which become labels.
 struct MethodPlace {
   std::string number;
   const std::string& server;
