@@ -73,8 +73,8 @@ void WebSocket::opened() {
 }
 
 void WebSocket::received(Buffer& input) {
-  // The reader is given one block of the buffer at a time. A message that is complete in one block need not be
-  // collected in the reader.
+  // The reader is given one block of the buffer at a time. A message that lies completely in one block need not be
+  // copied into the reader.
   while (!input.empty() && !paused_ && carrier_.is_open()) {
     const size_t used = reader_.step(input.front());
     if (reader_.fault() != WebSocketFault::kNone) {
@@ -91,7 +91,7 @@ void WebSocket::received(Buffer& input) {
   close_with_error(WebSocketCode::kTryAgainLater, "the process holds too much memory");
 }
 
-// Counts the incomplete message that the reader holds in the memory budget and for the connection. Returns false if the
+// Reports the size of the incomplete message in reader_ to the memory budget and to the carrier. Returns false if that
 // message has grown and the process is above its hard mark; the caller then has to drop the message.
 bool WebSocket::charge_gathered() {
   const size_t before = gathered_.bytes();
@@ -125,8 +125,8 @@ void WebSocket::handle_event() {
   }
 }
 
-// Answers a ping. While output is above the high-water mark, remembers the ping instead, and writable() answers the
-// last one (RFC 6455 5.5.3). Otherwise a peer that sends pings and reads nothing could make the output queue grow.
+// Answers a ping. While output is above the high-water mark, stores the ping instead, and writable() answers the last
+// stored ping (RFC 6455 5.5.3). Otherwise a peer that sends pings and reads nothing could make the output queue grow.
 void WebSocket::answer_ping(std::string_view payload) {
   if (!blocked_) return send_control(WebSocketOpcode::kPong, payload);
   owed_pong_ = std::make_unique<std::string>(payload);
@@ -163,8 +163,8 @@ void WebSocket::writable() {
   if (is_open() && core_->callbacks.on_writable) core_->callbacks.on_writable(*this);
 }
 
-// Handles the FIN of the peer. If close() was not called here, the peer ended the connection. The connection then ends
-// with CloseReason::kPeerClosed, not kLocal, and a client may reconnect.
+// Handles the FIN of the peer. If this side has not called close(), the peer ended the connection. The connection then
+// ends with CloseReason::kPeerClosed instead of kLocal, and a client may reconnect.
 void WebSocket::peer_ended() {
   if (closed_here_) return carrier_.close();
   carrier_.shutdown_send();
@@ -203,7 +203,9 @@ void WebSocket::send_control(WebSocketOpcode opcode, std::string_view payload) {
   send_frame({.opcode = opcode}, payload);
 }
 
-// Returns the compressor for a message of this size. Null means that the message is sent uncompressed.
+// Returns the compressor for a message of this size. Returns null if the message is sent uncompressed:
+//   - if the handshake did not agree on compression, or agreed on a window of 8 bits, which zlib cannot use, or
+//   - if the message is shorter than least_bytes or longer than WebSocketDeflater::kMostBytes.
 WebSocketDeflater* WebSocket::deflater_for(size_t message_bytes) {
   const WebSocketDeflateOptions& options = core_->options.deflate;
   if (!deflate_ || message_bytes < options.least_bytes || message_bytes > WebSocketDeflater::kMostBytes) return nullptr;
@@ -227,8 +229,8 @@ bool WebSocket::send(WebSocketKind kind, std::string_view message) {
   WebSocketDeflater* const deflater = deflater_for(message.size());
   if (deflater == nullptr) return send_frame({.opcode = opcode_of(kind)}, message);
   const std::string_view small = deflater->deflate(message);
-  // With context takeover, later messages may refer to this one. So the peer has to receive the compressed form, even
-  // if it is larger.
+  // With context takeover, later messages may refer to this message. So the peer has to receive the compressed form,
+  // even if that form is larger.
   const bool compressed = deflater == own_deflater_.get() || small.size() < message.size();
   const bool below = send_frame({.opcode = opcode_of(kind), .compressed = compressed}, compressed ? small : message);
   deflater->trim();

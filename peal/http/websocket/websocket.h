@@ -56,15 +56,16 @@ struct WebSocketReach;
 enum class WebSocketKind : uint8_t { kText, kBinary };
 
 struct WebSocketOptions {
-  // The largest message that the peer may send, after decompression. A larger one ends the connection with kTooLarge.
-  // The allowed values are 1 to kMostWebSocketMessageBytes.
+  // The largest message that the peer may send, after decompression. A larger message ends the connection with
+  // kTooLarge. The allowed values are 1 to kMostWebSocketMessageBytes.
   //
   // The part of an incomplete message that has arrived counts in the memory budget if it is larger than 4 KiB. If the
   // process is above its hard mark and the part grows, the connection ends with kTryAgainLater.
   size_t message_limit_bytes = 1024 * 1024;
 
-  // A peer that has sent nothing for this long is sent a ping, at the latest after twice this time. 0 turns pings off.
-  // Home routers forget a silent connection after about a minute, so the default is shorter.
+  // A peer that has sent nothing for this long is sent a ping. The ping is sent at the latest when the peer has sent
+  // nothing for twice this time. 0 turns pings off. Home routers forget a silent connection after about a minute, so
+  // the default is shorter.
   Duration ping_interval = std::chrono::seconds(25);
 
   // The connection is reset if no bytes arrive for this long after a ping. A socket that is paused by pause() is never
@@ -77,7 +78,7 @@ struct WebSocketOptions {
   Duration idle_timeout = {};
 
   // How long the peer may take to answer the Close frame that close() sent. The time starts anew while the peer
-  // acknowledges output. When it has passed, the connection is closed without the peer's Close frame.
+  // acknowledges output. When the time has passed, the connection is closed without the peer's Close frame.
   //
   // A client also waits this long after a server's Close frame for the server to close the connection, and then resets
   // the connection.
@@ -92,11 +93,13 @@ struct WebSocketOptions {
 // Cheap to copy. May be used on any thread.
 class WebSocketBroadcast {
  public:
-  // Frames a copy of `message`. If `deflate` is enabled, also keeps a compressed form, unless the message is shorter
-  // than least_bytes or does not become smaller. The compressed form is sent on connections that agreed on compression
-  // without context takeover and with a window that is large enough. All others send the plain form.
+  // Frames a copy of `message`. If `deflate` is enabled, also keeps a compressed form, unless the message is empty, is
+  // shorter than least_bytes, is longer than WebSocketDeflater::kMostBytes or does not become smaller. The compressed
+  // form is sent on connections that agreed on compression without context takeover and with a window that is large
+  // enough. All other connections send the plain form.
   //
-  // Throws std::invalid_argument if `deflate` is enabled and has a window or a level out of range.
+  // Throws std::invalid_argument if the message has to be compressed, and window_bits is not 9 to 15 or level is above
+  // 9. Level 0 does not throw, but makes no message smaller.
   WebSocketBroadcast(WebSocketKind kind, std::string_view message, const WebSocketDeflateOptions& deflate = {});
 
  private:
@@ -117,9 +120,9 @@ class WebSocket final {
   WebSocket& operator=(const WebSocket&) = delete;
   ~WebSocket();
 
-  // Send a complete message. Return true while the connection's queued output is below its high-water mark. After
-  // false, wait for on_writable before sending more. If is_open() is false, the message is dropped and the result is
-  // false. Assert that no fragmented message is in progress.
+  // send(), send_text() and send_binary() send a complete message. They return true while the connection's queued
+  // output is below its high-water mark. After false, wait for on_writable before sending more. If is_open() is false,
+  // the message is dropped and the result is false. They assert that no fragmented message is in progress.
   //
   // Text must be UTF-8, which is not checked here: the peer closes with kBadData if it is not.
   bool send_text(std::string_view message) { return send(WebSocketKind::kText, message); }
@@ -127,16 +130,17 @@ class WebSocket final {
   bool send(WebSocketKind kind, std::string_view message);
   bool send(const WebSocketBroadcast& message);
 
-  // Send a message whose length is not known in advance. Each write() and the end_message() sends one fragment (RFC
-  // 6455 5.4), uncompressed. Their results mean what send()'s result means. Between begin_message() and end_message(),
-  // no other message may be sent or begun; that asserts. ping() and close() are allowed.
+  // begin_message(), write() and end_message() send a message whose length is not known in advance. Each write() and
+  // the end_message() sends one fragment (RFC 6455 5.4), uncompressed. The results of write() and end_message() mean
+  // what send()'s result means. Between begin_message() and end_message(), no other message may be sent or begun;
+  // otherwise an assertion fails. ping() and close() are allowed.
   void begin_message(WebSocketKind kind);
   bool write(std::string_view fragment) { return send_fragment(fragment, false); }
   bool end_message(std::string_view last_fragment = {}) { return send_fragment(last_fragment, true); }
 
   // Sends a ping; the peer's answer is passed to on_pong. The result means what send()'s result means. Throws
-  // std::invalid_argument if the payload has more than 125 bytes. The library sends pings of its own as ping_interval
-  // says.
+  // std::invalid_argument if the payload has more than 125 bytes. WebSocket also sends pings by itself; see
+  // WebSocketOptions::ping_interval.
   bool ping(std::string_view payload = {});
 
   // Sends a Close frame after all queued output, resumes a paused socket and waits for the peer's Close frame. Does
@@ -171,15 +175,15 @@ class WebSocket final {
 
   Loop& loop() const;
 
-  // Returns the connection, for its addresses, counters and limits. Sending, reading or closing through it would break
-  // the protocol.
+  // Returns the connection below the socket, for its addresses, counters and limits. The application must not send,
+  // read or close through it, because that would break the protocol.
   Connection& connection() const;
 
   // Returns how many bytes of output are queued and have not been sent.
   size_t queued_bytes() const;
 
-  // Creates an object of the application that the socket owns, and returns it. The object is destroyed with the socket,
-  // after on_close, or when emplace_context() is called again.
+  // Creates an object of type T for the application, and returns it. The socket owns the object and destroys it after
+  // on_close, or when emplace_context() is called again.
   template <class T, class... Args>
   T& emplace_context(Args&&... args) {
     context_ = {new T(std::forward<Args>(args)...), &destroy_context<T>};
@@ -209,7 +213,8 @@ class WebSocket final {
 
   WebSocket(std::shared_ptr<detail::WebSocketCore> core, detail::WebSocketCarrier& carrier, WebSocketRole role,
             std::string protocol, const std::optional<WebSocketDeflateTerms>& deflate);
-  // Handle the events of the carrier, which WebSocketDriver passes on.
+  // opened(), received(), writable(), peer_ended(), drained() and closed() handle the events of the carrier.
+  // WebSocketDriver calls them.
   void opened();
   void received(Buffer& input);
   void writable();
@@ -229,7 +234,8 @@ class WebSocket final {
   void send_control(WebSocketOpcode opcode, std::string_view payload);
   void note_message();
 
-  // Check and start the deadlines of WebSocketOptions (websocket_deadlines.cc).
+  // The functions from check_deadlines() to peer_progress_bytes() check and start the deadlines of WebSocketOptions.
+  // They are in websocket_deadlines.cc.
   void check_deadlines();
   void arm_timer(TimePoint due);
   void start_close_deadline();
@@ -252,7 +258,8 @@ class WebSocket final {
   TimerId timer_;
   TimePoint ping_due_{};      // when to check next whether the peer is silent
   TimePoint last_message_{};  // when a message was last sent or received; kept only if idle_timeout is set
-  // peer_progress_bytes() at the last check. After the Close frame: undelivered_bytes() at the last check.
+  // While the socket is open: peer_progress_bytes() at the last check of the deadlines. After a Close frame was sent or
+  // received: undelivered_bytes() of the carrier at the last check.
   uint64_t last_seen_bytes_ = 0;
   const WebSocketRole role_;
   uint16_t code_ = WebSocketCode::kAbnormal;
@@ -276,14 +283,14 @@ struct WebSocketCallbacks {
   // Called with each complete message. Text is valid UTF-8. The view is valid during the call only.
   SharedCallback<void(WebSocket&, WebSocketKind, std::string_view message)> on_message = nullptr;
 
-  // Called after a send returned false, when the queued output has drained to half of the high-water mark.
+  // Called after a send returned false, when the queued output has decreased to half of the high-water mark.
   SharedCallback<void(WebSocket&)> on_writable = nullptr;
 
-  // Called with each pong of the peer: the answers to ping() and to the pings that ping_interval causes.
+  // Called with each pong of the peer. The pong may answer ping() or a ping that ping_interval has caused.
   SharedCallback<void(WebSocket&, std::string_view payload)> on_pong = nullptr;
 
-  // Called last, with the code that the head of this file describes: that of the peer's Close frame, that of a fault,
-  // or kAbnormal. The socket is destroyed after the call.
+  // Called last. The head of this file says which code is passed: that of the peer's Close frame, that of a fault, or
+  // kAbnormal. The socket is destroyed after the call.
   SharedCallback<void(WebSocket&, uint16_t code, std::string_view reason)> on_close = nullptr;
 };
 
@@ -303,8 +310,8 @@ class WebSocketHandle {
   explicit operator bool() const { return reach_ != nullptr; }
   bool operator==(const WebSocketHandle&) const = default;
 
-  // Do what WebSocket's functions of the same names do. If a send() or close() is refused, the connection is reset with
-  // CloseReason::kSendRefused, so that no message is ever missing in the middle.
+  // send_text(), send_binary(), send() and close() do what WebSocket's functions of the same names do. If the call is
+  // refused, the connection is reset with CloseReason::kSendRefused, so that no message is ever missing in the middle.
   bool send_text(std::string message) const { return send(WebSocketKind::kText, std::move(message)); }
   bool send_binary(std::string message) const { return send(WebSocketKind::kBinary, std::move(message)); }
   bool send(const WebSocketBroadcast& message) const;
@@ -313,7 +320,8 @@ class WebSocketHandle {
   // Resets the connection as WebSocket::abort() does, even if the loop's mailbox is full.
   bool abort() const;
 
-  // Calls `task` with the socket on its loop. If the socket has ended before that, `task` is destroyed uncalled.
+  // Calls `task` with the socket on the socket's loop. If the socket has ended before that, `task` is destroyed without
+  // being called.
   bool run(Callback<void(WebSocket&)> task) const;
 
  private:

@@ -20,14 +20,14 @@
 namespace peal {
 namespace {
 
-// Limit of the answer to a handshake, with the interim answers before it. A usual answer is a few lines.
+// The most bytes of the answer to a handshake, including the interim answers before it. A usual answer is a few lines.
 constexpr size_t kMostAnswerBytes = 16 * 1024;
 
 // Returns true for a status that says that the server, or a server behind it, is unavailable for a while (RFC 9110
 // 15.6). The client may then connect again.
 bool is_temporary_status(int status) { return status == 502 || status == 503 || status == 504; }
 
-// Returns true for a status that another answer follows (RFC 9110 15.2).
+// Returns true for the status of an interim answer, which another answer follows (RFC 9110 15.2).
 bool is_interim(int status) { return status >= 100 && status < 200 && status != 101; }
 
 }  // namespace
@@ -37,8 +37,8 @@ bool is_interim(int status) { return status >= 100 && status < 200 && status != 
 // Only claim() and set_clients() may be called on any thread; the mutex guards clients_. All other functions are called
 // on the loop.
 //
-// The two Clients only connect; reconnecting is done here. A Client counts every open connection as a success, but here
-// an attempt succeeds only when the handshake is done.
+// The two Clients only connect; State decides when to reconnect. A Client counts every open connection as a success,
+// but for State an attempt succeeds only when the handshake is done.
 class WebSocketClient::State : public std::enable_shared_from_this<State> {
  public:
   class Link;
@@ -62,7 +62,7 @@ class WebSocketClient::State : public std::enable_shared_from_this<State> {
   static std::unique_ptr<Client> make_client(const std::shared_ptr<State>& state, Loop& loop, const StreamLayer* layer);
   static ConnectionCallbacks connection_callbacks(const std::shared_ptr<State>& state);
 
-  // Both may be called on any thread.
+  // claim() and set_clients() may be called on any thread.
   detail::RunClaim& claim() { return claim_; }
   void set_clients(Client* ws, Client* wss) {
     const std::lock_guard lock(mutex_);
@@ -70,7 +70,7 @@ class WebSocketClient::State : public std::enable_shared_from_this<State> {
     clients_[1] = wss;
   }
 
-  // Begins a run, unless stop() is called before the loop gets to it.
+  // Posts the beginning of a run. The run does not begin if stop() is called before the loop executes the posted task.
   void begin(Order order);
   void stop();
   // True if a run has begun and has neither ended nor been stopped.
@@ -80,16 +80,16 @@ class WebSocketClient::State : public std::enable_shared_from_this<State> {
   void link_closed();
   void set_current(WebSocketHandle handle) { current_ = std::move(handle); }
 
-  // Calls on_failed for a failed handshake. If `again` is true and the options ask for reconnecting, starts the next
-  // attempt after a delay; otherwise ends the run, after which connect() may be called again.
+  // Calls on_failed for a failed handshake. If `again` is true and the options ask for reconnecting, starts a timer for
+  // the next attempt. Otherwise ends the run, after which connect() may be called again.
   void handshake_failed(WebSocketFailure failure, bool again);
 
   // Calls on_failed for an attempt to connect that Client reports as failed. Ends the run if Client does not try again.
   void connect_failed(const WebSocketFailure& failure);
 
-  // Called when an open socket has ended. Returns true if the caller has to reconnect. Otherwise ends the run if it was
-  // not stopped before; connect() may then be called again. `may_reconnect` is false if this side ended the socket.
-  // `open_for` is how long the connection was open.
+  // Called when an open socket has ended. Returns true if the caller has to reconnect. Otherwise returns false and ends
+  // the run, unless stop() has ended it before; connect() may then be called again. `may_reconnect` is false if this
+  // side ended the socket. `open_for` is how long the connection was open.
   bool socket_ended(bool may_reconnect, Duration open_for);
   void connect_after_backoff() { connect_after(backoff_.next()); }
 
@@ -131,8 +131,8 @@ class WebSocketClient::State : public std::enable_shared_from_this<State> {
   Client* clients_[2] = {};  // for ws and for wss; null after the WebSocketClient is destroyed; guarded by mutex_
 };
 
-// Begins the run in a further task. An earlier stop() may have made the Client post a task that stops it. That task has
-// to run first, or it would stop this run.
+// Begins the run in a task of its own. An earlier stop() may have made the Client post a task that ends connecting.
+// That task has to run first, because otherwise it would stop this run.
 void WebSocketClient::State::begin(Order order) {
   post([this, order = std::move(order)]() mutable {
     if (!claim_.holds(order.run)) return;  // stopped meanwhile
@@ -163,8 +163,8 @@ void WebSocketClient::State::stop() {
   }
 }
 
-// Called inside on_close. The Client accepts the next connect() only after on_close has returned, so connecting is
-// posted.
+// Called inside on_close of a connection. The Client accepts the next connect() only after on_close has returned, so
+// start_connecting() is posted.
 void WebSocketClient::State::link_closed() {
   --links_;
   post([this] {
@@ -220,7 +220,8 @@ class WebSocketClient::State::Link {
       return;
     }
     request_.key = state.core->loop_state(connection.loop()).keys.handshake_key();
-    // Composing cannot fail here, because connect() has composed the request before, without the key.
+    // compose_websocket_request() cannot fail here, because connect() has composed the same request without the key
+    // before.
     connection.send(*compose_websocket_request(request_));
     timer_ = connection.loop().after(state.options.handshake_timeout, [this] {
       timer_ = {};
@@ -257,17 +258,17 @@ class WebSocketClient::State::Link {
   }
 
  private:
-  // Decides whether to reconnect and calls on_close. The client may reconnect unless this side ended the socket. A
-  // reset because the peer missed a deadline counts as the peer's doing. `here` is true if this side closed the
-  // connection or the loop has stopped.
+  // Decides whether to reconnect, and calls on_close. The client may reconnect unless this side ended the socket. If
+  // this side reset the connection because the peer missed a deadline, the client may reconnect, too. `here` is true if
+  // this side closed the connection or the loop has stopped.
   void end_socket(CloseReason reason, bool here) {
     const bool may_reconnect = (!here && !carrier_.ended_here()) || driver_->cut_off();
-    // This is decided before on_close is called, because on_close may throw.
+    // socket_ended() is called before on_close, because on_close may throw.
     if (state_.socket_ended(may_reconnect, connection_.loop().now() - connected_at_)) state_.connect_after_backoff();
     driver_->closed(reason);
   }
-  // Reads one answer to the handshake. Returns true if it was interim or accepted the handshake. Returns false if the
-  // answer is incomplete or the handshake has failed.
+  // Reads one answer to the handshake. Returns true if the answer was interim or accepted the handshake. Returns false
+  // if the answer is incomplete or the handshake has failed.
   bool read_answer(Buffer& input) {
     const std::string_view bytes = input.view();
     const size_t end = bytes.substr(0, kMostAnswerBytes - answer_bytes_).find("\r\n\r\n");
@@ -291,7 +292,7 @@ class WebSocketClient::State::Link {
     driver_->opened();
     return true;
   }
-  // Ends the connection and reports the failure to the State, at most once.
+  // Ends the connection and reports the failure to the State. Only the first call has an effect.
   void fail_handshake(std::error_code error, const WebSocketRefusal& refusal) {
     if (std::exchange(handshake_failed_, true)) return;
     const bool is_silent = error == std::errc::timed_out;

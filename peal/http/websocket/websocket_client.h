@@ -39,8 +39,9 @@ namespace peal {
 // - A limit of WebSocketOptions, such as idle_timeout, ends the socket.
 // - The server breaks the protocol.
 //
-// `client.retry.attempts` limits something else: how many attempts to connect (name lookup, TCP, TLS) may fail in a row
-// before the client gives up. The default is 1. Set it to 0 for a client that has to wait while a server restarts.
+// `client.retry.attempts` does not limit how often the client connects again. It limits how many attempts to connect
+// (name lookup, TCP, TLS) may fail in a row before the client gives up. The default is 1. Set it to 0 for a client that
+// has to wait while a server restarts.
 struct WebSocketClientOptions {
   WebSocketOptions socket = {};
 
@@ -53,11 +54,11 @@ struct WebSocketClientOptions {
   // Additional fields of the request, for example Authorization or Cookie.
   std::vector<HttpRequestField> fields = {};
 
-  // The longest time from an open connection to the server's final answer to the handshake. Interim answers such as 103
-  // (RFC 9110 15.2) do not extend it.
+  // The longest time from the opening of the connection to the server's final answer to the handshake. Interim answers
+  // such as 103 (RFC 9110 15.2) do not extend this time.
   Duration handshake_timeout = std::chrono::seconds(10);
 
-  // The layer for wss:// URLs. Must outlive the client. Null means that wss:// URLs are refused.
+  // The layer for wss:// URLs. The layer must outlive the client. Null means that wss:// URLs are refused.
   const StreamLayer* layer = nullptr;
 
   // Options of the connections. client.connection.layer is used for ws:// URLs only.
@@ -73,8 +74,8 @@ struct WebSocketFailure {
   // - Otherwise the error with which Client failed to connect.
   std::error_code error;
 
-  // The HTTP status of an answer that did not accept the handshake. 0 if no HTTP answer arrived. 101 is possible if the
-  // other parts of the answer are wrong.
+  // The HTTP status of an answer that did not accept the handshake. 0 if no HTTP answer arrived. The status can be 101
+  // if the answer is wrong in another part, such as Sec-WebSocket-Accept.
   int status = 0;
 
   std::string why;  // a phrase for logs
@@ -86,11 +87,11 @@ struct WebSocketFailure {
 
 class WebSocketClient {
  public:
-  // Called on the loop after each attempt that failed.
+  // The function that is called on the loop after each attempt that failed.
   using Failed = Callback<void(const WebSocketFailure&)>;
 
-  // `on_failed` may be unset. Throws std::invalid_argument if options.socket has a message limit or compression options
-  // out of range.
+  // `on_failed` may be unset. Throws std::invalid_argument if message_limit_bytes in options.socket, or window_bits,
+  // level or least_bytes in options.socket.deflate, is out of range. This is so even if compression is not enabled.
   WebSocketClient(Loop& loop, WebSocketCallbacks callbacks, const WebSocketClientOptions& options = {},
                   Failed on_failed = {});
   ~WebSocketClient();
@@ -108,11 +109,12 @@ class WebSocketClient {
   // - on_failed is called with next_attempt_in == kNoRetry;
   // - on_close is called and the client does not reconnect;
   // - stop() is called.
-  // If the last connection is still closing then, the next connect() waits for its end.
+  // If the connection of the earlier connect() is still closing, the next connect() waits for the end of that
+  // connection.
   Result<void> connect(std::string_view url);
 
-  // Gives up connecting and reconnecting. Closes an open socket with kNormal. The only callback that this causes is the
-  // on_close of that socket.
+  // Gives up connecting and reconnecting. Closes an open socket with kNormal. stop() causes no callback, except
+  // on_close if a socket was open.
   void stop();
 
  private:

@@ -33,7 +33,7 @@ class ServedWebSocket final : public UpgradeHandler {
   std::shared_ptr<detail::WebSocketCore> core_;
   std::string protocol_;
   std::optional<WebSocketDeflateTerms> deflate_;
-  // Both are set from on_start() on.
+  // carrier_ and driver_ are empty until on_start() is called.
   std::optional<detail::WebSocketConnection> carrier_;
   std::optional<detail::WebSocketDriver> driver_;
 };

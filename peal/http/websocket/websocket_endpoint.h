@@ -25,9 +25,9 @@ namespace peal {
 struct WebSocketEndpointOptions {
   WebSocketOptions socket = {};
 
-  // The subprotocols that the endpoint supports, in order of preference. The first one that the client offers is
-  // chosen. If the client offers none of them, the socket has no subprotocol, and the client may close it (RFC 6455
-  // 4.2.2).
+  // The subprotocols that the endpoint supports, in order of preference. The first subprotocol of this list that the
+  // client offers is chosen. If the client offers none of them, the socket has no subprotocol, and the client may close
+  // it (RFC 6455 4.2.2).
   std::vector<std::string> protocols = {};
 
   // The web sites whose pages may connect, as browsers write them in the Origin field: "https://example.com". A request
@@ -41,12 +41,13 @@ struct WebSocketEndpointOptions {
 
 class WebSocketEndpoint {
  public:
-  // Throws std::invalid_argument if options.socket has a message limit or compression options out of range.
+  // Throws std::invalid_argument if message_limit_bytes in options.socket, or window_bits, level or least_bytes in
+  // options.socket.deflate, is out of range. This is so even if compression is not enabled.
   explicit WebSocketEndpoint(WebSocketCallbacks callbacks, const WebSocketEndpointOptions& options = {});
 
   // Answers the handshake. If the request is valid, answers 101, and the connection becomes a WebSocket. Otherwise
   // answers 400, 403 (the origin is not listed) or 426 (no upgrade to WebSocket version 13). A handler of the
-  // application may check the request first and then call this.
+  // application may check the request first and then call this operator.
   void operator()(HttpExchange& exchange) const;
 
  private:

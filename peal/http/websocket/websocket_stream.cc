@@ -5,8 +5,8 @@
 
 namespace peal {
 
-// The socket's context, which holds the stream. If the server or client is destroyed, on_close is not called. The
-// destructor of this context then ends the stream.
+// The socket's context, which holds the stream. If the server or client is destroyed, on_close is not called. In that
+// case the destructor of Holder ends the stream.
 class WebSocketStream::Holder {
  public:
   explicit Holder(WebSocket& socket, size_t most_waiting)
@@ -14,8 +14,8 @@ class WebSocketStream::Holder {
   ~Holder() {
     if (stream->socket_ == nullptr) return;
     stream->socket_ = nullptr;
-    // Posted, because socket_ended() resumes a waiting coroutine, which must not run while the connection is being
-    // destroyed.
+    // socket_ended() is posted, because it resumes a waiting coroutine, which must not run while the connection is
+    // being destroyed.
     loop_.post([stream = stream] { stream->socket_ended(WebSocketCode::kAbnormal); });
   }
   Holder(const Holder&) = delete;

@@ -35,19 +35,19 @@ struct WebSocketMessage {
 
 class WebSocketStream {
  public:
-  // Called by websocket_streams().
+  // Called by the callbacks that websocket_streams() returns.
   WebSocketStream(WebSocket& socket, size_t most_waiting)
       : most_waiting_(most_waiting), socket_(&socket), queue_(most_waiting) {}
   WebSocketStream(const WebSocketStream&) = delete;
   WebSocketStream& operator=(const WebSocketStream&) = delete;
 
-  // Waits for the next message: `co_await stream->receive()` gives a Result<WebSocketMessage>. The error is EPIPE after
-  // the socket has closed and all its messages have been received. `receive().within(timeout)` fails with ETIMEDOUT
-  // when the time has passed.
+  // Waits for the next message: `co_await stream->receive()` gives a Result<WebSocketMessage>. The error is EPIPE if
+  // the socket has closed and all its messages have been received. `receive().within(timeout)` fails with ETIMEDOUT if
+  // no message arrives within `timeout`.
   AsyncQueue<WebSocketMessage>::Pop receive();
 
-  // Do what WebSocket's functions of the same names do. After the socket has closed, send() and send_text() return
-  // false and close() does nothing.
+  // send(), send_text() and close() do what WebSocket's functions of the same names do. After the socket has closed,
+  // send() and send_text() return false, and close() does nothing.
   bool send(WebSocketKind kind, std::string_view message) { return socket_ != nullptr && socket_->send(kind, message); }
   bool send_text(std::string_view message) { return send(WebSocketKind::kText, message); }
   void close(uint16_t code = WebSocketCode::kNormal, std::string_view reason = {}) {
@@ -57,8 +57,8 @@ class WebSocketStream {
   // Returns the socket, or null after it has closed.
   WebSocket* socket() const { return socket_; }
 
-  // Returns the code that on_close was called with. kAbnormal while the socket is open, and if the server or client was
-  // destroyed before the socket closed.
+  // Returns the code that on_close was called with. Returns kAbnormal while the socket is open, and if the server or
+  // client was destroyed before the socket closed.
   uint16_t close_code() const { return close_code_; }
 
  private:

@@ -21,8 +21,8 @@ using enum WebSocketOpcode;
 // The simulator's clock jumps to the next event, so a deadline takes no real time there.
 class WebSocketSuite : public test::WebSocketTest {
  protected:
-  // Waits until the peer's connection and the socket have ended. Returns the frames that the server sent to the peer,
-  // which must be its only one.
+  // Waits until the peer's connection and the socket have ended. The server must have no other connection. Returns the
+  // frames that the server sent to the peer.
   std::string last_words(BytePeer& peer) {
     EXPECT_TRUE(run_until([&] { return peer.ended && server().connections() == 0; }));
     return read_websocket(WebSocketRole::kClient, peer.frames(), {.limit_bytes = 1 << 24});
@@ -303,7 +303,7 @@ TEST_P(WebSocketSuite, a_callback_that_throws_ends_its_connection_alone) {
   BytePeer& bad = open_peer();
   BytePeer& good = open_peer();
   bad.send(client_frame(kText, "throw"));
-  // Over a layer, the peer may see the end one turn before on_close is called.
+  // With a layer, the peer may see the end of the connection one turn before on_close is called.
   ASSERT_TRUE(run_until([&] { return bad.ended && count("close 1006 a callback threw") == 1; }));
   good.send(client_frame(kText, "still here"));
   EXPECT_TRUE(run_until([&] { return good.frames() == server_frame(kText, "still here"); }));

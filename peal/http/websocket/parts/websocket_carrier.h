@@ -21,13 +21,13 @@ class WebSocketCarrier {
   WebSocketCarrier& operator=(const WebSocketCarrier&) = delete;
   virtual ~WebSocketCarrier() = default;
 
-  // Queue bytes for the peer. Return true while the queue is below the high-water mark. After false, the carrier's
-  // owner calls WebSocketDriver::writable() when the queue has drained.
+  // The three send() functions queue bytes for the peer. They return true while the queue is below the high-water mark.
+  // After false, the carrier's owner calls WebSocketDriver::writable() when the queue has drained.
   virtual bool send(std::string_view bytes) = 0;
   virtual bool send(Buffer&& bytes) = 0;
   virtual bool send(const SharedBytes& bytes) = 0;
 
-  // Sends the end of this direction (FIN) after all queued bytes. Receiving goes on.
+  // Sends the end of this direction (FIN) after all queued bytes. The carrier continues to receive.
   virtual void shutdown_send() = 0;
 
   // Ends the carrier after all queued bytes are sent. The carrier's owner then calls WebSocketDriver::closed().
@@ -35,13 +35,13 @@ class WebSocketCarrier {
   // Ends the carrier at once with a reset. The carrier's owner then calls WebSocketDriver::closed().
   virtual void abort() = 0;
 
-  // Stop and resume passing input to WebSocketDriver::received(). After resume(), input that received() had left in the
-  // buffer is passed again.
+  // pause() stops passing input to WebSocketDriver::received(), and resume() starts it again. After resume(),
+  // received() is also called with the input that it had left in the buffer.
   virtual void pause() = 0;
   virtual void resume() = 0;
 
   // Sets how many bytes of an incomplete message this socket holds. If several sockets share the connection, the
-  // carrier passes the sum of all to Connection::count_gathered().
+  // carrier passes the sum over these sockets to Connection::count_gathered().
   virtual void count_gathered(size_t held_bytes) = 0;
 
   // True until close() or abort() is called or the peer has ended the carrier.
@@ -53,7 +53,7 @@ class WebSocketCarrier {
   // Returns queued_bytes() plus the bytes that were sent and that the peer's side has not acknowledged.
   virtual uint64_t undelivered_bytes() const = 0;
 
-  // Returns how many bytes send() has accepted, whether or not they have left.
+  // Returns how many bytes send() has accepted, including those that are still queued.
   virtual uint64_t sent_bytes() const = 0;
 
   // Returns how many bytes have arrived from the peer. An incomplete TLS record counts too, because it shows that the
@@ -62,7 +62,8 @@ class WebSocketCarrier {
 
   virtual Loop& loop() const = 0;
 
-  // Returns the connection below the carrier. Other carriers may use the same connection, unless owns_connection().
+  // Returns the connection below the carrier. If owns_connection() is false, other carriers may use the same
+  // connection.
   virtual Connection& connection() const = 0;
 
   // True if no other carrier uses the connection.

@@ -9,14 +9,14 @@
 
 namespace peal {
 
-// Returns a number that grows only while the peer is alive: the bytes that have arrived. While output is above the
-// high-water mark this side may not read, so the output that the peer has taken is added.
+// Returns a number that grows only while the peer is alive: how many bytes have arrived. While output is above the
+// high-water mark, this side may not read, so the number of bytes that were sent to the peer is added.
 uint64_t WebSocket::peer_progress_bytes() const {
   const uint64_t taken = blocked_ ? carrier_.sent_bytes() - carrier_.queued_bytes() : 0;
   return carrier_.arrived_bytes() + taken;
 }
 
-// Starts the timer for `due`, or for the end of idle_timeout if that comes first.
+// Starts the timer for `due`, or for the end of idle_timeout if that is earlier.
 void WebSocket::arm_timer(TimePoint due) {
   const Duration idle = core_->options.idle_timeout;
   if (idle > Duration::zero() && is_open()) due = std::min(due, later(last_message_, idle));
@@ -56,8 +56,8 @@ void WebSocket::check_deadlines() {
   arm_timer(ping_due_);
 }
 
-// Sends a ping if the peer has shown no progress since the last check. Returns true if a ping was already sent at the
-// last check, which means that the peer did not answer within pong_timeout.
+// Sends a ping if the peer has shown no progress since the last check and the socket is not paused. If a ping was
+// already sent at the last check, sends none and returns true: the peer did not answer within pong_timeout.
 bool WebSocket::ping_if_silent(TimePoint now) {
   const WebSocketOptions& options = core_->options;
   if (paused_ || peer_progress_bytes() != last_seen_bytes_) {
@@ -74,7 +74,7 @@ bool WebSocket::ping_if_silent(TimePoint now) {
   return false;
 }
 
-// Called for the pong after an automatic ping: starts ping_interval anew.
+// Called when the pong arrives that answers an automatic ping. Starts ping_interval anew.
 void WebSocket::note_pong() {
   pinged_ = false;
   last_seen_bytes_ = peer_progress_bytes();
@@ -83,7 +83,8 @@ void WebSocket::note_pong() {
   arm_timer(ping_due_);
 }
 
-// Starts close_timeout, within which the peer has to answer the Close frame or close the connection. Pings end here.
+// Starts close_timeout. Within this time the peer has to answer the Close frame or close the connection. No more pings
+// are sent.
 void WebSocket::start_close_deadline() {
   last_seen_bytes_ = carrier_.undelivered_bytes();
   loop().cancel(timer_);

@@ -36,7 +36,7 @@ WebSocketCore::WebSocketCore(WebSocketCallbacks its_callbacks, const WebSocketOp
     throw_bad_value("message_limit_bytes is {}, which is not 1 to {}", options.message_limit_bytes,
                     kMostWebSocketMessageBytes);
   }
-  // The constructor throws if the window or the level is out of range.
+  // The constructor of WebSocketDeflater throws if the window or the level is out of range.
   const WebSocketDeflater checked(deflate.window_bits, false, deflate);
 }
 

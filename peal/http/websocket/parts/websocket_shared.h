@@ -31,8 +31,7 @@ class WebSocketKeys {
   size_t left_ = 0;  // how many of keys_ have not been used
 };
 
-// Memory that the sockets of one endpoint or client use in turn, as far as they run on one loop. Used on the loop's
-// thread only.
+// Memory that all sockets of one endpoint or client on the same loop use in turn. It is used on the loop's thread only.
 struct WebSocketLoopState {
   WebSocketWorkspace workspace;
   WebSocketKeys keys;
@@ -44,10 +43,11 @@ struct WebSocketLoopState {
 // The callbacks and options of one endpoint or client, and the memory that its sockets share.
 class WebSocketCore {
  public:
-  // Throws std::invalid_argument if message_limit_bytes or the options of deflate are out of range.
+  // Throws std::invalid_argument if message_limit_bytes, or window_bits, level or least_bytes of deflate, is out of
+  // range. This is so even if compression is not enabled.
   WebSocketCore(WebSocketCallbacks its_callbacks, const WebSocketOptions& its_options);
 
-  // Returns the state for `loop` and creates it at the first call. The state is destroyed with this object. Must be
+  // Returns the state for `loop`, which the first call creates. The state is destroyed with this WebSocketCore. Must be
   // called on the thread of `loop`.
   WebSocketLoopState& loop_state(Loop& loop);
 
@@ -59,7 +59,7 @@ class WebSocketCore {
   std::vector<std::pair<Loop*, std::unique_ptr<WebSocketLoopState>>> loop_states_;  // guarded by mutex_
 };
 
-// The object that all handles of one socket share. It outlives the socket as long as there is a handle.
+// The object that all handles of one socket share. The object outlives the socket as long as there is a handle.
 struct WebSocketReach {
   const ConnectionHandle connection;
   const bool owns_connection;  // WebSocketCarrier::owns_connection()
@@ -82,8 +82,8 @@ class WebSocketDriver {
   void closed(CloseReason reason) { socket_.closed(reason); }
   WebSocketHandle handle() { return socket_.handle(); }
 
-  // True if this side reset the connection because the peer missed a deadline: it did not answer a ping, or did not
-  // close the connection after its Close frame.
+  // True if this side reset the connection because the peer missed a deadline. Either the peer did not answer a ping,
+  // or it did not close the connection after its Close frame.
   bool cut_off() const { return socket_.cut_off_; }
 
  private:
