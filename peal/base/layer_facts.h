@@ -35,7 +35,7 @@ struct LayerStats {
   //   reloads         the files were read again and are in use
   //   reloads_failed  the files were read again and had an error, so the earlier contents stay in use
   uint64_t handshakes = 0, resumed = 0, failed = 0, in_the_clear = 0, under_way = 0, reloads = 0, reloads_failed = 0;
-  std::chrono::sys_seconds valid_until = {};  // when the first of the layer's certificates expires; 0 if it has none
+  std::chrono::sys_seconds valid_until = {};  // the earliest expiry of the layer's certificates; 0 if there is none
 };
 
 }  // namespace peal

@@ -45,9 +45,9 @@ struct SaveOptions {
   uint64_t limit_bytes = UINT64_MAX;
   // True if save() returns only when the file is on the disk, and not just in the kernel's memory (fsync(2)).
   bool sync = false;
-  // A loop that runs on another thread and does the waiting for the disk. Then a slow disk delays only this client. If
-  // null, the form's own loop waits, and all its connections with it. Usually it waits only for the page cache: some 20
-  // us for 20 KiB.
+  // A loop of another thread that writes the file for save(). Then a slow disk delays only the clients whose files are
+  // saved through that loop. If null, the form's own loop waits for the disk, and all its connections with it. Usually
+  // it waits only for the page cache: some 20 us for 20 KiB. SavedFile::keep() always waits on the loop that calls it.
   Loop* disk = nullptr;
 };
 

@@ -15,8 +15,8 @@ bool is_local(const SocketAddress& address);
 // is configured to add none of them is not detected.
 bool was_forwarded(const HttpExchange& exchange);
 
-// True if the peer's address is local and no proxy has forwarded the request: is_local() is true for the address and
-// was_forwarded() is false. False if the address is not known.
+// True if the request comes from this machine: the peer's address is a loopback address or a unix socket (is_local()),
+// and was_forwarded() is false. False if the address is not known.
 bool is_from_here(const HttpExchange& exchange);
 
 }  // namespace peal

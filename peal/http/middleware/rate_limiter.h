@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RateLimiter: admits at most so many requests of each key in a given time. Any number of loops may share one. The
+// RateLimiter: admits, on average, so many requests of each key in a given time. Any number of loops may share one. The
 // class knows nothing of HTTP. The middleware rate_limit() asks it for each request, and answers 429 (RFC 6585 4) with
 // Retry-After to what it refuses.
 //
@@ -25,7 +25,8 @@
 namespace peal {
 
 struct RateLimiterOptions {
-  // The rate of each key: this number of requests in the time `per`, evenly spread.
+  // The rate of each key: this number of requests in the time `per`, on average. `burst` says how many may come at
+  // once.
   uint32_t requests = 100;
   Duration per = std::chrono::seconds(1);
   // The number of requests that may come at once after a pause. 0 means as many as `requests`.

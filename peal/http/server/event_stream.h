@@ -105,7 +105,7 @@ class EventChannel {
  public:
   EventChannel() = default;
 
-  // Leaves the streams open.
+  // Calls no close(). A stream ends nevertheless if the channel has its last copy.
   ~EventChannel() = default;
   EventChannel(const EventChannel&) = delete;
   EventChannel& operator=(const EventChannel&) = delete;

@@ -296,7 +296,7 @@ bool HttpExchange::may_write(uint64_t bytes) {
   return true;
 }
 
-// Returns the result of a write() that has sent nothing: true if the handler may write more now.
+// Returns the result of a write() for which may_write() was false: true if the handler may write more now.
 bool HttpExchange::may_write_on() const {
   return carried_ && !complete() && HttpCarrier::of(*this).can_send() && !HttpCarrier::of(*this).above_high_water();
 }

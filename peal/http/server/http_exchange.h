@@ -328,8 +328,8 @@ class HttpExchange : protected detail::HttpExchangeState {
     answer_ = Answer::kNone;
     knows_length_ = has_content_ = in_error_page_ = end_delivered_ = false;
   }
-  // Stops the process if neither a call of the user's code nor the coroutine that answers this exchange is running now.
-  // The check is active in every build and costs two instructions.
+  // Stops the process unless a call of the user's code is in progress or the coroutine that answers this exchange has
+  // not ended. The check is active in every build and costs two instructions.
   void check_use() const {
     if (calls_ == 0) [[unlikely]]
       check_run();
