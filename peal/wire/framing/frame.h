@@ -31,8 +31,8 @@ enum class FrameState : uint8_t {
   kMore,   // more bytes are needed
   // The body is longer than the framing's limit_bytes. The rest of the stream cannot be read.
   kTooLong,
-  // The length is smaller than possible, for example less than its own size although it counts itself. The rest of the
-  // stream cannot be read.
+  // The length is too small to be true. An example is a length that counts its own bytes and is smaller than their
+  // number. The rest of the stream cannot be read.
   kTooShort,
 };
 

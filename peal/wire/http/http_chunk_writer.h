@@ -22,8 +22,8 @@ inline constexpr std::string_view kHttpLastChunk = "0\r\n\r\n";  // the last chu
 size_t write_http_chunk_head(std::span<char, kMostHttpChunkHeadBytes> room, uint64_t bytes);
 
 // Appends the last chunk with its trailers. Returns false and appends nothing if a trailer is not sendable, or if it is
-// a field that must not follow the body (RFC 9110 6.5.1). Such fields are about framing, routing, credentials or the
-// content, for example Content-Length, Host, Authorization and Content-Type.
+// a field that must not follow the body (RFC 9110 6.5.1). These are fields about framing, routing, credentials, the
+// content or the handling of the request, for example Content-Length, Host, Authorization, Content-Type and Expect.
 [[nodiscard]] bool append_http_last_chunk(std::string& text, std::span<const HttpField> trailers);
 
 }  // namespace peal

@@ -76,7 +76,8 @@ class HttpResponseParser {
   // True if at least one byte of the response has been consumed.
   bool started() const { return head_bytes_ > 0; }
 
-  // True if the head of the final response (not of an interim one) is complete, and no fault was found. status() and
+  // True if the head of the final response is complete, or that of a response 101, after which another protocol
+  // follows. Other interim responses (1xx) do not count. False after a fault, also after one in the body. status() and
   // the functions below return the values of this head only if head_complete() is true.
   bool head_complete() const { return state_ >= State::kFixed && state_ != State::kBroken; }
 
