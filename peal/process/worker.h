@@ -79,8 +79,9 @@ class Worker {
   void leaving();
 
   // Does all that a usual worker does: `server` listens on all sockets, the master gets the ready() report, `loop`
-  // runs, and leave() is called when a signal asks for it. `server` is a Server, HttpServer or similar of `loop` or of
-  // another LoopGroup. Returns the worker's exit code: 0, or 1 if something failed, which is logged.
+  // runs, and leave() is called when a signal asks for it. `server` is a Server, HttpServer or similar. It runs on
+  // `loop` or on the loops of a LoopGroup. Returns the worker's exit code: 0, or 1 if something failed, which is
+  // logged.
   template <class AnyServer>
   int serve(Loop& loop, AnyServer& server);
 

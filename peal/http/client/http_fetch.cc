@@ -196,9 +196,9 @@ void HttpFetch::received(Buffer& input) {
     input.consume(take(input.front()));
     if (link_ != link) return;
     if (state_ == State::kTunnel) {
-      // If on_head has passed the connection to pipe(), the pipe takes the rest of the input. Otherwise the connection
-      // is paused here and resumed from the loop: on_body then gets the rest of the input before the peer's FIN is
-      // processed.
+      // The request has just become a tunnel, and bytes follow the head. If on_head has passed the connection to
+      // pipe(), the pipe takes these bytes. Otherwise they are kept by a pause, and resume_reading() gives them to
+      // on_body from the loop, before the peer's FIN is processed.
       if (was_tunnel) continue;
       if (input.empty() || paused_) return;
       link->connection().pause();

@@ -39,9 +39,9 @@ size_t HttpFetch::take_head(std::string_view bytes) {
   return bytes.size();
 }
 
-// Called when the first bytes of a head have arrived. `begun` is true if the head is that of the final answer; the
-// timer of HttpDeadlines::first_byte is then cancelled. If the head is that of an interim answer, the timer keeps its
-// due time.
+// Called when the first bytes of a head have arrived. `begun` is true unless the head is known to be that of an
+// interim answer; the timer of HttpDeadlines::first_byte is then cancelled. If the head is that of an interim answer,
+// the timer keeps its due time.
 void HttpFetch::first_byte_seen(bool begun) {
   if (awaits_continue_) return;
   if (begun) return set_phase_timer({}, nullptr);

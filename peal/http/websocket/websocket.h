@@ -60,7 +60,8 @@ struct WebSocketOptions {
   // kTooLarge. The allowed values are 1 to kMostWebSocketMessageBytes.
   //
   // The part of an incomplete message that has arrived counts in the memory budget if it is larger than 4 KiB. If the
-  // process is above its hard mark and the part grows, the connection ends with kTryAgainLater.
+  // part grows while the process holds more memory than MemoryBudget's hard mark, the connection ends with
+  // kTryAgainLater.
   size_t message_limit_bytes = 1024 * 1024;
 
   // A peer that has sent nothing for this long is sent a ping. The ping is sent at the latest when the peer has sent

@@ -40,8 +40,8 @@ namespace peal {
 // - The server breaks the protocol.
 //
 // `client.retry.attempts` does not limit how often the client connects again. It limits how many attempts to connect
-// (name lookup, TCP, TLS) may fail in a row before the client gives up. The default is 1. Set it to 0 for a client that
-// has to wait while a server restarts.
+// (name lookup, TCP, TLS) may fail in a row before the client gives up. The default is 1. 0 sets no limit, for a client
+// that has to wait while a server restarts.
 struct WebSocketClientOptions {
   WebSocketOptions socket = {};
 

@@ -16,7 +16,8 @@ namespace peal::detail {
 // Returns the whole snapshot, with the members taken_unix_seconds, watches_for_stalls, loops, servers, connections,
 // stalls, memory, process, threads, system, log, build.
 nlohmann::ordered_json to_json(const Snapshot& snapshot);
-// Returns one connection, with the members connection (null if it has ended), recorded, flight.
+// Returns an object for one connection. Its members are `connection`, which is null if the connection has ended,
+// `recorded` and `flight`.
 nlohmann::ordered_json to_json(const ConnectionDetail& detail);
 // Returns how the library was built: version, compiler, flags, libraries, and the engines that this kernel supports.
 nlohmann::ordered_json build_facts();

@@ -245,7 +245,7 @@ void add_servers(MetricsText& out, const Snapshot& snapshot) {
   }
 }
 
-// A method, and the number and the name of its server, which become labels.
+// A MethodView, together with the number and the name of the server that has the method. They become labels.
 struct MethodPlace {
   std::string number;
   const std::string& server;

@@ -33,7 +33,7 @@ class SignalInbox {
   // Removes the reports that have arrived and returns them, oldest first.
   std::vector<Report> reports() const;
 
-  // Returns the fd for send_report(), which the processes that the master starts inherit.
+  // Returns the fd for send_report(). The processes that the master starts inherit this fd.
   int report_to() const { return report_to_.get(); }
   // Returns the signal mask that the thread had before make() blocked the signals.
   const sigset_t& mask_before() const { return mask_before_; }

@@ -31,7 +31,8 @@ class RpcPending {
   RpcPending(const RpcPending&) = delete;
   RpcPending& operator=(const RpcPending&) = delete;
 
-  // Exactly one of answered(), failed() and dropped() is called, once, on the loop, when the call ends.
+  // Exactly one of answered(), failed() and dropped() is called, once, on the loop, when the call ends. None of them is
+  // called for a call that was withdrawn.
   //
   // answered() is called if the server sent a response. Returns false if the response cannot be parsed; the call has
   // then failed with kBadResponse.

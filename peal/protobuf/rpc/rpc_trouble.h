@@ -23,7 +23,7 @@ enum class RpcTrouble : int {
   // An error with which only a peal server answers. muduo's client takes such an answer for an empty response.
   kOverloaded = 100,  // RpcServerOptions::most_calls calls are in progress
 
-  // Errors that the client itself finds. A server never answers with them.
+  // Errors that the client itself finds. If a server answers with one of them, the client reports kBadResponse.
   kNotConnected = 200,  // the call was never sent. Equals std::errc::not_connected
   kConnectionLost,      // the connection ended after the call was sent; the server may have carried the call out
   kTooManyCalls,        // RpcChannelOptions::most_calls or most_unsent_bytes is reached; the call was not sent

@@ -11,10 +11,12 @@
 
 namespace peal::detail {
 
-// Writes two times into `session` if `ssl` did a full handshake: `now`, and the earliest expiry of all certificates in
-// the peer's verified chain. If the peer showed no certificate, the second time is sys_seconds::max(). After a
-// resumption this function writes nothing, because OpenSSL has copied both times from the resumed session. Returns
-// false if OpenSSL has no memory.
+// Stores two times in `session` after a full handshake of `ssl`:
+//   - `now`, when the peer proved its identity;
+//   - the earliest expiry of all certificates in the peer's verified chain, or sys_seconds::max() if the peer showed
+//   none.
+// After a resumption nothing is stored, because OpenSSL has copied both times from the resumed session. Returns false
+// if OpenSSL has no memory.
 bool store_handshake_times(const SSL* ssl, SSL_SESSION* session, std::chrono::sys_seconds now);
 
 // Returns whether `session` may be resumed at `now`. Returns false if

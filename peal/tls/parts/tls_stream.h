@@ -49,7 +49,8 @@ class TlsStream final : private StreamEvents {
   // calls it inside the engine's wait(); it may call the owner's callbacks.
   void serve();
 
-  // Continues a handshake that waited for a turn with a free step (TlsLimits::handshake_steps).
+  // Continues a handshake that had to wait for a later turn, because TlsLimits::handshake_steps was used up in the
+  // earlier ones.
   void resume_handshake();
 
   // Fails an assertion: a TLS stream cannot be detached.
@@ -124,7 +125,8 @@ class TlsStream final : private StreamEvents {
   // calls report_end_if_reached().
   void deliver();
 
-  // Calls the owner's on_receive_end() if the input has ended. Otherwise calls report_incomplete_record().
+  // Calls the owner's on_receive_end() if the input has ended. If more input may come, calls
+  // report_incomplete_record(), which tells the owner whether a record has arrived in part.
   void report_end_if_reached();
 
   // Sends the answers that OpenSSL has made while it read the peer's records. If the peer does not read these answers

@@ -63,7 +63,7 @@ class HttpPool : public std::enable_shared_from_this<HttpPool> {
   Loop* loop() const { return mailbox_->reachable(); }
   const HttpClientOptions& options() const { return options_; }
 
-  // Returns the layer of connections for this URL, or null if these connections have no layer.
+  // Returns the layer (TLS for https) that connections for this URL run over, or null if they run over none.
   const StreamLayer* layer_of(const HttpUrl& url) const {
     return url.is_https() ? options_.layer : client_options_.connection.layer;
   }

@@ -81,8 +81,9 @@ class RpcLink final : public RpcCalls {
   Call* find(uint64_t id) { return calls_.find(static_cast<uint32_t>(id), static_cast<uint32_t>(id >> 32)); }
   // Returns true if a call may wait for a connection.
   bool may_wait() const { return options_.waits_for_connection && !given_up_; }
-  // Removes an ended call from the table, cancels its timer, and returns its RpcPending. The caller must call one
-  // function of the RpcPending. If the call owned the RpcPending, moves the ownership to `owned`.
+  // Removes an ended call from the table, cancels its timer, and returns its RpcPending. Every caller except withdraw()
+  // must then call answered(), failed() or dropped() of the RpcPending. If the call owned the RpcPending, moves the
+  // ownership to `owned`.
   RpcPending& end_call(Call& call, std::unique_ptr<RpcOwnedPending>& owned);
   Owned& owned_of(uint64_t id) override { return *find(id); }
   void fail_call(uint64_t id, std::error_code error) override;

@@ -64,8 +64,8 @@ class RpcSession {
   bool is_full() const;
   // Closes the connection if the server is draining and no call is in progress or partly received.
   void close_if_drained();
-  // Records the latency of the calls that count_ended() has counted. The calls that are counted after that are calls of
-  // the method `next`.
+  // Records the latency of the calls that count_ended() has counted. From then on count_ended() counts
+  // calls of the method `next`.
   void record_ended(MethodStats* next);
 
   // Returns the buffer to which answers are written. Call send_or_batch() after writing an answer. It sends the answer
