@@ -14,7 +14,7 @@ namespace peal::detail {
 // Stores two times in `session` after a full handshake of `ssl`:
 //   - `now`, when the peer proved its identity;
 //   - the earliest expiry of all certificates in the peer's verified chain, or sys_seconds::max() if the peer showed
-//   none.
+//     none.
 // After a resumption nothing is stored, because OpenSSL has copied both times from the resumed session. Returns false
 // if OpenSSL has no memory.
 bool store_handshake_times(const SSL* ssl, SSL_SESSION* session, std::chrono::sys_seconds now);
