@@ -47,9 +47,9 @@ void CrossLoopTask::cancel_from_home(Why why) noexcept {
   resume_awaiting();
 }
 
-// Registers a function that cancels the task when the awaiting coroutine's loop ends. Without it, possibly no other
-// code would cancel the task at that time. The function does nothing if only this thread can run the task's loop:
-// waiting for the task would never end.
+// Makes the end of the awaiting coroutine's loop cancel the task, because possibly no other code would cancel the task
+// at that time. If only this thread can run the task's loop, the task is not cancelled then: the wait for its end would
+// last for ever.
 void CrossLoopTask::cancel_when_home_ends() noexcept {
   Loop* const home = home_->reachable();
   if (home == nullptr || std::exchange(registered_, true)) return;

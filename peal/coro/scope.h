@@ -62,8 +62,8 @@ class Scope {
   // Trouble::kLoopStopped if the loop has ended.
   void cancel() { cancel(mailbox_->open() ? ECANCELED : detail::why_of(Trouble::kLoopStopped)); }
   // Waits until all children have ended. Only one coroutine may wait in join() at a time (asserted). If that coroutine
-  // is cancelled or the deadline passes, join() cancels the children and still waits until they have ended. Then join()
-  // returns the reason of the cancellation, or ETIMEDOUT.
+  // is cancelled, or the deadline of join().within() passes, join() cancels the children and still waits until they
+  // have ended. Then join() returns the reason of the cancellation, or ETIMEDOUT.
   Join join();
   // Returns the number of children that have not ended.
   size_t size() const { return size_; }

@@ -77,8 +77,8 @@ class Reading {
   }
   // Gives the read a deadline. The read fails with ETIMEDOUT if it has not ended when `timeout` has passed.
   ReadUntil<Self> within(Duration timeout) && { return {self(), timeout}; }
-  // selectable() returns the wait of this read; select() calls it. select() calls withdrawn() if it has taken another
-  // of its arguments.
+  // For select(). selectable() returns the object that waits for this read. withdrawn() is called if select() has taken
+  // the result of another of its arguments.
   Wait& selectable() { return state_.reader; }
   void withdrawn() { state_.reader.take_outcome(); }
 

@@ -119,7 +119,7 @@ class StreamState {
   // first.
   Result<void> pipe_to(StreamState& other, const PipeOptions& options, Callback<void(PipeReport)> on_done);
   // Reports to the connection that a read waits for more input. Does nothing inside on_message, because the connection
-  // asks for this itself when that callback has returned.
+  // looks for itself whether a read waits when that callback has returned.
   void await_input() {
     if (input == &connection->kept_input()) connection->await_input();
   }

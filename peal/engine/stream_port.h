@@ -160,7 +160,7 @@ struct TcpFacts {
   uint32_t unacknowledged = 0;
   uint32_t lost = 0;
   uint32_t retransmitted = 0;  // Since the connection was opened.
-  uint32_t segment_bytes = 0;  // Most payload bytes of a segment to the peer.
+  uint32_t segment_bytes = 0;  // The largest number of payload bytes of a segment to the peer.
 };
 
 class StreamPort {

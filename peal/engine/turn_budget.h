@@ -9,16 +9,16 @@
 
 namespace peal::detail {
 
-// Most bytes that one read of a stream takes. Used only if more than one block has arrived; otherwise a read takes at
-// most one block.
+// The largest number of bytes that one read of a stream takes. Used only if more than one block has arrived; otherwise
+// a read takes at most one block.
 inline constexpr size_t kMostReceiveBytes = 4 * size_t{kLargeBlockBytes};
-// Most bytes that one stream receives in a turn. A stream with more input continues after the other streams were
-// served.
+// The largest number of bytes that one stream receives in a turn. A stream with more input continues after the other
+// streams were served.
 inline constexpr size_t kReceiveTurnBytes = 256 * 1024;
-// Most bytes that all streams together send in bulk in one turn. Bulk is every file range, and the output in memory
-// that is left after a stream's first send.
+// The largest number of bytes that all streams together send in bulk in one turn. Bulk is every file range, and the
+// output in memory that is left after a stream's first send.
 inline constexpr size_t kBulkTurnBytes = 1024 * 1024;
-// Most bytes of kBulkTurnBytes that one stream may use while other streams wait to send in bulk, too.
+// The largest number of bytes of kBulkTurnBytes that one stream may use while other streams wait to send in bulk, too.
 inline constexpr size_t kBulkShareBytes = kBulkTurnBytes / 4;
 
 }  // namespace peal::detail

@@ -79,9 +79,9 @@ struct InspectorOptions {
   // Called on the inspector's loop when a client asks to drain a server. If on_drain is empty, the inspector drains the
   // server, and connections that have not ended in 30 s are cut off.
   //
-  // An empty on_drain refuses the request (409) if the parent process holds the listening sockets open as well. New
-  // clients would then wait in a queue that no process accepts from. In a Master's worker, make the worker leave
-  // instead:
+  // An empty on_drain refuses the request (409) if the parent process holds the listening sockets open as well. If it
+  // drained, new clients would wait in a queue from which no process accepts. In a Master's worker, make the worker
+  // leave instead:
   //
   //   [&](Server&) { loop.post([&] { worker.leave(Leave::kDrain, loop, server); }); }
   CopyableCallback<void(Server&)> on_drain = {};
@@ -91,8 +91,8 @@ class Inspector {
  public:
   static constexpr std::string_view kDefaultAddress = "127.0.0.1:9990";
 
-  // Makes an inspector that runs on `loop` and does not listen yet. The loop must outlive the inspector, or must have
-  // ended (run() has returned) before it is destroyed.
+  // Makes an inspector that runs on `loop` and does not listen yet. Either the loop outlives the inspector, or the
+  // loop's run() must have returned before the inspector is destroyed.
   explicit Inspector(Loop& loop, const InspectorOptions& options = {});
   ~Inspector();
   Inspector(const Inspector&) = delete;

@@ -137,8 +137,8 @@ class Master {
   // Forks the workers and runs until a signal ends the master. Returns the exit code for main(). If the code is 1, the
   // reason was logged:
   //   0   a signal asked the master to end, or a successor has taken over
-  //   1   the first workers could not be started or did not all serve, on_serving returned false, or the workers of one
-  //       place died too often
+  //   1   the first workers could not be started or did not all serve, on_serving returned false, or a worker and
+  //       its replacements died more often in a row than most_deaths allows
   int run(const Work& work);
 
  private:

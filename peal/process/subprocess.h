@@ -124,7 +124,7 @@ struct SubprocessOptions {
   //   - true: signals reach the child and all processes of its group, such as its own children. Processes that are left
   //     in the group when the child ends are killed.
   //   - false: signals reach the child alone. Ctrl-C on this process's terminal reaches the child as well.
-  // A terminal treats a group of its own as a background group: SIGTTIN stops a process of the group that reads from
+  // For the terminal, the child's own group is a background group: SIGTTIN stops a process of the group that reads from
   // the terminal, and nothing continues that process. ssh and sudo, for example, read a password from /dev/tty. Set
   // own_group to false for programs that talk to the user.
   bool own_group = true;

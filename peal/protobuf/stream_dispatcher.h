@@ -60,8 +60,8 @@ class StreamDispatcher {
   // Reads and handles messages until the stream ends. Succeeds if the peer ends its side after a whole message.
   // Otherwise fails:
   //   - with the error of Stream::read(framing), for example when the connection is lost or the framing is broken;
-  //   - with the Trouble of a message that cannot be read or has no handler, if the stream was closed after on_bad()
-  //     was called for the message, by the callback or because the connection ended;
+  //   - with the Trouble of a message that cannot be read or has no handler, if the stream is closed when
+  //     on_bad() has returned: on_bad() has closed it, or the connection has ended;
   //   - with ESHUTDOWN after a handler has closed the stream.
   // An exception that a handler throws is passed on to the caller.
   Task<Result<void>> serve(Stream& stream) const;

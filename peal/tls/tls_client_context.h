@@ -40,7 +40,8 @@ struct TlsClientOptions {
   // Application protocols that are offered to the server (ALPN), best first. LayerFacts::application is the protocol
   // that the server has chosen.
   std::vector<std::string> applications = {};
-  size_t most_sessions = 1024;  // Most sessions kept, for all servers together. 0: no session is resumed.
+  // The largest number of sessions kept, for all servers together. 0: no session is resumed.
+  size_t most_sessions = 1024;
 
   // True if the server's certificate is not verified. Anybody in the network can then read and change everything. Use
   // it only for a test against your own machine.

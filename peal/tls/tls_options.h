@@ -39,13 +39,14 @@ using TlsClock = std::chrono::sys_seconds (*)();
 
 // Limits on handshakes and on what the peer sends, for both sides.
 struct TlsLimits {
-  // Most handshake messages that one loop works on in one turn. Further handshakes wait for the next turn, so that a
-  // thousand new connections do not delay the open ones. A full handshake takes about 0.7 ms. 0 counts as 1.
+  // The largest number of handshake messages that one loop works on in one turn. Further handshakes wait for the next
+  // turn, so that a thousand new connections do not delay the open ones. A full handshake takes about 0.7 ms. 0 counts
+  // as 1.
   uint32_t handshake_steps = 1;
-  uint32_t most_chain_bytes = 100 * 1024;  // Most bytes of certificates that the peer may send.
-  // Most bytes that the peer may send in a row without application data, as key updates, empty records or tickets. The
-  // same number limits how many bytes this side answers to such messages while the peer reads no answers. The
-  // connection ends if either limit is exceeded.
+  uint32_t most_chain_bytes = 100 * 1024;  // The largest number of bytes of certificates that the peer may send.
+  // The largest number of bytes that the peer may send in a row without application data, as key updates, empty records
+  // or tickets. The same number limits how many bytes this side answers to such messages while the peer reads no
+  // answers. The connection ends if either limit is exceeded.
   uint32_t most_idle_bytes = 32 * 1024;
   // Time for which a session may be resumed after the last full handshake. Resumptions do not extend it, however many
   // tickets they bring (RFC 8446 4.6.1). A session also ends

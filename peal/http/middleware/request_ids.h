@@ -21,7 +21,7 @@ struct RequestId {
 struct RequestIdOptions {
   // The field of the answer that carries the id.
   std::string field = "X-Request-Id";
-  // True if a request may bring its own id in that field: up to 128 letters, digits, '-', '_', '.' and ':'. Set it only
+  // True if a request may bring its own id in `field`: up to 128 letters, digits, '-', '_', '.' and ':'. Set it only
   // if all requests come through a proxy of yours. Other clients could give two requests the same id.
   bool takes_clients = false;
   // 0 draws a random start, so that two servers never use the same ids. Any other value makes the same ids in each run,
@@ -29,8 +29,8 @@ struct RequestIdOptions {
   uint64_t seed = 0;
 };
 
-// Ids that the middleware makes have 32 hexadecimal digits. Throws std::invalid_argument if `field` is not the name of
-// a field, or one that the server sets itself (kServerFields).
+// Ids that the middleware makes have 32 hexadecimal digits. Throws std::invalid_argument if `field` is no valid field
+// name, or if it is the name of a field that the server sets itself (kServerFields).
 HttpMiddleware request_ids(const RequestIdOptions& options = {});
 
 }  // namespace peal

@@ -126,7 +126,8 @@ void Connection::watch_output() {
   watch_until(tracked_->write.since + set_->options().write_window);
 }
 
-// Returns min_write_bytes, but at least 1 in a graceful end: no other deadline limits a graceful end.
+// Returns how many bytes the peer must take in each write_window: min_write_bytes, and at least 1 during a graceful
+// end. Without that 1, a graceful end to a peer that takes nothing would never end.
 uint64_t Connection::least_write_bytes() const {
   return std::max<uint64_t>(set_->options().min_write_bytes, is_open() ? 0 : 1);
 }

@@ -13,8 +13,9 @@
 namespace peal::detail {
 namespace {
 
-// read_blocks(), write_blocks(), control_blocks() and create_on_blocks() implement a BIO on the blocks of a TlsSession
-// (BIO_meth_new(3)). session_of() returns the TlsSession of such a BIO.
+// read_blocks(), write_blocks(), control_blocks() and create_on_blocks() implement an OpenSSL BIO (BIO_meth_new(3))
+// that reads from the input buffer of a TlsSession and writes to its output buffer. session_of() returns the
+// TlsSession.
 TlsSession& session_of(BIO* bio) { return *static_cast<TlsSession*>(BIO_get_data(bio)); }
 
 int read_blocks(BIO* bio, char* into, size_t bytes, size_t* count) {

@@ -21,7 +21,7 @@ namespace peal::detail {
 
 class TlsSession {
  public:
-  // Most plain bytes of one record (RFC 8446 5.1).
+  // The largest number of plain bytes of one record (RFC 8446 5.1).
   static constexpr size_t kMostRecordBytes = 16 * 1024;
 
   explicit TlsSession(uint32_t most_idle_bytes) : most_idle_bytes_(most_idle_bytes) {}
@@ -108,8 +108,8 @@ class TlsSession {
   const uint32_t most_idle_bytes_;
   uint32_t idle_bytes_ = 0;   // Bytes received since the last application data.
   uint16_t record_left_ = 0;  // Bytes that OpenSSL has still to read of the current record.
-  // Most plain bytes that write() offers OpenSSL for one record. write() lowers the number when OpenSSL takes fewer
-  // bytes.
+  // The largest number of plain bytes that write() offers OpenSSL for one record. write() lowers the number when
+  // OpenSSL takes fewer bytes.
   uint16_t most_sealed_bytes_ = kMostRecordBytes;
   bool peer_ended_ = false;
 };

@@ -108,7 +108,7 @@ class RpcBalancerCalls final : public RpcCalls {
   RpcBalancerStats stats_;
 };
 
-// A call that has no answer yet. The object never moves, because the link and the list of waiting calls point to it.
+// A call that has no answer yet. The object never moves, because the RpcLink and the list of waiting calls point to it.
 class RpcBalancerCalls::Call final : public SlotLinks, public Owned, public RpcPending {
  public:
   RpcBalancerCalls* calls = nullptr;
