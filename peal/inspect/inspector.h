@@ -51,9 +51,9 @@ struct InspectorOptions {
   // The name that attach() gives its server, for example "api". If empty, the name is "server 0".
   std::string name = {};
   // The token that a client must send in order to change something, for example to close a connection. The client sends
-  // the field `Authorization: Bearer TOKEN`. If empty, no token is needed, but only
-  // clients on this machine may act, and not through a proxy. A client whose certificate was verified may act without
-  // the token from anywhere; see `layer`.
+  // the field `Authorization: Bearer TOKEN`. If empty, no token is needed, but only clients on this machine may act,
+  // and not through a proxy. A client whose certificate was verified may act without the token from anywhere; see
+  // `layer`.
   //
   // A proxy is recognized by the fields that it adds to a request: Forwarded, Via, X-Real-IP, or X-Forwarded-For,
   // -Host, -Proto or -Server. A proxy that adds none of them looks like a client on this machine, so set a token if a

@@ -230,7 +230,7 @@ TEST(InspectorOfAWorker, drains_as_the_program_has_it_or_says_that_its_parent_wo
     } else {
       EXPECT_THAT(answer, StartsWith("HTTP/1.1 409 "));
       EXPECT_THAT(answer, HasSubstr(fmt::format("process {} holds open", ::getpid())));
-      EXPECT_THAT(answer, HasSubstr(fmt::format("send this process, {}, a SIGTERM", heir.pid())));
+      EXPECT_THAT(answer, HasSubstr(fmt::format("send SIGTERM to this process, {}, instead", heir.pid())));
     }
     RawPeer client = RawPeer::connected(listening_address(listening.get()).value());
     client.send("hello");

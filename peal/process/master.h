@@ -76,8 +76,8 @@ struct RespawnOptions {
   Duration longest_pause = std::chrono::seconds(10);
   // A worker that lived at least this long counts as healthy: its death is the first of a new row.
   Duration quiet_while = std::chrono::seconds(30);
-  // How many workers may die one after another and still be replaced. At the next death the master drains and run()
-  // returns 1, so that a service manager can restart the program.
+  // How many workers of one place may die one after another and still be replaced. At the next death the master drains
+  // and run() returns 1, so that a service manager can restart the program.
   size_t most_deaths = 10;
 };
 

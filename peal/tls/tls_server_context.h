@@ -68,7 +68,8 @@ struct TlsServerOptions {
   Duration ticket_epoch = std::chrono::hours(12);  // From 1 s to 84 h. Fractions of a second are ignored.
 
   // File with the secret of the tickets: at least 32 random bytes. If the path is empty, the context uses a random
-  // secret of its own, which is lost with the context.
+  // secret of its own, which is lost with the context. Processes that are forked after make() share that secret; other
+  // programs and machines need the file.
   std::string ticket_secret_file = {};
 
   // File to which the secrets of all connections are appended (SSLKEYLOGFILE), so that a debugger can decrypt the

@@ -207,7 +207,8 @@ void InspectorPages::drain(HttpExchange& exchange) {
   if (!life || !life->run([](Server&) {}))
     return answer(exchange, 404, kText, "server must be the number of a server that the page shows\n");
   if (on_drain_) {
-    // The answer is sent before on_drain_ is called, because on_drain_ may end the process soon.
+    // The answer is queued before on_drain_ is called, and is sent when this callback has returned. So on_drain_ must
+    // not end the process at once.
     answer(exchange, 202, kText, fmt::format("server {} drains as its program decides\n", *number));
     life->run([this](Server& server) { on_drain_(server); });
     return;

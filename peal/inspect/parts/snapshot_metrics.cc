@@ -245,8 +245,8 @@ void add_servers(MetricsText& out, const Snapshot& snapshot) {
   }
 }
 
-// A MethodView, together with the number and the name of the server that has the method. Number and name become labels
-// of the metrics.
+// The MethodStats of one method, for example of an RpcServer, with the number and the name of the method's server,
+// which become labels of the metrics.
 struct MethodPlace {
   std::string number;
   const std::string& server;

@@ -126,7 +126,7 @@ class TlsStream final : private StreamEvents {
   void deliver();
 
   // Calls the owner's on_receive_end() if the input has ended. If more input may come, calls
-  // report_incomplete_record(), which tells the owner whether a record has arrived in part.
+  // report_incomplete_record(), which tells the owner if a record has arrived in part.
   void report_end_if_reached();
 
   // Sends the answers that OpenSSL has made while it read the peer's records. If the peer does not read these answers
