@@ -246,7 +246,8 @@ TEST(SimLoopGroupDeathTest, touching_or_awaiting_another_loop_inside_a_step_is_s
     loop->post(task);
     stopping_world.run_for(seconds(1));
   };
-  EXPECT_DEATH(in_a_step([&] { server.drain_and_wait(seconds(1)); }), "one of the server's 2 loops and would wait for itself");
+  EXPECT_DEATH(in_a_step([&] { server.drain_and_wait(seconds(1)); }),
+               "one of the server's 2 loops and would wait for itself");
   EXPECT_DEATH(in_a_step([&] { co_server.stop_and_wait(); }), "a server waits for its tasks on their loop");
 }
 
