@@ -69,8 +69,8 @@ bool Wait::begin_timed_or_cancelled() {
   return false;
 }
 
-// If the strand was cancelled with Trouble::kLoopStopped, does not touch the loop: the Loop object may have been
-// destroyed.
+// If this chain of awaits was cancelled with Trouble::kLoopStopped, does not touch the loop: the Loop object may have
+// been destroyed.
 bool Wait::arm() {
   const Duration timeout(timing_);
   marks_ &= ~kTimed;

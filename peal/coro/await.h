@@ -146,7 +146,7 @@ class Strand {
   Strand(const Strand&) = delete;
   Strand& operator=(const Strand&) = delete;
 
-  // Returns the loop on which this chain of awaits runs. Only that loop's thread may touch the strand.
+  // Returns the loop on which this chain of awaits runs. Only that loop's thread may touch this object.
   Loop& loop() const { return *loop_; }
   // Returns the reason why this chain of awaits was cancelled; 0 if it was not.
   Why cancelled() const { return cancelled_; }
@@ -154,7 +154,7 @@ class Strand {
   // first `why` that was given. Only Trouble::kLoopStopped replaces an earlier reason, because it says that the loop
   // may have been destroyed.
   void cancel(Why why) noexcept;
-  // Records `wait` as the wait in which the strand is suspended. A null pointer means that the strand runs.
+  // Records `wait` as the wait in which this chain of awaits is suspended. A null pointer means that the chain runs.
   void wait_in(Wait* wait) { waiting_ = wait; }
   // Called when the outermost task of this chain of awaits has ended. Returns the coroutine to resume next.
   virtual std::coroutine_handle<> on_done() noexcept = 0;
@@ -258,7 +258,7 @@ class Wait : public Runnable {
     end();
     return false;
   }
-  // Returns the strand of the waiting coroutine. May be called only after begin().
+  // Returns the chain of awaits that the waiting coroutine belongs to. May be called only after begin().
   Strand& strand() const { return *strand_; }
 
   // Gives the wait a deadline: `timeout` after begin(). Must be called before begin(). A timeout of zero or less passes

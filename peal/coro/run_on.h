@@ -34,11 +34,13 @@ struct RunOnAnswer : std::type_identity<Result<T>> {};
 template <class T>
 struct RunOnAnswer<Result<T>> : std::type_identity<Result<T>> {};
 
-// The strand of a task that runs on another loop. That loop is called "away". The loop of the awaiting coroutine is
-// called "home". The awaiting coroutine and the posts in the mailboxes of both loops share this object.
+// The chain of awaits (Strand) of a task that runs on another loop. That loop is called "away". The loop of the
+// awaiting coroutine is called "home". The awaiting coroutine and the posts in the mailboxes of both loops share this
+// object.
 class CrossLoopTask final : public Strand, public Runnable, public std::enable_shared_from_this<CrossLoopTask> {
  public:
-  // The wait of the coroutine that awaits run_on(). task_ended() is called once, on the home loop.
+  // What the coroutine that awaits run_on() waits in. task_ended() ends the wait; it is called once, on that
+  // coroutine's loop (home).
   class HomeWait : public Wait {
    public:
     void cancel(Why why) noexcept override { cross_task_->cancel_from_home(why); }

@@ -8,7 +8,8 @@ namespace peal {
 using detail::ReadyQueue;
 using detail::Why;
 
-// A task of the scope, with a strand of its own. Scope::ended() deletes this object when the task has ended.
+// A task of the scope, with its own chain of awaits (Strand). Scope::ended() deletes this object when the task has
+// ended.
 class Scope::Child final : public detail::Runnable, public detail::Strand {
  public:
   Child(Scope& scope, Task<> task) : Strand(scope.loop_), scope_(scope), task_(std::move(task)) {}

@@ -158,7 +158,7 @@ void StreamState::connection_ended(CloseReason its_reason, std::error_code error
   reason = its_reason;
   fail(why_of(its_reason, error));
   // If the peer has closed the connection in order, reads report the end of the input and no error. This also applies
-  // if a pipe, and not this stream, has received the peer's FIN.
+  // after pipe_to(), when the pipe has received the peer's FIN in the stream's place.
   if (its_reason == CloseReason::kPeerClosed) why = 0;
 }
 

@@ -244,8 +244,8 @@ class Stream {
     const size_t at_most = delimiter.empty() ? StreamReadMessage::kNoDelimiter : limit_bytes;
     return {*state_, delimiter, at_most};
   }
-  // Reads exactly `bytes` bytes; 0 returns an empty Buffer at once. If the input ends earlier and no byte is unread,
-  // returns an empty Buffer. If the input ends earlier and some bytes are unread, fails with ENODATA.
+  // Reads exactly `bytes` bytes; 0 returns an empty Buffer at once. If the input ends before, returns an empty
+  // Buffer if no byte was left to read, and fails with ENODATA if fewer bytes were left.
   StreamReadMessage read_exactly(size_t bytes) { return {*state_, {}, bytes}; }
   // Reads the body of the next message, in the blocks in which it arrived. Returns an empty optional if the peer has
   // ended its output and no message is left. Three errors mark the connection as refused (Connection::mark_refused()):

@@ -48,12 +48,12 @@ class PromiseBase {
   };
   static Final final_suspend() noexcept { return {}; }
   void unhandled_exception() noexcept { thrown_ = std::current_exception(); }
-  // Returns the strand that the task belongs to; null if the task has not begun.
+  // Returns the chain of awaits that the task belongs to; null if the task has not begun.
   Strand* strand() const { return strand_; }
   // Returns the exception that left the coroutine; null if there was none.
   const std::exception_ptr& thrown() const { return thrown_; }
-  // Makes the task a part of `strand`. Called before the task is resumed for the first time. When the task ends,
-  // `awaiting` is resumed. If `awaiting` is null, the task is the outermost task of the strand.
+  // Makes the task a part of the chain of awaits `strand`. Called before the task is resumed for the first time. When
+  // the task ends, `awaiting` is resumed. If `awaiting` is null, the task is the outermost task of the chain.
   void belong(Strand& strand, std::coroutine_handle<> awaiting) {
     PEAL_ASSERT(strand_ == nullptr, "a task is awaited twice, by {}", awaiting.address());
     strand_ = &strand;
@@ -156,8 +156,8 @@ Task<T> PromiseOf<T>::get_return_object() noexcept {
   return Task<T>(std::coroutine_handle<Promise<T>>::from_promise(static_cast<Promise<T>&>(*this)));
 }
 
-// Runs a task with a deadline, in a strand of its own. When the deadline passes, that strand is cancelled. Unless
-// `kShielded` is true, that strand is also cancelled when the awaiting coroutine is cancelled.
+// Runs a task with a deadline, in its own chain of awaits (Strand). When the deadline passes, that chain is cancelled.
+// Unless `kShielded` is true, the chain is also cancelled when the awaiting coroutine is cancelled.
 template <class T, bool kShielded>
 class [[nodiscard]] TaskUntil final : public Wait, private Strand {
  public:

@@ -60,8 +60,8 @@ struct BranchesOf : std::type_identity<std::array<Branch, std::tuple_size_v<Task
 template <class T, class Branch>
 struct BranchesOf<std::vector<Task<T>>, Branch> : std::type_identity<std::vector<Branch>> {};
 
-// Runs the tasks of a tuple, an array or a vector, and waits until all of them have ended. Each task has a strand of
-// its own.
+// Runs the tasks of a tuple, an array or a vector, and waits until all of them have ended. Each task has its own
+// chain of awaits (Strand), so each can be cancelled alone.
 template <class Tasks>
 class Group : public Wait {
  public:
@@ -84,7 +84,7 @@ class Group : public Wait {
   }
 
  protected:
-  // The strand in which one task of the group runs.
+  // The chain of awaits (Strand) of one task of the group.
   class Branch final : public Strand, public Runnable {
    public:
     Branch() : Strand(nullptr) {}

@@ -115,7 +115,7 @@ class Inspector {
   void add(HttpServer& server, std::string name = {});
   void add(CoServer& server, std::string name = {});
 
-  // Shows a server with the calls of its protocol's methods.
+  // Shows a server, and how the methods of its protocol were called.
   //
   //   inspector.add(rpc.server(), "rpc", rpc.method_views());    // an RpcServer
   //

@@ -211,7 +211,8 @@ void HttpExchange::run(Task<> task) {
   if (carried_ && has_extras_ && extras_->run) HttpCarrier::of(*this).keep_peer();
 }
 
-// Passes the task to the coroutine that waits in HttpNext::run(). That coroutine then runs the task in its own strand.
+// Passes the task to the coroutine that waits in HttpNext::run(). That coroutine then runs the task in its own chain of
+// awaits.
 void HttpExchange::pass_on(Task<> task) {
   if (!extras_->passes_on || extras_->passed_on) out_of_order("a second coroutine is started to answer it");
   extras_->passed_on.emplace(std::move(task));

@@ -87,8 +87,8 @@ void answer(HttpExchange& exchange, int status, std::string_view type, std::stri
   exchange.respond(status, type, body);
 }
 
-// Returns whether the peer gave a certificate that the layer has verified. For other peers the layer reports neither a
-// subject nor names.
+// True if the peer gave a certificate that the TLS layer has verified. For other peers LayerFacts has neither a subject
+// nor names.
 bool is_certified(const HttpExchange& exchange) {
   const Result<LayerFacts> facts = exchange.layer_facts();
   return facts && (!facts->peer.empty() || !facts->names.empty());

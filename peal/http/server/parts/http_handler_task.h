@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpHandlerTask: a coroutine that answers an exchange, and the strand in which it runs. HttpExtras: state of the
+// HttpHandlerTask: a coroutine that answers an exchange, and its chain of awaits (Strand). HttpExtras: state of the
 // exchanges that answer later, read a body or run a coroutine.
 #pragma once
 

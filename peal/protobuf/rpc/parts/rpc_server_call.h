@@ -79,7 +79,7 @@ class RpcServerCall final : public RpcCall, private google::protobuf::RpcControl
  private:
   friend class WaitList<RpcServerCall>;
   friend class RpcSession;
-  // The strand on which the coroutine of the handler runs.
+  // The chain of awaits (Strand) of the handler's coroutine.
   class Strand final : public Runnable, public detail::Strand {
    public:
     Strand(RpcServerCall& call, Task<> task);
