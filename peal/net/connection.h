@@ -149,8 +149,8 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   ConnectionLife life() const { return fast_path_.state; }
   bool is_open() const { return peal::is_open(fast_path_.state); }
   // Returns whether send() accepts bytes: false after shutdown_send() or close(), and after sending has failed. After
-  // such a failure, input that had arrived is still read, then the connection ends. If an earlier send() had returned
-  // false, on_writable is called once before the end.
+  // such a failure, if the peer has ended, input that had arrived is still read, then the connection ends. If an
+  // earlier send() had returned false, on_writable is called once before the end.
   bool can_send() const { return is_open() && !has(kSendEnded) && fast_path_.state != State::kReadingOut; }
 
   size_t queued_bytes() const;

@@ -61,8 +61,9 @@ struct BasicConnectionCallbacks {
   // is unset, the connection is closed once it has no unconsumed input.
   Slot<void(Connection&)> on_drain = nullptr;
   // Returns whether the protocol waits for input now. Must be set by a protocol that reads only when it wants to, as a
-  // coroutine does. Called before the connection is closed as idle, as too slow, or as finished in a drain. If unset,
-  // the connection always waits for input. If set, receiving does not pause by default while much output is queued
+  // coroutine does. Called before the connection is closed as too slow, evicted as idle from a full server, closed as
+  // finished in a drain, or reset because of input_limit_bytes. idle_timeout does not ask. If unset, the connection
+  // always waits for input. If set, receiving does not pause by default while much output is queued
   // (WhenOutputIsFull).
   Slot<bool(const Connection&)> awaits_input = nullptr;
   // Called when the handshake of start_layer() has succeeded. All later input and output goes over the layer.

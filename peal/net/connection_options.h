@@ -13,8 +13,8 @@ namespace peal {
 
 // Decides whether receiving pauses while more output is queued than the high-water mark.
 enum class WhenOutputIsFull : uint8_t {
-  // Means kPauseInput for a Server with an on_message callback. Means kReadOn for a Client, a Stream, an HttpServer and
-  // an HttpClient, which read only when they want input.
+  // Means kPauseInput for the connections of a Server without `awaits_input`. Means kReadOn for all connections of a
+  // Client, and for those of a Stream, an HttpServer and an HttpClient.
   kDefault,
   // Pauses receiving when callbacks have queued output above the high-water mark after new input. Receiving resumes
   // when the queue has drained to half of the mark. So a peer that sends requests but reads no answers costs a bounded

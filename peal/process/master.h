@@ -90,8 +90,8 @@ struct MasterOptions {
   // off.
   Duration drain_time = std::chrono::seconds(30);
   // The time in which all workers of a new generation must report that they serve. If one does not, the whole new
-  // generation is asked to leave again. A worker that replaces a dead one, and a new program (SIGUSR2), are killed if
-  // they do not report in this time.
+  // generation is asked to leave again. A worker that replaces a dead or leaving one, and a new program (SIGUSR2), are
+  // killed if they do not report in this time.
   Duration start_timeout = std::chrono::seconds(30);
   // The extra time after drain_time before a leaving worker is killed. When the master gets SIGINT or SIGQUIT, its
   // workers are killed after this time alone.

@@ -39,9 +39,9 @@ using TlsClock = std::chrono::sys_seconds (*)();
 
 // Limits on handshakes and on what the peer sends, for both sides.
 struct TlsLimits {
-  // The largest number of handshake messages that one loop works on in one turn. Further handshakes wait for the next
-  // turn, so that a thousand new connections do not delay the open ones. A full handshake takes about 0.7 ms. 0 counts
-  // as 1.
+  // The largest number of handshake messages that each server or client works on in one turn of a loop. Further
+  // handshakes wait for the next turn, so that a thousand new connections do not delay the open ones. A full handshake
+  // takes about 0.7 ms. 0 counts as 1.
   uint32_t handshake_steps = 1;
   uint32_t most_chain_bytes = 100 * 1024;  // The largest number of bytes of certificates that the peer may send.
   // The largest number of bytes that the peer may send in a row without application data, as key updates, empty records

@@ -169,8 +169,9 @@ void Connection::on_gone(std::error_code error) {
   enter(State::kOrphaned);
 }
 
-// Called when sending has failed. If the connection is receiving, the input that the peer sent before is read first,
-// then the connection ends. That input is in the kernel already, so its size is bounded.
+// Called when sending has failed. If the peer has reset or closed the connection and the connection is receiving, the
+// input that the peer sent before is read first, then the connection ends. That input is in the kernel already, so its
+// size is bounded. In all other cases the connection ends at once.
 void Connection::on_send_failed(std::error_code error) {
   if (fast_path_.state == State::kClosed) return;
   if (fast_path_.state == State::kHandshaking) return on_connected(error);

@@ -83,8 +83,9 @@ class RpcBalancerCalls final : public RpcCalls {
   WaitingRequest take_waiting(Call& call);
   // Sends waiting calls, the oldest first, as long as a server can take one.
   void serve_waiting();
-  // Removes an ended call from the table, cancels its timer, and returns its RpcPending. The caller must call one
-  // function of the RpcPending. If the call owned the RpcPending, moves the ownership to `owned`.
+  // Removes an ended call from the table, cancels its timer, and returns its RpcPending. Every caller except withdraw()
+  // must then call answered(), failed() or dropped() of the RpcPending. If the call owned the RpcPending, moves the
+  // ownership to `owned`.
   RpcPending& end_call(Call& call, std::unique_ptr<RpcOwnedPending>& owned);
   // Ends a call with end_call(), increments `counter`, and calls notify(pending). Then calls use_freed_capacity().
   template <class Notify>

@@ -79,7 +79,7 @@ class RpcSession {
 
   RpcShard& shard_;
   Connection& connection_;
-  // The list of calls in progress, the oldest first. Calls that the client has cancelled are at the end of the list.
+  // The list of calls in progress, in the order of their arrival. A call that the client cancels is moved to the end.
   RpcServerCall* first_ = nullptr;
   RpcServerCall* last_ = nullptr;
   size_t calls_ = 0;
