@@ -41,9 +41,9 @@ void Strand::cancel(Why why) noexcept {
   if (waiting_ != nullptr) waiting_->cancel(cancelled_);
 }
 
-// The closure that the timer of a deadline calls. The closure is stored in the loop's timer wheel. It may be destroyed
-// without having been called for one of two reasons. Either the wait has ended before, or the loop ends now. In the
-// second case the destructor ends the wait with Trouble::kLoopStopped.
+// The closure of a deadline's timer, stored in the loop's timer wheel. When the deadline passes, the timer calls the
+// closure, which cancels the wait with ETIMEDOUT. If the loop ends before the deadline, the loop destroys the closure,
+// and the destructor cancels the wait with Trouble::kLoopStopped. The closure does nothing if the wait has ended.
 struct Wait::Alarm {
   explicit Alarm(Wait& its_wait) : wait(&its_wait) {}
   Alarm(Alarm&& other) noexcept : wait(std::exchange(other.wait, nullptr)) {}
@@ -69,8 +69,8 @@ bool Wait::begin_timed_or_cancelled() {
   return false;
 }
 
-// If this chain of awaits was cancelled with Trouble::kLoopStopped, does not touch the loop: the Loop object may have
-// been destroyed.
+// If the wait's chain of awaits was cancelled with Trouble::kLoopStopped, arm() does not use the Loop object, because
+// the object may have been destroyed.
 bool Wait::arm() {
   const Duration timeout(timing_);
   marks_ &= ~kTimed;

@@ -9,8 +9,8 @@
 // Cancelling a strand is sticky:
 // - The wait in progress is withdrawn. Its coroutine is resumed once, and the await returns the reason as its error.
 // - Each later await that would have to wait fails at once with the same error.
-// - An await that need not wait still succeeds, so a cancelled task may say good-bye. Work that must wait even then
-//   belongs in a shield().
+// - An await that need not wait still succeeds, so a cancelled task may send a last message. Work that must wait
+//   after cancelling belongs in a shield().
 //
 // A coroutine is never resumed inside another one. If a coroutine becomes ready while another one runs, it is resumed
 // after the running one has suspended, in order. So code between two awaits is never interleaved with other tasks of
@@ -41,10 +41,12 @@ class Why {
   constexpr Why() = default;
   // Makes an error from an errno value, or a success if the value is 0.
   constexpr Why(int errno_value) : value_(errno_value) {}
+  // Makes an error from `error`, or a success if its value is 0.
   explicit Why(std::error_code error);
 
   // Returns the error as a std::error_code. For a success, the value of the std::error_code is 0.
   std::error_code code() const;
+  // True if `why` is the error of the errno value `errno_value`. If that value is 0: true if `why` is a success.
   friend constexpr bool operator==(const Why& why, int errno_value) {
     return why.value_ == errno_value && (errno_value == 0 || why.category_ == nullptr);
   }
@@ -55,8 +57,9 @@ class Why {
   const std::error_category* category_ = nullptr;
 };
 
-// why_of() converts a std::error_code to a Why. failed() converts a Why that is an error to a failed Result.
+// Converts a std::error_code to a Why.
 inline Why why_of(std::error_code error) { return Why(error); }
+// Converts a Why that is an error to a failed Result.
 inline std::unexpected<std::error_code> failed(Why why) { return std::unexpected(why.code()); }
 
 // Converts the outcome of a wait to a Result<void>: a success if `why` is 0, otherwise the error.
@@ -66,7 +69,7 @@ inline Result<void> answer_of(Why why) {
   return {};
 }
 
-// An entry of the ReadyQueue. When it is the entry's turn, the queue calls run(), which resumes a coroutine.
+// An entry of the ReadyQueue. The queue calls run() of its entries in order. run() resumes a coroutine.
 class Runnable {
  public:
   virtual void run() noexcept = 0;
@@ -79,14 +82,14 @@ class Runnable {
 // The queue of the coroutines that are ready to be resumed. Each thread has its own queue.
 class ReadyQueue {
  public:
-  // Resumes `what` now if busy() is false. If busy() is true, queues `what`, which is resumed after the running
-  // coroutine has suspended or the last Hold was destroyed.
+  // Resumes `what` now if busy() is false. Otherwise queues `what`, which is then resumed when the running coroutine
+  // suspends or the outermost Hold is destroyed.
   template <class What>
   static void run(What& what) {
     if (here_.running_) return here_.push(what);
     run_now(what);
   }
-  // Resumes `what` now, and then all coroutines that have become ready meanwhile. May be called only if busy() is
+  // Resumes `what` now. Then resumes all coroutines that were queued in the meantime. May be called only if busy() is
   // false.
   template <class What>
   static void run_now(What& what) {
@@ -97,19 +100,18 @@ class ReadyQueue {
       here.drain();
     here.running_ = false;
   }
-  // True if a coroutine runs on this thread, or if a Hold exists on it. While this is true, run() queues its argument.
+  // True if this thread runs a coroutine or has a Hold. While busy() is true, run() queues its argument.
   static bool busy() { return here_.running_; }
-  // Resumes all queued coroutines now, even if the caller is a coroutine itself. A function calls run_all() before it
-  // destroys objects that the queued coroutines use.
+  // Resumes all queued coroutines before it returns, even if the caller is a coroutine itself. Must be called before
+  // objects are destroyed that the queued coroutines use.
   static void run_all() {
     const bool outer = std::exchange(here_.running_, true);
     here_.drain();
     here_.running_ = outer;
   }
-  // While a Hold exists, no coroutine of this thread is resumed: coroutines that become ready are queued. If a
-  // coroutine has created the Hold, the queued coroutines are resumed when that coroutine suspends. Otherwise they are
-  // resumed when the outermost Hold is destroyed. A function that walks a list creates a Hold if a resumed coroutine
-  // could change that list.
+  // While a Hold exists, coroutines of this thread that become ready are queued and not resumed. They are resumed when
+  // the outermost Hold is destroyed. If a coroutine has created that Hold, they are resumed when that coroutine
+  // suspends. A function that walks a list creates a Hold if a resumed coroutine could change that list.
   class Hold {
    public:
     Hold() : outer_(std::exchange(here_.running_, true)) {}
@@ -138,8 +140,8 @@ inline thread_local constinit ReadyQueue ReadyQueue::here_;
 
 class Wait;
 
-// One chain of awaits: a task, the task that it awaits, and so on. A derived class owns the outermost task of the
-// chain.
+// One chain of awaits: a task, the task that the first task awaits, and so on. A derived class runs the first task,
+// which is called the outermost task.
 class Strand {
  public:
   explicit Strand(Loop* loop) : loop_(loop) {}
@@ -150,9 +152,9 @@ class Strand {
   Loop& loop() const { return *loop_; }
   // Returns the reason why this chain of awaits was cancelled; 0 if it was not.
   Why cancelled() const { return cancelled_; }
-  // Cancels this chain of awaits and the wait in which it is suspended. All later waits of the chain fail with the
-  // first `why` that was given. Only Trouble::kLoopStopped replaces an earlier reason, because it says that the loop
-  // may have been destroyed.
+  // Cancels this chain of awaits and the wait in which it is suspended. Every later wait of the chain fails with `why`.
+  // If cancel() is called again, the first `why` is kept. Only Trouble::kLoopStopped replaces it, because this error
+  // means that later waits must not use the Loop object.
   void cancel(Why why) noexcept;
   // Records `wait` as the wait in which this chain of awaits is suspended. A null pointer means that the chain runs.
   void wait_in(Wait* wait) { waiting_ = wait; }
@@ -176,16 +178,16 @@ class Wait : public Runnable {
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
   void run() noexcept final { handle_.resume(); }
-  // Returns false, so that the coroutine suspends. A derived class whose await can end without suspending declares an
-  // await_ready() of its own.
+  // Returns false, which means that the await calls await_suspend(). A derived class whose await can end without
+  // suspending declares an await_ready() of its own.
   static bool await_ready() noexcept { return false; }
   // Ends the wait early. The effect depends on the kind of wait:
-  // - A wait for an event is removed from its list, so that nothing else can complete it. Then it is completed with
-  //   `why`.
+  // - A wait for an event is removed from the list of waits for that event. Then it is completed with `why`.
   // - A wait for tasks cancels those tasks, and lasts until they have ended.
   virtual void cancel(Why why) noexcept = 0;
-  // Marks this wait as one of those that a select() waits for. Called after the wait has begun. When the wait
-  // completes, it calls choice.on_done() and resumes no coroutine. select() takes the first wait that completes.
+  // Marks this wait as one of several that a select() waits for. Called after the wait has begun. select() takes the
+  // result of the wait that completes first. When this wait completes, it calls choice.on_done() and resumes no
+  // coroutine.
   void select_by(Strand& choice) {
     strand_ = &choice;
     marks_ |= kSelected;
@@ -197,8 +199,8 @@ class Wait : public Runnable {
   Wait() = default;
   ~Wait() = default;
 
-  // Begins the wait. Each await_suspend() calls this first. Returns false if the coroutine must not wait, because it
-  // was cancelled or its loop has stopped. In that case why_ is the error.
+  // Begins the wait. Called first in await_suspend() of the derived class. Returns false if the coroutine must not
+  // wait, because it was cancelled or its loop has stopped; why_ is then the error.
   template <class Promise>
   bool begin(std::coroutine_handle<Promise> handle) {
     handle_ = handle;
@@ -208,17 +210,17 @@ class Wait : public Runnable {
     strand_->wait_in(this);
     return true;
   }
-  // Begins a wait for tasks, even if the awaiting coroutine was cancelled, because the tasks must end first. If the
-  // awaiting coroutine was cancelled, this call also cancels the tasks.
+  // Begins a wait for tasks, even if the awaiting coroutine was cancelled: the await must not end before the tasks. If
+  // the awaiting coroutine was cancelled, this call also cancels the tasks.
   template <class Promise>
   void begin_joining(std::coroutine_handle<Promise> handle) {
     if (begin(handle)) return;
     strand_->wait_in(this);
     cancel(why_);
   }
-  // Begins a wait for tasks that continues if the awaiting coroutine is cancelled. Only the deadline and the end of the
-  // loop cancel the tasks. Both call cancel() when timed() has become false, so that cancel() can distinguish them from
-  // a cancelled coroutine.
+  // Begins a wait for tasks. The wait continues if the awaiting coroutine is cancelled: the derived class must ignore a
+  // call of cancel() while timed() is true, because that call comes from the cancelled coroutine. When the deadline
+  // passes or the loop ends, timed() becomes false before cancel() is called.
   template <class Promise>
   void begin_shielded(std::coroutine_handle<Promise> handle) {
     handle_ = handle;
@@ -229,8 +231,8 @@ class Wait : public Runnable {
   }
   // True while the wait has a deadline that has not passed.
   bool timed() const { return (marks_ & kTimed) != 0; }
-  // Ends the wait with `why`; 0 means success. The coroutine is resumed inside this call, or, if ReadyQueue::busy() is
-  // true, after the running coroutine has suspended. Called once for each wait.
+  // Ends the wait with `why`; 0 means success. Called once for each wait. If ReadyQueue::busy() is false, resumes the
+  // coroutine inside this call. Otherwise the coroutine is resumed after the running coroutine has suspended.
   void complete(Why why) noexcept {
     why_ = why;
     if ((marks_ & (kTimed | kSelected)) != 0) [[unlikely]]
@@ -238,7 +240,7 @@ class Wait : public Runnable {
     strand_->wait_in(nullptr);
     ReadyQueue::run(*this);
   }
-  // Ends the wait with success as complete(0) does, but without its checks. May be called only if ReadyQueue::busy() is
+  // Ends the wait with success. Omits the checks of complete(0), so it may be called only if ReadyQueue::busy() is
   // false, the wait has no deadline, and selected() is false.
   void complete_now() noexcept {
     strand_->wait_in(nullptr);
@@ -251,8 +253,8 @@ class Wait : public Runnable {
       disarm();
     return handle_;
   }
-  // Ends the wait inside its own await_suspend(), because the coroutine need not suspend. The await then returns at
-  // once, with `why` as the outcome. Always returns false, and await_suspend() must return that value.
+  // Ends a wait that await_suspend() has just begun, because the coroutine need not suspend. The await then ends at
+  // once with the outcome `why`. Always returns false, which await_suspend() must return.
   bool refuse(Why why) noexcept {
     why_ = why;
     end();
@@ -261,8 +263,8 @@ class Wait : public Runnable {
   // Returns the chain of awaits that the waiting coroutine belongs to. May be called only after begin().
   Strand& strand() const { return *strand_; }
 
-  // Gives the wait a deadline: `timeout` after begin(). Must be called before begin(). A timeout of zero or less passes
-  // at the loop's next tick.
+  // Gives the wait a deadline, which passes `timeout` after the call of begin(). Must be called before begin(). A
+  // timeout of zero or less passes at the loop's next tick.
   void set_timeout(Duration timeout) {
     timing_ = std::max<int64_t>(timeout.count(), 1);
     marks_ |= kTimed;
@@ -277,9 +279,9 @@ class Wait : public Runnable {
   // The closure that the timer of the deadline calls.
   struct Alarm;
 
-  // Completes the work of begin() if the wait has a deadline or the coroutine was cancelled.
+  // Called by begin() if the wait has a deadline or the coroutine was cancelled. Returns the result of begin().
   bool begin_timed_or_cancelled();
-  // Completes the work of complete() if the wait has a deadline or belongs to a select().
+  // Called by complete() if the wait has a deadline or belongs to a select().
   void complete_timed_or_selected() noexcept;
   // Starts the timer of the wait's deadline. Returns false and sets why_ if the loop has stopped.
   bool arm();
@@ -291,8 +293,8 @@ class Wait : public Runnable {
   Strand* strand_;
 };
 
-// A reference to an awaitable, and an awaitable itself. within() returns it because g++ 12 would move an awaitable that
-// is returned by value. The referenced awaitable must live until the end of the co_await expression.
+// An awaitable that forwards each call to the awaitable `wait`, which must live until the end of the co_await
+// expression. within() returns a ByReference, because g++ 12 would move an awaitable that is returned by value.
 template <class Self>
 struct ByReference {
   bool await_ready() { return wait.await_ready(); }
@@ -366,8 +368,9 @@ class WaitList {
   T* last_ = nullptr;
 };
 
-// Base class of waits that queue for the same event and are served first come, first served. Self has a function line()
-// that returns the list in which the wait queues. Self must declare QueuedWait<Self> and WaitList<Self> as friends.
+// Base class of waits that queue for the same event and are served first come, first served. The derived class Self has
+// a function line() that returns the list in which the wait queues. Self must declare QueuedWait<Self> and
+// WaitList<Self> as friends.
 template <class Self>
 class QueuedWait : public Awaitable<Self> {
  public:

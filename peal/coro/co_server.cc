@@ -34,8 +34,8 @@ class CoServer::ServerTasks : public std::enable_shared_from_this<ServerTasks> {
     }
     PEAL_ASSERT(false, "a connection on none of the server's {} loops", posts_.size());
   }
-  // Cancels all tasks. Called once. When this function returns, every task that did not have to wait again has ended.
-  // `on_done` is called when the last task has ended.
+  // Cancels all tasks. Called once. Each task ends before this function returns, unless it waits again after it was
+  // cancelled, for example in a shield(). `on_done` is called when the last task has ended.
   void end(Callback<void()> on_done) {
     on_done_ = std::move(on_done);
     for (auto& post : posts_) {
@@ -46,15 +46,17 @@ class CoServer::ServerTasks : public std::enable_shared_from_this<ServerTasks> {
     }
     ended();
   }
-  // True if the tasks could never end while the calling thread waits for them. One case is that the thread runs a loop
-  // of the tasks. The other case is that a loop of the tasks is driven with step() while the thread is inside step() of
-  // another loop.
+  // True if the calling thread must not wait for the tasks, because the tasks could not end during that wait. There are
+  // two such cases:
+  // - The calling thread is inside run() or step() of a loop of the tasks.
+  // - A loop of the tasks is driven with step(), and the calling thread is inside step() of another loop. The loop of
+  //   the tasks cannot take a step meanwhile.
   bool would_wait_forever() const {
     return std::ranges::any_of(
         posts_, [](const auto& post) { return post->mailbox->here() || post->mailbox->beside_a_step(); });
   }
-  // Returns how many tasks have not ended. May be called only before end(): until then `tasks_` counts the server as
-  // one task, which this function subtracts.
+  // Returns the number of tasks that have not ended. Subtracts 1 from `tasks_`, which counts the server as one task
+  // until end() is called. May be called only before end().
   size_t tasks() const { return tasks_.load(std::memory_order_relaxed) - 1; }
   uint64_t exceptions() const { return exceptions_.load(std::memory_order_relaxed); }
 
@@ -76,9 +78,8 @@ class CoServer::ServerTasks : public std::enable_shared_from_this<ServerTasks> {
       } catch (...) {
         thrown = std::current_exception();
       }
-      // Throws the exception again inside a call of the connection, while the task still holds its stream. So the
-      // connection treats it as an exception of a callback: the connection logs and counts the exception, and closes
-      // itself.
+      // Throws the exception again inside connection.run(), while the task still holds its stream. So the connection
+      // treats the exception like one of a callback: it logs and counts the exception, and closes itself.
       if (thrown) connection.run([&thrown](Connection&) { std::rethrow_exception(std::exchange(thrown, nullptr)); });
     } catch (...) {
       thrown = std::current_exception();
@@ -86,8 +87,8 @@ class CoServer::ServerTasks : public std::enable_shared_from_this<ServerTasks> {
     if (thrown) server_tasks->count_and_log(post, thrown);
     server_tasks->ended();
   }
-  // Subtracts 1 from `tasks_` and calls `on_done_` when 0 is reached. Called at the end of each task. end() also calls
-  // this, for the server's own count.
+  // Subtracts 1 from `tasks_`, and calls `on_done_` if `tasks_` is then 0. Called when a task has ended. end() also
+  // calls this function, in order to subtract the server itself, which `tasks_` counts as one task.
   void ended() {
     if (tasks_.fetch_sub(1, std::memory_order_acq_rel) == 1 && on_done_) on_done_();
   }
@@ -128,7 +129,8 @@ CoServer::~CoServer() {
   if (server_) stop({});
 }
 
-// After ServerTasks::end(), uses no member of this server, because `on_done` may have destroyed the server.
+// After the call of ServerTasks::end(), stop() must not use a member of the CoServer, because `on_done` may have
+// destroyed the CoServer.
 void CoServer::stop(Callback<void()> on_done) {
   PEAL_ASSERT(server_.has_value(), "CoServer::stop() was called twice");
   const std::shared_ptr<ServerTasks> server_tasks = server_tasks_;

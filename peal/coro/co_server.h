@@ -54,20 +54,21 @@ class CoServer {
   // that may call the destructor. Afterwards the server may only be destroyed.
   void stop(Callback<void()> on_done);
   // Calls stop() and waits until the last task has ended. Asserts that the calling thread runs none of the server's
-  // loops. If a task is on another loop by run_on(), must not be called on that loop's thread: the task and the caller
-  // would wait for each other.
+  // loops. A task of the server may use run_on() to wait for work on another loop. stop_and_wait() must not be called
+  // on the thread of that other loop, because the work and the caller would wait for each other.
   void stop_and_wait();
   CoServer(const CoServer&) = delete;
   CoServer& operator=(const CoServer&) = delete;
 
-  // Calls Server::listen(). May be called on the threads that may call Server::listen().
+  // Makes the server listen on `address`, as Server::listen() does. May be called on the same threads as
+  // Server::listen().
   Result<SocketAddress> listen(std::string_view address) { return server_->listen(address); }
   // Returns the Server that accepts the connections. May be called only before stop().
   Server& server() { return *server_; }
   // Returns Server::stats(). The exceptions that tasks have thrown are included in NetStats::exceptions.
   NetStats stats() const;
-  // Returns the number of tasks that have not ended, including tasks whose connection has ended. Any thread may call
-  // this, but not after stop().
+  // Returns the number of tasks that have not ended, including tasks whose connection has ended. May be called on any
+  // thread, but only before stop().
   size_t tasks() const;
 
  private:

@@ -44,8 +44,8 @@ class [[nodiscard]] Connect final : public detail::Awaitable<Connect> {
   detail::StreamState* state_ = nullptr;
 };
 
-// Connects to `address`. Fails with Trouble::kBadAddress if `address` cannot be parsed. Otherwise the error is that of
-// the last attempt to connect.
+// Connects to `address`. Fails with Trouble::kBadAddress if `address` cannot be parsed. If all attempts to connect
+// fail, fails with the error of the last attempt.
 inline Connect connect(std::string address, const ClientOptions& options = {}) {
   return Connect(std::move(address), options);
 }

@@ -9,7 +9,9 @@ bool CrossLoopTask::send() {
   return away_->post([cross_task = shared_from_this()] { ReadyQueue::run(*cross_task); });
 }
 
-// Called twice on the thread of the task's loop: to begin the task, and when the task has ended.
+// Called twice: to begin the task, and after the task has ended. The first call is made on the thread of the task's
+// loop. The second call is made on the same thread, or, if the task's loop ended before the task (`taken_` is true), on
+// the awaiting coroutine's thread.
 void CrossLoopTask::run() noexcept {
   if (!std::exchange(begun_, true)) {
     promise_.belong(*this, nullptr);
@@ -17,8 +19,8 @@ void CrossLoopTask::run() noexcept {
   }
   if (taken_) return resume_awaiting();
   const std::shared_ptr<CrossLoopTask> keep = shared_from_this();
-  // The awaiting coroutine's loop refuses this post if that loop has ended. In that case cancel_from_home() waits for
-  // `ended_` and needs no post.
+  // This post is refused if the awaiting coroutine's loop has ended. In that case no post is needed: the thread of the
+  // ended loop waits for `ended_` in cancel_from_home().
   home_->insist([cross_task = keep] { cross_task->resume_awaiting(); });
   ended_.store(true, std::memory_order_release);
   ended_.notify_all();
@@ -32,9 +34,9 @@ std::coroutine_handle<> CrossLoopTask::on_done() noexcept {
 void CrossLoopTask::cancel_from_home(Why why) noexcept {
   const std::shared_ptr<CrossLoopTask> keep = shared_from_this();
   if (!away_->insist([cross_task = keep, why] { cross_task->cancel(why); })) {
-    // The task's loop has ended without ending the task, so this thread ends the task. Before that, it waits until the
-    // other thread has left the loop. If this thread itself runs the loop, the loop is ending now and there is no other
-    // thread to wait for.
+    // The task's loop has refused the post that cancels the task, because that loop has begun to end. This thread waits
+    // until the loop's thread has left the loop. If the task has not ended by then, this thread ends it. If this thread
+    // itself is inside that loop, there is no other thread to wait for.
     if (away_->here() == nullptr) away_->wait_until_left();
     taken_ = !ended_.load(std::memory_order_acquire);
     cancel(why);
@@ -42,14 +44,15 @@ void CrossLoopTask::cancel_from_home(Why why) noexcept {
   }
   if (awaiting_resumed_) return;
   if (home_->open()) return cancel_when_home_ends();
-  // The awaiting coroutine's loop has ended and runs no more posts. So this thread waits here until the task has ended.
+  // The awaiting coroutine's loop has ended and runs no posts any more, so no post can report the end of the task.
+  // Therefore this thread blocks until the task has ended.
   ended_.wait(false, std::memory_order_acquire);
   resume_awaiting();
 }
 
-// Makes the end of the awaiting coroutine's loop cancel the task, because possibly no other code would cancel the task
-// at that time. If only this thread can run the task's loop, the task is not cancelled then: the wait for its end would
-// last for ever.
+// The function that is registered here runs when the awaiting coroutine's loop ends. The function cancels the task,
+// because possibly no other code does so at that time, and waits for the task's end. If only this thread can run the
+// task's loop, the function does nothing, because the wait would never end.
 void CrossLoopTask::cancel_when_home_ends() noexcept {
   Loop* const home = home_->reachable();
   if (home == nullptr || std::exchange(registered_, true)) return;

@@ -6,8 +6,8 @@
 //
 // Returns Result<T>, or T if T is a Result already. The error is Trouble::kLoopStopped if the other loop refuses the
 // task, because it has ended or its queue of posts is full; the task never begins then. Cancelling the awaiting
-// coroutine cancels the task on its loop, and the await ends when the task has. An exception of the task is thrown
-// where run_on() is awaited.
+// coroutine cancels the task on its loop, and the await ends when the task has ended. An exception of the task is
+// thrown where run_on() is awaited.
 //
 // If the awaiting coroutine was cancelled and its loop ends meanwhile, the end of the loop waits until the task has
 // ended. If the loop has ended before, the call that cancels waits. The end of a loop does not wait if the same thread
@@ -34,13 +34,13 @@ struct RunOnAnswer : std::type_identity<Result<T>> {};
 template <class T>
 struct RunOnAnswer<Result<T>> : std::type_identity<Result<T>> {};
 
-// The chain of awaits (Strand) of a task that runs on another loop. That loop is called "away". The loop of the
-// awaiting coroutine is called "home". The awaiting coroutine and the posts in the mailboxes of both loops share this
-// object.
+// The task that run_on() runs on another loop, as a chain of awaits (Strand) of its own. Names in this class call the
+// loop of the awaiting coroutine "home" and the loop of the task "away". The awaiting coroutine and the posts in the
+// mailboxes of both loops own this object together.
 class CrossLoopTask final : public Strand, public Runnable, public std::enable_shared_from_this<CrossLoopTask> {
  public:
-  // What the coroutine that awaits run_on() waits in. task_ended() ends the wait; it is called once, on that
-  // coroutine's loop (home).
+  // The wait of the coroutine that awaits run_on(); base class of RunOn. task_ended() is called once, on the loop of
+  // that coroutine, and ends the wait.
   class HomeWait : public Wait {
    public:
     void cancel(Why why) noexcept override { cross_task_->cancel_from_home(why); }
@@ -59,21 +59,21 @@ class CrossLoopTask final : public Strand, public Runnable, public std::enable_s
         promise_(promise),
         task_(task) {}
 
-  // Posts the task to the other loop. Returns false if that loop refuses the post.
+  // Posts the task to the loop on which the task is to run. Returns false if that loop refuses the post.
   bool send();
   // Cancels the task. Called on the thread of the awaiting coroutine's loop.
   void cancel_from_home(Why why) noexcept;
-  // The first call begins the task. The second call comes after the task's end and reports the end to the awaiting
-  // coroutine's loop.
+  // Called twice. The first call begins the task. The second call is made after the task has ended. The second call
+  // makes the awaiting coroutine's loop resume the awaiting coroutine.
   void run() noexcept override;
   std::coroutine_handle<> on_done() noexcept override;
 
  private:
-  // Registers this task with the awaiting coroutine's loop. When that loop ends, it cancels the task again and waits
-  // for the task's end.
+  // Registers a function with the awaiting coroutine's loop, unless this was done before. When that loop ends, the
+  // function cancels the task and waits until the task has ended.
   void cancel_when_home_ends() noexcept;
-  // Resumes the coroutine that awaits run_on(), unless it was resumed before. Called on the thread of that coroutine's
-  // loop.
+  // Resumes the coroutine that awaits run_on(), unless an earlier call has resumed it. Called on the thread of that
+  // coroutine's loop.
   void resume_awaiting() noexcept;
 
   const std::shared_ptr<Mailbox> home_;

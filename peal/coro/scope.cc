@@ -16,11 +16,13 @@ class Scope::Child final : public detail::Runnable, public detail::Strand {
 
   // True if the task has begun to run.
   bool begun() const { return task_.coroutine().promise().strand() != nullptr; }
-  // True while the loop does not run yet and the post that begins the task waits in the loop's mailbox.
+  // True while the post that begins the task waits in the loop's mailbox, because the loop did not run when the scope
+  // spawned the task.
   bool waits_for_loop = false;
+  // Returns the exception that left the task; null if there was none.
   const std::exception_ptr& thrown() const { return task_.coroutine().promise().thrown(); }
-  // The first call begins the task. The second call comes after the task has ended, when no code runs in its frame, and
-  // removes the child from the scope.
+  // Called twice. The first call begins the task. The second call is made after the task has ended and no code runs in
+  // its frame any more. The second call removes the child from the scope.
   void run() noexcept override {
     if (begun()) return scope_.ended(*this);
     task_.coroutine().promise().belong(*this, nullptr);
@@ -92,8 +94,9 @@ void Scope::cancel(Why why) {
   for (Child* child = children_.front(); child != nullptr; child = child->next_) child->cancel(why);
 }
 
-// Destroying the child's frame may destroy this scope, unless a coroutine waits in join(). So if no coroutine waits in
-// join(), uses no member after `delete &child`.
+// Deletes the child, which destroys the frame of its task. That frame may own this scope, so this function must not use
+// a member after `delete &child`. Only if a coroutine waits in join(), this scope still exists after `delete &child`,
+// because join() needs it.
 void Scope::ended(Child& child) {
   if (child.thrown()) keep_exception(child.thrown());
   children_.remove(child);

@@ -43,11 +43,13 @@ class Scope {
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
 
-  // Starts `task` as a child of this scope. If the loop is not inside run() or step(), the child begins when the loop
-  // runs next. Otherwise the child begins at once, or if a coroutine runs, when that coroutine suspends.
+  // Starts `task` as a child of this scope. The time at which the child begins depends on the loop:
+  // - If the loop is not inside run() or step(), the child begins when the loop runs next.
+  // - If the loop is inside run() or step() and a coroutine runs, the child begins when that coroutine suspends.
+  // - If the loop is inside run() or step() and no coroutine runs, the child begins before spawn() returns.
   //
-  // Returns false after the loop has begun to end; `task` then never begins. A child of a cancelled scope is cancelled
-  // from the start.
+  // Returns false if the loop has begun to end; `task` then never begins. If the scope was cancelled before, the child
+  // is cancelled from the start.
   bool spawn(Task<> task);
   // Makes the compiler reject every argument that is not a Task<>, with a message that says what to write instead.
   template <class What>
@@ -63,7 +65,7 @@ class Scope {
   void cancel() { cancel(mailbox_->open() ? ECANCELED : detail::why_of(Trouble::kLoopStopped)); }
   // Waits until all children have ended. Only one coroutine may wait in join() at a time (asserted). If that coroutine
   // is cancelled, or the deadline of join().within() passes, join() cancels the children and still waits until they
-  // have ended. Then join() returns the reason of the cancellation, or ETIMEDOUT.
+  // have ended. The await then fails with the reason of the cancellation, or with ETIMEDOUT.
   Join join();
   // Returns the number of children that have not ended.
   size_t size() const { return size_; }
@@ -78,7 +80,7 @@ class Scope {
   // If `thrown` is the scope's first exception, keeps it for join() and cancels the other children. Later exceptions
   // are only logged.
   void keep_exception(const std::exception_ptr& thrown);
-  // Returns `self_`. The first call creates it.
+  // Returns the pointer `self_`, which the first call of this function creates.
   const std::shared_ptr<Scope*>& self();
 
   Loop* const loop_;

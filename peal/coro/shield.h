@@ -16,8 +16,9 @@ namespace peal {
 template <class T>
 using Shield = detail::TaskUntil<T, true>;
 
-// Returns an awaitable that runs `task`. For at most `limit`, the task is not cancelled together with the awaiting
-// coroutine. The await returns the task's result, or throws the task's exception.
+// Returns an awaitable that runs `task`. The task is not cancelled when the awaiting coroutine is cancelled. The task
+// is cancelled when `limit` has passed since the await began, or when the loop ends. The await returns the task's
+// result, or throws the task's exception.
 template <class T>
 Shield<T> shield(Task<T> task, Duration limit) {
   return {std::move(task), limit};

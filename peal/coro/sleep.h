@@ -19,8 +19,8 @@ class [[nodiscard]] Sleep final : public detail::Wait {
   Result<void> await_resume() const { return detail::answer_of(why_); }
   // Returns the wait of this awaitable. Called by select().
   detail::Wait& selectable() { return *this; }
-  // Ends the sleep. ETIMEDOUT means that the duration has passed, so the await succeeds. The await fails with `why` if
-  // `why` is another error, or if the coroutine was cancelled.
+  // Ends the sleep. If `why` is ETIMEDOUT and the coroutine was not cancelled, the duration has passed, and the await
+  // succeeds. In all other cases the await fails with `why`.
   void cancel(detail::Why why) noexcept override { complete(strand().cancelled() == 0 && why == ETIMEDOUT ? 0 : why); }
 };
 

@@ -47,7 +47,8 @@ Why why_of(CloseReason reason, std::error_code error) {
 
 }  // namespace
 
-// Handles the frequent case inline: a read waits for any input, and no other coroutine runs.
+// Handles the most frequent case inline: a read waits for any input, and no other coroutine runs. offer_input() handles
+// all other cases.
 inline void StreamState::received(Buffer& more) {
   if (!reader.takes_any() || ReadyQueue::busy()) [[unlikely]]
     return offer_input(more);
@@ -98,8 +99,8 @@ void StreamState::pump_writers() {
 }
 
 void StreamState::pump_flushers() {
-  // A write that waited may have queued bytes just now. In that case the flushes keep waiting: the connection calls
-  // on_writable again when the kernel has taken these bytes.
+  // If a waiting write has given its bytes to the connection just now, the flushes must wait for these bytes, too.
+  // report_drained() makes the connection call on_writable again when the kernel has taken all queued bytes.
   if (!flushers.empty() && connection->queued_bytes() > 0) return connection->report_drained();
   while (FlushWait* flusher = flushers.pop_front()) flusher->complete(0);
 }
@@ -138,7 +139,6 @@ void StreamState::fail_writers(Why with) {
   }
 }
 
-// Returns the error with which a new write fails. Returns 0 if the stream can send.
 Why StreamState::why_no_write() const {
   if (connection != nullptr && (securing || connection->can_send())) return 0;
   if (why != 0) return why;
@@ -149,16 +149,17 @@ Why StreamState::why_no_write() const {
 
 void StreamState::connection_ended(CloseReason its_reason, std::error_code error) {
   if (connection == nullptr) return;
-  // Drops the unread input if memory is short. The task may keep this input for a long time, and the process ends
-  // connections in order to free memory.
+  // If memory is short, the unread input is dropped and not kept in `rest`. The process ends connections in order to
+  // free memory, and the task could keep the input for a long time.
   const bool short_of_memory = its_reason == CloseReason::kMemoryBudget || MemoryBudget::above_hard();
   if (!short_of_memory) rest = std::move(connection->kept_input());
   input = &rest;
   connection = nullptr;
   reason = its_reason;
   fail(why_of(its_reason, error));
-  // If the peer has closed the connection in order, reads report the end of the input and no error. This also applies
-  // after pipe_to(), when the pipe has received the peer's FIN in the stream's place.
+  // If the peer has closed the connection in order, reads report the end of the input and no error. So the error that
+  // fail() has stored in `why` is cleared. After pipe_to() this is also done, although peer_ended() was not called,
+  // because the pipe has received the peer's FIN.
   if (its_reason == CloseReason::kPeerClosed) why = 0;
 }
 
@@ -167,8 +168,8 @@ void StreamState::shutdown_send() {
   const ReadyQueue::Hold hold;
   send_ended = true;
   writable_now = false;
-  // Only sending ends here, not the connection. A waiting write that is marked kQueued has already given its bytes to
-  // the connection, and succeeds. The other waiting writes fail.
+  // If a waiting write is marked kQueued, the connection already has its bytes, and the write succeeds. The other
+  // waiting writes fail. The connection does not end here and can still receive.
   while (WriteWait* writer = writers.pop_front()) {
     writer->complete((writer->marks_ & WriteWait::kQueued) != 0 ? 0 : ESHUTDOWN);
   }
@@ -184,8 +185,8 @@ bool StreamState::may_be_piped() const {
 Result<void> StreamState::pipe_to(StreamState& other, const PipeOptions& options, Callback<void(PipeReport)> on_done) {
   if (!may_be_piped() || !other.may_be_piped()) return peal::fail(ENOTCONN);
   if (&connection->loop() != &other.connection->loop()) return peal::fail(EXDEV);
-  // The callback holds the owner (Client or Server) of each connection. If an owner were destroyed before the pipe
-  // ends, on_done would never be called.
+  // The callback `done` holds the owner (Client or Server) of each connection. If an owner were destroyed before the
+  // pipe ends, `on_done` would never be called.
   auto done = [keepers = std::array{keeper, other.keeper}, on_done = std::move(on_done)](PipeReport report) mutable {
     on_done(report);
   };
@@ -210,8 +211,11 @@ void WriteWait::cancel(Why why) noexcept {
   complete(why);
 }
 
-// If `writable_now` is true, the caller has called send(). Then the connection has taken the bytes, and the output is
-// above the high-water mark. So the write is marked kQueued and waits until the output is below the mark.
+// Called after StreamState::send() has returned false. There are two cases:
+// - `writable_now` is true: send() has given the bytes to the connection, and the output is now above the high-water
+//   mark. The write is marked kQueued, and waits only until the output is below the mark.
+// - `writable_now` is false: send() has not given the bytes to the connection. The write waits until pump_writers()
+//   sends its bytes.
 bool WriteWait::prepare_to_wait() {
   why_ = state_.why_no_write();
   if (why_ != 0) return false;
@@ -253,8 +257,8 @@ bool StreamReadMessage::suffices() {
     if (input.size() >= bytes_) found_ = bytes_;
     return found_ > 0 || bytes_ == 0 || bytes_ == kNoDelimiter;
   }
-  // Joins the blocks of the input into one piece only if the first block does not hold the delimiter. If the input were
-  // always joined, each line would be copied.
+  // If the first block of the input holds the delimiter, only that block is searched. Otherwise view() joins the blocks
+  // into one piece, which copies them. If the blocks were always joined, each line would be copied.
   const bool in_front = input.front().find(delimiter_, searched_) != std::string_view::npos;
   const std::string_view view = input.view(std::min(in_front ? input.front().size() : input.size(), bytes_));
   const size_t at = view.find(delimiter_, searched_);

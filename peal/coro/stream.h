@@ -42,8 +42,8 @@ namespace peal {
 
 namespace detail {
 
-// A read with a deadline. Holds only a reference to the read, because g++ 12 would move a read that is returned by
-// value. The read must live until the end of the co_await expression.
+// The awaitable that Reading::within() returns: a read with a deadline. Holds only a reference to the read, because g++
+// 12 would move a read that is returned by value. The read must live until the end of the co_await expression.
 template <class Read>
 struct ReadUntil {
   bool await_ready() { return read.await_ready(); }
@@ -57,8 +57,8 @@ struct ReadUntil {
   const Duration timeout;
 };
 
-// Base class of the reads of a stream. The derived class Self has a function suffices(), which returns true if the
-// unread input is enough for the read.
+// Base class of the awaitables that read from a stream. The derived class Self has a function suffices(), which returns
+// true if the unread input is enough for the read.
 template <class Self>
 class Reading {
  public:
@@ -77,9 +77,9 @@ class Reading {
   }
   // Gives the read a deadline. The read fails with ETIMEDOUT if it has not ended when `timeout` has passed.
   ReadUntil<Self> within(Duration timeout) && { return {self(), timeout}; }
-  // For select(). selectable() returns the object that waits for this read. withdrawn() is called if select() has taken
-  // the result of another of its arguments.
+  // Returns the wait of this read. Called by select().
   Wait& selectable() { return state_.reader; }
+  // Called by select() after it has cancelled the wait of this read. Makes the stream ready for the next read.
   void withdrawn() { state_.reader.take_outcome(); }
 
  protected:
@@ -126,8 +126,8 @@ class [[nodiscard]] StreamReadMessage final : public detail::MessageRead, public
   bool too_long_ = false;             // true if the first bytes_ bytes hold no delimiter
 };
 
-// The awaitable that Stream::read(framing) returns. It refers to the framing (peal/wire/framing/frame.h), which must
-// live until the await ends.
+// The awaitable that Stream::read(framing) returns. Holds a reference to the framing (peal/wire/framing/frame.h), which
+// must live until the await ends.
 template <Framing Its>
 class [[nodiscard]] StreamReadFrame final : public detail::MessageRead, public detail::Reading<StreamReadFrame<Its>> {
  public:
@@ -158,15 +158,18 @@ namespace detail {
 // The awaitable that Stream::write() and Stream::send_file() return.
 class [[nodiscard]] WriteWait final : public QueuedWait<WriteWait> {
  public:
-  // `sent` is the return value of StreamState::send(), which is true if the write need not wait.
+  // Makes a write of a Buffer. `sent` is the result of StreamState::send(), which the caller has called with the same
+  // data. If `sent` is true, the write need not wait.
   WriteWait(bool sent, StreamState& state, Buffer& buffer)
       : sent_(sent), state_(state), what_(&buffer), size_(kBuffer) {}
+  // Makes a write of a string; `sent` is the result of StreamState::send(bytes).
   WriteWait(bool sent, StreamState& state, std::string_view bytes)
       : sent_(sent), state_(state), what_(bytes.data()), size_(bytes.size()) {}
+  // Makes a write of a part of a file; `sent` is the result of StreamState::send(range).
   WriteWait(bool sent, StreamState& state, const FileRange& range)
       : sent_(sent), state_(state), what_(&range), size_(kFile) {}
-  // This destructor is not defaulted, because g++ treats the members as dead only after a user-provided destructor. So
-  // a write that need not wait does not store its members to memory.
+  // This destructor is not defaulted, because g++ treats the members as dead only after a user-provided destructor. If
+  // the members are dead, g++ does not store them to memory for a write that need not wait.
   ~WriteWait() {}  // NOLINT(modernize-use-equals-default): a defaulted one lets the stores stay
   bool await_ready() { return sent_ || !prepare_to_wait(); }
   Result<void> await_resume() const { return answer_of(why_); }
@@ -180,7 +183,8 @@ class [[nodiscard]] WriteWait final : public QueuedWait<WriteWait> {
   static constexpr size_t kFile = SIZE_MAX - 1;  // the value of size_ if what_ is a FileRange
   static constexpr uint32_t kQueued = 2;         // the connection has the bytes; waits for the high-water mark only
   WaitList<WriteWait>& line() { return state_.writers; }
-  // Gives the bytes to the connection. Returns true if the output is below the high-water mark afterwards.
+  // Gives the data of the write to the connection. Returns true if the connection's output is below the high-water mark
+  // afterwards.
   bool send() {
     if (size_ == kFile) {
       state_.connection->send_file(*static_cast<const FileRange*>(what_));
@@ -189,7 +193,8 @@ class [[nodiscard]] WriteWait final : public QueuedWait<WriteWait> {
     if (size_ == kBuffer) return state_.connection->send(std::move(*static_cast<Buffer*>(const_cast<void*>(what_))));
     return state_.connection->send(std::string_view(static_cast<const char*>(what_), size_));
   }
-  // Called if the write must wait. Returns false and sets why_ if the stream cannot send. The write then fails.
+  // Called by await_ready() if StreamState::send() has returned false. Returns true if the write must wait. Returns
+  // false and sets why_ if the stream cannot send; the write then fails with why_.
   bool prepare_to_wait();
 
   const bool sent_;
@@ -201,8 +206,8 @@ class [[nodiscard]] WriteWait final : public QueuedWait<WriteWait> {
 // The awaitable that Stream::flush() and Stream::start_layer() return.
 class [[nodiscard]] FlushWait final : public QueuedWait<FlushWait> {
  public:
-  // `starts` is true for start_layer() and false for flush(). If `refused` is not 0, the await fails at once with that
-  // error.
+  // Makes the wait of start_layer() if `starts` is true, and of flush() if `starts` is false. If `refused` is not 0,
+  // the await fails at once with that error.
   FlushWait(StreamState& state, bool starts, Why refused) : state_(state), starts_(starts) { why_ = refused; }
   bool await_ready();
   template <class Promise>
@@ -223,16 +228,16 @@ class [[nodiscard]] FlushWait final : public QueuedWait<FlushWait> {
   const bool starts_;  // true for start_layer()
 };
 
-// Returns the callbacks for connections that are used as streams. For each new connection, they make a StreamState and
-// call `take` with it, on the connection's loop. `take` then makes the Stream.
+// Returns the callbacks for connections that are used as streams. When a connection opens, on_open creates a
+// StreamState and passes it to `take`, on the connection's loop. `take` must make the Stream.
 SharedConnectionCallbacks stream_callbacks(SharedCallback<void(Connection&, StreamState&)> take);
 
 }  // namespace detail
 
 class Stream {
  public:
-  // Reads all input that has arrived. If there is none, waits for at least one byte. Returns an empty Buffer after the
-  // peer's FIN.
+  // Reads all input that has arrived. If no input has arrived, waits for at least one byte. Returns an empty Buffer
+  // after the peer's FIN.
   StreamRead read() { return StreamRead(*state_); }
   // Reads a message up to and including the delimiter. Returns an empty Buffer if the input ends before a message
   // begins. Errors:
@@ -244,8 +249,10 @@ class Stream {
     const size_t at_most = delimiter.empty() ? StreamReadMessage::kNoDelimiter : limit_bytes;
     return {*state_, delimiter, at_most};
   }
-  // Reads exactly `bytes` bytes; 0 returns an empty Buffer at once. If the input ends before, returns an empty
-  // Buffer if no byte was left to read, and fails with ENODATA if fewer bytes were left.
+  // Reads exactly `bytes` bytes. If `bytes` is 0, returns an empty Buffer at once. If the input ends before `bytes`
+  // bytes have arrived:
+  // - returns an empty Buffer if no unread byte is left;
+  // - fails with ENODATA if at least one unread byte is left.
   StreamReadMessage read_exactly(size_t bytes) { return {*state_, {}, bytes}; }
   // Reads the body of the next message, in the blocks in which it arrived. Returns an empty optional if the peer has
   // ended its output and no message is left. Three errors mark the connection as refused (Connection::mark_refused()):
@@ -254,54 +261,59 @@ class Stream {
   // - Trouble::kTruncated: the input ends inside a message.
   //
   // After such an error, the coroutine may still write an error answer to the peer. When the stream is then closed or
-  // destroyed, the CloseReason is kTruncated after Trouble::kTruncated, otherwise kBadMessage.
+  // destroyed, the CloseReason is kTruncated after Trouble::kTruncated, and kBadMessage after the other two errors.
   //
-  // A DelimiterFraming must be a variable, because g++ 12 destroys a temporary one twice.
+  // A DelimiterFraming must be a named variable, because g++ 12 destroys a temporary object of a co_await expression
+  // twice.
   template <Framing Its>
   StreamReadFrame<Its> read(const Its& framing) {
     return {*state_, framing};
   }
-  // Sends the bytes at once if the output is below its high-water mark and no other write waits. Otherwise the call
-  // keeps the bytes until the earlier writes are done. The await ends when the output is below the mark. If a write
-  // fails, its bytes may have been sent or not. While the connection is open, they are never sent in part.
+  // Writes `bytes` to the connection. If the output is below its high-water mark and no other write waits, the bytes
+  // are sent at once. Otherwise the bytes are sent after those of the earlier writes, when the output is below the mark
+  // again. The await ends when the bytes are sent or queued and the output is below the mark. If a write fails, its
+  // bytes may have been sent or not. While the connection is open, the bytes of a write are never sent in part.
   detail::WriteWait write(Buffer&& bytes) { return {state_->send(bytes), *state_, bytes}; }
+  // Writes the characters of `bytes` as write(Buffer) does. The characters must live until the await ends.
   detail::WriteWait write(std::string_view bytes) { return {state_->send(bytes), *state_, bytes}; }
   // Sends a part of a file (open_file()), in order with the bytes of write(). As with Connection::send_file(), the
-  // bytes of the file use no memory and do not count towards the high-water mark. A flush() waits until they have been
-  // sent.
+  // bytes of the file use no memory and do not count towards the high-water mark. flush() waits for the bytes of the
+  // file, too.
   detail::WriteWait send_file(const FileRange& range) { return {state_->send(range), *state_, range}; }
-  // Ends sending: the FIN is sent after the bytes that were written. The stream can still be read. Writes that still
-  // wait with bytes not yet taken by the connection fail with ESHUTDOWN, and so do later writes.
+  // Ends sending: the FIN is sent after the bytes that the connection has taken. The stream can still be read. A write
+  // that waits fails with ESHUTDOWN if the connection has not yet taken its bytes. Every later write fails with
+  // ESHUTDOWN.
   void shutdown_send() { state_->shutdown_send(); }
   // Waits until the connection has given all written bytes to the kernel.
   detail::FlushWait flush() { return {*state_, false, 0}; }
   // Starts the layer of ConnectionOptions::layer_later, such as TLS, as Connection::start_layer() does. The await ends
   // when the layer's handshake is done. From then on, all bytes that are read and written go through the layer.
-  // - Bytes that the connection has taken before the call are sent without the layer. Writes that still wait are sent
-  //   through the layer.
+  // - Bytes that the connection has taken before the call are sent without the layer. The bytes of writes that still
+  //   wait are sent through the layer.
   // - Input that has arrived and was not read yet is given to the layer.
-  // - Reads of other coroutines keep waiting, for input that comes through the layer.
+  // - If another coroutine waits in a read, that read continues. It receives the input that comes through the layer.
   //
-  // Fails with EALREADY if the connection has the layer already or is starting it. After any other error, a deadline or
-  // a cancellation, the stream may only be closed, aborted or destroyed.
+  // Fails with EALREADY if the connection has the layer already or is starting it. If the await fails with any other
+  // error, such as that of a deadline or a cancellation, the stream may only be closed, aborted or destroyed.
   detail::FlushWait start_layer(std::string_view host = {}) { return {*state_, true, state_->start_layer(host)}; }
 
-  // Joins the connections of both streams as pipe() (peal/net/pipe.h) does, with the errors of pipe(). Input that was
-  // not read from a stream is sent to the other stream first. Asserts that no coroutine reads or writes in either
-  // stream. Coroutines use `co_await pipe(a, b)` of peal/sync/pipe_streams.h instead.
+  // Joins the connections of both streams as pipe() (peal/net/pipe.h) does, with the errors of pipe(). Unread input of
+  // each stream is sent to the other stream first. Asserts that no coroutine reads or writes in either stream. A
+  // coroutine should call `co_await pipe(a, b)` (peal/sync/pipe_streams.h) instead of this function.
   Result<void> pipe_to(Stream& other, const PipeOptions& options, Callback<void(PipeReport)> on_done) {
     return state_->pipe_to(*other.state_, options, std::move(on_done));
   }
 
-  // True unless the stream was moved from. A stream that was moved from may only be destroyed or assigned to.
+  // False if the stream was moved from, otherwise true. A stream that was moved from may only be destroyed or assigned
+  // to.
   explicit operator bool() const { return state_ != nullptr; }
-  // close() and abort() end the connection, as Connection::close() and Connection::abort() do. Other coroutines that
-  // wait in this stream fail with ESHUTDOWN.
+  // Ends the connection as Connection::close() does. Other coroutines that wait in this stream fail with ESHUTDOWN.
   void close() { state_->end(&Connection::close); }
+  // Ends the connection as Connection::abort() does. Other coroutines that wait in this stream fail with ESHUTDOWN.
   void abort() { state_->end(&Connection::abort); }
   // Calls Connection::mark_refused(), for a caller that cannot understand what the peer sent. The caller may still
-  // write an error answer to the peer. When the stream is closed or destroyed, the connection ends as after
-  // Connection::refuse().
+  // write an error answer to the peer. When the stream is then closed or destroyed, the CloseReason is kTruncated if
+  // `why` is Trouble::kTruncated, otherwise kBadMessage.
   void mark_refused(Trouble why) { state_->mark_refused(why); }
   // True if the connection has not ended and is not about to end.
   bool is_open() const { return state_->connection != nullptr && state_->connection->is_open(); }
@@ -317,7 +329,8 @@ class Stream {
   explicit Stream(detail::StreamState& state) : state_(&state) {}
 
  private:
-  // The deleter of `state_`. Closes the connection, and deletes the state unless the connection still refers to it.
+  // The deleter of `state_`. Closes the connection if it has not ended. Deletes the state if the connection does not
+  // refer to it any more.
   struct Leave {
     void operator()(detail::StreamState* state) const;
   };

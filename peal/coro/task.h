@@ -35,8 +35,8 @@ namespace detail {
 class PromiseBase {
  public:
   static std::suspend_always initial_suspend() noexcept { return {}; }
-  // The awaitable of final_suspend(). When the task ends, it resumes the coroutine that awaits the task. If no
-  // coroutine awaits the task, it resumes the coroutine that Strand::on_done() returns.
+  // The awaitable of final_suspend(), which a task awaits when it ends. If a coroutine awaits the task, that coroutine
+  // is resumed. Otherwise the coroutine that Strand::on_done() returns is resumed.
   struct Final {
     static bool await_ready() noexcept { return false; }
     template <class Promise>
@@ -53,7 +53,8 @@ class PromiseBase {
   // Returns the exception that left the coroutine; null if there was none.
   const std::exception_ptr& thrown() const { return thrown_; }
   // Makes the task a part of the chain of awaits `strand`. Called before the task is resumed for the first time. When
-  // the task ends, `awaiting` is resumed. If `awaiting` is null, the task is the outermost task of the chain.
+  // the task ends, `awaiting` is resumed. A null `awaiting` means that the task is the outermost task of the chain, so
+  // strand.on_done() is called instead.
   void belong(Strand& strand, std::coroutine_handle<> awaiting) {
     PEAL_ASSERT(strand_ == nullptr, "a task is awaited twice, by {}", awaiting.address());
     strand_ = &strand;
@@ -121,7 +122,7 @@ class [[nodiscard]] Task {
     handle_.destroy();
   }
 
-  // Runs the task in the strand (chain of awaits) of the awaiting coroutine.
+  // Runs the task in the same chain of awaits (Strand) as the awaiting coroutine.
   auto operator co_await() && noexcept { return Await{handle_}; }
   // Gives the task a deadline: `co_await work().within(5s)`. When the deadline passes, the wait in which the task is
   // suspended fails with ETIMEDOUT. All later waits of the task fail with ETIMEDOUT, too. The await ends when the task
@@ -157,7 +158,7 @@ Task<T> PromiseOf<T>::get_return_object() noexcept {
 }
 
 // Runs a task with a deadline, in its own chain of awaits (Strand). When the deadline passes, that chain is cancelled.
-// Unless `kShielded` is true, the chain is also cancelled when the awaiting coroutine is cancelled.
+// If `kShielded` is false, that chain is also cancelled when the awaiting coroutine is cancelled.
 template <class T, bool kShielded>
 class [[nodiscard]] TaskUntil final : public Wait, private Strand {
  public:

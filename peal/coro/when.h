@@ -113,8 +113,8 @@ class Group : public Wait {
     left_ = branches_.size();
   }
   ~Group() = default;
-  // Called when a task has ended. Returns true if the other tasks must now be cancelled. `first` is true if no other
-  // task has ended before. `threw` is true if the task has ended by an exception.
+  // Called when a task has ended. Returns true if the end of this task must cancel the other tasks. `first` is true if
+  // no other task has ended before. `threw` is true if an exception has left the task.
   virtual bool ends_others(bool first, bool threw) const = 0;
 
   static constexpr size_t kNobody = SIZE_MAX;
@@ -122,8 +122,8 @@ class Group : public Wait {
   size_t decisive_ = kNobody;  // the position of the task whose end cancelled the others
 
  private:
-  // Called at the end of each task. Cancels the other tasks if ends_others() returns true. After the last task, returns
-  // the awaiting coroutine, which is then resumed.
+  // Called when a task has ended. Cancels the other tasks if ends_others() returns true. Returns the coroutine to
+  // resume next: the awaiting coroutine if all tasks have ended, otherwise a coroutine that does nothing.
   std::coroutine_handle<> ended(Branch& branch) {
     if (decisive_ == kNobody && ends_others(left_ == branches_.size(), branch.thrown() != nullptr)) {
       decisive_ = static_cast<size_t>(&branch - branches_.data());
@@ -144,8 +144,8 @@ class WhenAllOf final : public Group<std::tuple<Task<Ts>...>> {
     auto rethrow_if_decisive = [this, i = size_t{0}](auto& task) mutable {
       if (i++ == this->decisive_) static_cast<void>(when_value(task));
     };
-    // If a task's exception has cancelled the other tasks, throws that exception. Cancelling may have caused exceptions
-    // in other tasks, and these must not be thrown instead.
+    // If the exception of one task has cancelled the other tasks, that exception is thrown. The cancelled tasks may
+    // have thrown exceptions, too, but these exceptions must not be thrown instead.
     std::apply([&](auto&... tasks) { (rethrow_if_decisive(tasks), ...); }, this->tasks_);
     return std::apply([](auto&... tasks) { return std::tuple<WhenValue<Ts>...>{when_value(tasks)...}; }, this->tasks_);
   }
@@ -207,12 +207,14 @@ template <class T>
   return detail::WhenAllIn<T>(std::move(tasks));
 }
 
-// Returns an awaitable that runs the tasks and returns a WhenAny<T>, which holds the result of the first task that
-// ends.
+// Returns an awaitable that runs the tasks and returns a WhenAny<T>. The WhenAny<T> holds the result of the task that
+// ends first.
 template <class T, std::same_as<Task<T>>... Others>
 [[nodiscard]] detail::WhenAnyOf<T, 1 + sizeof...(Others)> when_any(Task<T> first, Others... others) {
   return detail::WhenAnyOf<T, 1 + sizeof...(Others)>(std::move(first), std::move(others)...);
 }
+// Returns an awaitable that runs the tasks of the vector and returns a WhenAny<T> with the result of the task
+// that ends first. If `tasks` is empty, the await throws std::invalid_argument.
 template <class T>
 [[nodiscard]] detail::WhenAnyIn<T> when_any(std::vector<Task<T>> tasks) {
   return detail::WhenAnyIn<T>(std::move(tasks));
