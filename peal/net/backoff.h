@@ -24,7 +24,8 @@ class Backoff {
                 longest.count());
   }
 
-  // Returns the next delay, and doubles the upper bound of the delay after it, up to `longest`.
+  // Returns the next delay: a random value of at most d and at least d / 2. d is `first` at the first call and after
+  // reset(), and doubles with each call, up to `longest`.
   Duration next() {
     std::uniform_int_distribution<Duration::rep> draw(step_.count() / 2, step_.count());
     Duration delay(draw(random_));
@@ -33,8 +34,8 @@ class Backoff {
   }
   void reset() { step_ = first_; }
   void seed(uint64_t seed) { random_.seed(mixed(seed)); }
-  // Must be called when an open connection is lost; `open` is how long it was open. If that was at least `longest`, the
-  // delays start at `first` again.
+  // Must be called when an open connection is lost; `open` is how long it was open. If `open` is at least `longest`,
+  // acts as reset(): the next delay is at most `first`.
   void lost_after(Duration open) {
     if (open >= longest_) reset();
   }

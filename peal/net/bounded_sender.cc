@@ -11,8 +11,8 @@
 
 namespace peal {
 
-// Account counts the bytes that the sender has accepted and that are not released yet. put() adds bytes. Their release
-// subtracts them, whatever thread releases them and for whatever reason.
+// Account counts the bytes that the sender has accepted and that are still in memory. put() adds the bytes. They are
+// subtracted when their memory is released, on any thread: after the kernel has taken them, or when they are dropped.
 class BoundedSender::Account : public std::enable_shared_from_this<Account> {
  public:
   explicit Account(size_t most_bytes) : most_bytes_(most_bytes) {}
@@ -34,11 +34,11 @@ class BoundedSender::Account : public std::enable_shared_from_this<Account> {
     waiting_.append(bytes);
     return std::exchange(task_pending_, true) ? Taken::kTaskPending : Taken::kMustPostTask;
   }
-  // Sends the bytes in waiting_. Must be called on the connection's loop. Ends the account if the connection cannot
-  // send any more.
+  // Sends the bytes in waiting_. Must be called on the connection's loop. Calls end() if the connection cannot send any
+  // more.
   void send_waiting(Connection* connection) {
     if (connection == nullptr || !connection->can_send()) return end();
-    // The bytes get a block of their own, even if there are few: releasing the block subtracts them from the account.
+    // Even a few bytes get a block of their own, because the release of the block subtracts them from the account.
     const SharedBytes bytes = take();
     const auto size = static_cast<uint32_t>(bytes->size());
     connection->send(Buffer(BlockPool::here().wrap(bytes, 0, size), 0, size));
@@ -96,8 +96,8 @@ bool BoundedSender::send(std::string_view bytes) {
 }
 bool BoundedSender::try_send(std::string_view bytes) { return put(bytes, false); }
 
-// Posts the task that sends the bytes by insist(), which succeeds even if the mailbox is full. That is safe, since each
-// sender has at most one such task pending.
+// Copies the bytes into the account, and posts a task that sends them. The task is posted by insist(), which succeeds
+// even if the mailbox is full. Each sender has at most one such task pending, so the mailbox cannot grow without limit.
 bool BoundedSender::put(std::string_view bytes, bool waits) {
   if (bytes.empty()) return !ended();
   const Account::Taken taken = account_->put(bytes, waits);

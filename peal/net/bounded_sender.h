@@ -22,15 +22,16 @@ namespace peal {
 
 class BoundedSender {
  public:
-  // `most_bytes` limits the bytes that wait for the loop or for the kernel. It must be above 0.
+  // `most_bytes` limits the bytes that wait for the loop or for the kernel. The limit must be above 0.
   explicit BoundedSender(ConnectionHandle connection, size_t most_bytes = 1024 * 1024);
   BoundedSender(BoundedSender&&) noexcept = default;
-  // Replaces this sender by another one. Bytes that this sender has accepted before are still sent.
+  // Replaces this sender by another sender. Bytes that the replaced sender has accepted are still sent.
   BoundedSender& operator=(BoundedSender&&) noexcept = default;
 
-  // Copies `bytes` and waits until there is room for them. If `bytes` are more than most_bytes, waits until no other
-  // bytes are on their way. Returns false, without sending anything, if the connection has ended, can send no more, or
-  // is in the handshake of start_layer(). Asserts that it is not called on the connection's own loop.
+  // Copies `bytes` and waits until there is room for them. If `bytes` are more than most_bytes, waits until the kernel
+  // has taken all bytes that were accepted before. Returns false, without sending anything, if the connection has
+  // ended, can send no more, or is in the handshake of start_layer(). Asserts that it is not called on the connection's
+  // own loop.
   bool send(std::string_view bytes);
   // Sends as send() does, but returns false instead of waiting if there is no room. After false, ended() tells whether
   // the connection can send no more. May be called on the loop's thread too.

@@ -20,8 +20,8 @@ Client::Client(Loop& loop, ConnectionCallbacks callbacks, const ClientOptions& o
           options, std::move(on_failed))) {}
 
 Client::~Client() {
-  // on_loop_and_wait() returns false if the loop has ended. Then no other thread uses the connector, so its connections
-  // are ended on this thread.
+  // on_loop_and_wait() returns false if the loop has ended. In that case no other thread uses the connector, so its
+  // connections are ended on this thread.
   if (!detail::on_loop_and_wait(*mailbox_, [&](Loop&) { connector_->retire(); })) connector_->set().retire();
 }
 
@@ -44,7 +44,8 @@ Result<void> Client::connect(const HostPort& place) {
 Result<void> Client::start(const SocketAddress& address, const HostPort& name) {
   const uint64_t run = connector_->claim().take();
   if (run == 0) return fail(EALREADY);
-  // start() is posted even if this thread could call it directly: before the loop runs, its engine is not open.
+  // start() is posted even if this thread could call it directly, because the engine of the loop is not open before the
+  // loop runs.
   bool posted =
       mailbox_->insist([connector = connector_, address, name, run] { connector->start(address, name, run); });
   if (posted) return {};

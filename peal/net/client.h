@@ -27,21 +27,22 @@ namespace detail {
 class Connector;
 }
 
-// How often and how fast a Client retries. Each delay is drawn at random between half of a bound and the whole bound.
-// The bound doubles with each attempt. It returns to `first_delay` only after a connection that was open for
-// `longest_delay`. So a server that accepts and drops connections is tried ever more slowly, too.
+// How often and how fast a Client retries. The delay before an attempt is random: at most d, and at least half of d.
+// The value d starts at `first_delay` and doubles with each attempt, up to `longest_delay`. When an open connection is
+// lost, d returns to `first_delay` only if that connection was open for at least `longest_delay`. So the delays also
+// grow if a server accepts each connection and soon drops it.
 struct RetryOptions {
-  unsigned attempts = 1;                                  // stop after so many failures in a row; 0: never stop
-  Duration first_delay = std::chrono::milliseconds(100);  // before the second attempt
+  unsigned attempts = 1;                                  // give up after so many failures in a row; 0: never
+  Duration first_delay = std::chrono::milliseconds(100);  // d before the second attempt
   Duration longest_delay = std::chrono::seconds(30);
-  bool reconnect = false;  // also when a connection that was open is lost
+  bool reconnect = false;  // true: connect again when an open connection was lost
   uint64_t seed = 0;       // seed of the jitter, for repeatable runs; 0: Engine::random_seed()
 };
 
 // How a Client tries the addresses of one name (RFC 8305, Happy Eyeballs). The first connection that opens is used; the
 // other connections are closed.
 struct RaceOptions {
-  Duration attempt_delay = std::chrono::milliseconds(250);  // after that, try the next address too (RFC 8305 8)
+  Duration attempt_delay = std::chrono::milliseconds(250);  // after it, try the next address too (RFC 8305 8)
   unsigned most_at_once = 4;                                // 1: try the next address only after one has failed
 };
 
@@ -77,11 +78,11 @@ class Client {
 
   // Starts connecting to `address`, which is "name:port" or a text that SocketAddress::parse() can read. The name is
   // looked up anew for every attempt. May be called before the loop runs. Errors:
-  // - the error of parse(), if `address` is neither of these,
+  // - the error of parse(), if `address` has neither form,
   // - EALREADY, if the client was started and has not been stopped,
   // - Trouble::kLoopStopped, if the loop has ended.
   //
-  // A text that begins with "unix:" names a unix socket. So use a HostPort for a text that a peer may have chosen.
+  // A text that begins with "unix:" names a unix socket. If a peer may have chosen the text, pass a HostPort instead.
   Result<void> connect(std::string_view address);
   Result<void> connect(const SocketAddress& address);
   // Connects to a host whose name came from a peer or a URL. Unlike a text, a HostPort never names a unix socket.

@@ -67,8 +67,8 @@ bool Connection::send_when_not_plain(Buffer&& bytes) {
 
 bool Connection::send_with_checks(Buffer&& bytes) {
   const size_t size = bytes.size();
-  // Only the flight recorder is on, but record_by_cycles() has returned false: the recorder must read the clock for
-  // this event.
+  // The flight recorder is the only reason for the slow path, but record_by_cycles() has returned false, because the
+  // recorder must read the clock for this event.
   if (has_only(kRecorded)) {
     record_event(FlightKind::kSent, size);
     return count_and_queue(size, std::move(bytes));
@@ -137,8 +137,8 @@ bool Connection::crossed_high_water(size_t queued) {
 }
 
 // Pauses receiving because too much output is queued, but only if input has arrived since the last such pause.
-// Otherwise a callback that always has more to send would never receive again, and two such sides would wait for each
-// other.
+// Otherwise a callback that always has more to send would never receive again. If both sides had such a callback, they
+// would wait for each other for ever.
 void Connection::pause_for_output() {
   if (stopped_by(kOutputFull) || expects_input_ || is_piped() || !set_->pauses_when_full()) return;
   detail::Tracked& own = tracked();
@@ -207,7 +207,7 @@ Buffer Connection::take_kept() {
 }
 
 // Keeps the input that on_message has left unconsumed: for the next call of on_message, or for a layer that was
-// started. If a limit ends the connection, the input is kept before that, so that a coroutine can still read it.
+// started. Input that is above a limit is kept before the connection is reset, so that a coroutine can still read it.
 void Connection::keep(Buffer& bytes) {
   if (fast_path_.state == State::kHandshaking) return input_.append(std::move(bytes));
   if (!is_open() || bytes.empty()) return;
@@ -244,7 +244,7 @@ void Connection::await_input_when_not_plain() {
     tracked_->read.since = kNever;
     watch_input();
   }
-  // The protocol has seen the kept input already. So receiving resumes at once, and on_message is not called with that
+  // The protocol has read the kept input already. So receiving resumes at once, and on_message is not called with that
   // input again.
   if (stopped_by(kByUser) && is_open()) resume_as(State::kOpen);
 }

@@ -56,8 +56,8 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
 
   // Queues output. A string_view is copied, a Buffer is moved, a SharedBytes is shared. All output that one callback
   // queues is sent together when the callback returns. Returns true while the queue is below the high-water mark. After
-  // false, wait for on_writable before sending more. If on_close is called instead, the peer will receive nothing more.
-  // If can_send() is false, drops the bytes and returns false.
+  // false, wait for on_writable before sending more. If the connection ends first, on_close is called instead. If
+  // can_send() is false, drops the bytes and returns false.
   bool send(std::string_view bytes);
   bool send(Buffer&& bytes) {
     if (!plain()) [[unlikely]]
@@ -66,15 +66,15 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   }
   bool send(const SharedBytes& bytes);
   // Queues a part of a file, in order with other output. The file's bytes count in queued_bytes(), but not towards the
-  // high-water mark or output_limit_bytes: there the whole range counts as about 60 bytes. If the file turns out to be
-  // shorter than the range, the connection ends with EIO.
+  // high-water mark or output_limit_bytes: for these two limits, the whole range counts as about 60 bytes. If the file
+  // turns out to be shorter than the range, the connection ends with EIO.
   void send_file(FileRange range);
   // Ends only the sending direction: FIN follows the queued output, and later calls of send() return false. The
   // connection ends by itself when the peer's FIN has arrived too.
   void shutdown_send();
 
   // Ends the connection gracefully: sends the queued output and FIN, then waits for the peer's FIN. min_write_bytes and
-  // linger_timeout limit the wait. Later calls do nothing.
+  // linger_timeout limit the wait. Further calls of close() do nothing.
   void close();
   // Ends the connection gracefully, but does not wait for the peer's FIN: the connection ends when the kernel has taken
   // the queued output. Call this only if the peer has announced that it sends nothing more. If the peer sends anyway,
@@ -84,11 +84,11 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
     close();
   }
   // Calls mark_refused(why), then ends the connection gracefully, because the peer sent something that this side cannot
-  // read. A Client reconnects afterwards if RetryOptions::reconnect is set, which it does not do after close().
+  // read. If RetryOptions::reconnect is set, a Client connects again after refuse(), but not after close().
   void refuse(Trouble why);
   // Fixes the reason for the end, but leaves the connection open, so that an error answer can still be sent. However
   // the connection ends later, error() returns `why`. The CloseReason is kTruncated if `why` is Trouble::kTruncated,
-  // and kBadMessage otherwise. Counts in NetStats::bad_messages. Does nothing if mark_refused() was called before or
+  // and kBadMessage otherwise. Adds 1 to NetStats::bad_messages. Does nothing if mark_refused() was called before or
   // the connection is already ending.
   void mark_refused(Trouble why);
   // Ends the connection at once with RST. Queued output is dropped.
@@ -98,9 +98,9 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   void report_drained();
   // Puts the layer of ConnectionOptions::layer between the connection and its peer; layer_later must be set. Output
   // that was queued before is still sent in the clear. The layer reads all input from now on: first `unread`, which the
-  // caller has taken from on_message's input but not interpreted, then the input that on_message leaves unconsumed.
-  // Stop reading after the message that starts the layer. Otherwise clear text is taken for text that came over the
-  // layer. `host` is the name that the layer is to reach; if empty, the name that the client connected to.
+  // caller has taken from on_message's input but not interpreted, then the input that on_message leaves unconsumed. Do
+  // not interpret bytes after the message that starts the layer: they are not protected by the layer. `host` is the
+  // name that the layer is to reach. If `host` is empty, the layer uses the name that the client connected to.
   //
   // The handshake ends with on_secured, or with on_close if it fails or takes longer than handshake_timeout. During the
   // handshake the connection is not open:
@@ -126,31 +126,31 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   // (ConnectionCallbacks::awaits_input). The protocol may consume bytes from the front of this buffer.
   Buffer& kept_input() { return input_; }
   // Must be called by a protocol that reads outside of on_message, when it begins to wait for more bytes than
-  // kept_input() holds. Receiving resumes. If a part of a message is kept, the read window (min_read_bytes) starts now.
-  // If nothing is kept and the server drains, the connection closes.
+  // kept_input() holds. Receiving resumes. If kept_input() holds a part of a message, the read window (min_read_bytes)
+  // starts now. If kept_input() is empty and the server drains, the connection closes.
   void await_input() {
     if (await_input_matters()) [[unlikely]]
       await_input_when_not_plain();
   }
   // Returns false if a call of await_input() would have no effect now.
   bool await_input_matters() const { return !plain(); }
-  // Sets how many bytes of this connection's input the protocol holds outside of kept_input(); replaces the number of
-  // the last call. These bytes count as the connection's memory for the memory budget. While the number is not 0, the
-  // connection is not evicted as idle.
+  // Sets how many bytes of this connection's input the protocol holds outside of kept_input(). `held_bytes` replaces
+  // the number of the last call. These bytes count as the connection's memory for the memory budget. While the number
+  // is not 0, the connection is not evicted as idle.
   void count_gathered(size_t held_bytes);
   // Sets whether the peer must send something now. While `on` is true, min_read_bytes is enforced even if no input is
   // left unconsumed, and receiving does not pause because of queued output.
   void expect_input(bool on);
 
-  // Returns a handle, which may be kept for any time and used on any thread.
+  // Returns a handle of this connection, which may be kept for any time and used on any thread.
   ConnectionHandle handle();
 
   Loop& loop() const;
   ConnectionLife life() const { return fast_path_.state; }
   bool is_open() const { return peal::is_open(fast_path_.state); }
-  // Returns whether send() accepts bytes: false after shutdown_send() or close(), and after sending has failed. After
-  // such a failure, if the peer has ended, input that had arrived is still read, then the connection ends. If an
-  // earlier send() had returned false, on_writable is called once before the end.
+  // Returns whether send() accepts bytes: false after shutdown_send() or close(), and after sending has failed. If
+  // sending failed because the peer has closed or reset, the input that had arrived is still read, then the connection
+  // ends. Before it ends, on_writable is called once if an earlier send() had returned false.
   bool can_send() const { return is_open() && !has(kSendEnded) && fast_path_.state != State::kReadingOut; }
 
   size_t queued_bytes() const;
@@ -192,7 +192,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
     PEAL_ASSERT(!keeps_context_, "the context of connection {} belongs to its protocol", slot);
     context_ = {object.release(), &destroy_context<T>};
   }
-  // Forbids replacing the context from now on, because the protocol relies on it: adopt_context() then asserts.
+  // Must be called by a protocol that relies on its context: later calls of adopt_context() assert.
   void keep_context() { keeps_context_ = true; }
   // Returns the context. Asserts that its type is T.
   template <class T>
@@ -206,12 +206,12 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   friend class detail::ConnectionSet;
   friend class SlotTable<Connection>;
   using State = ConnectionLife;
-  // Reasons not to read from the port. start_or_stop_reading() reads only if none of them is set.
+  // Reasons not to receive. start_or_stop_reading() reads from the port only if no reason is set.
   enum ReadStop : uint8_t {
-    kByUser = 1,      // pause() was called: states kPaused, kOrphaned or kPiped
+    kByUser = 1,      // pause() was called; the state is kPaused, kOrphaned or kPiped
     kOutputFull = 2,  // until output has drained to half of the high-water mark: pause_for_output()
     kOverBudget = 4,  // until the process holds less memory: memory_relief.h
-    kShowsFirst = 8,  // in kShowing: the peer's end must not overtake what it sent before
+    kShowsFirst = 8,  // in kShowing: on_message gets the kept input before the port is read
   };
 
   // Reasons why input and output of an open connection cannot take the fast path.
@@ -225,7 +225,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
     kWatched = kTracked | kRecorded,
   };
   // The state and the slow-path reasons in two bytes, so that one comparison tells whether the connection is open and
-  // plain. Every receive and every send makes that comparison.
+  // has no reason for the slow path. Every receive and every send makes that comparison.
   struct alignas(2) FastPathWord {
     State state = State::kClosed;
     uint8_t reasons = 0;
@@ -259,8 +259,8 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   void set_slow_path(SlowPathReason what, bool on) {
     fast_path_.reasons = static_cast<uint8_t>(on ? fast_path_.reasons | what : fast_path_.reasons & ~what);
   }
-  // Adds `size` to sent_bytes_ before the port is called. If it were added afterwards, `size` would have to be saved
-  // across that call.
+  // Adds `size` to sent_bytes_ before the port is called. Adding `size` after the call would cost more: `size` would
+  // have to be saved during the call.
   bool count_and_queue(size_t size, Buffer&& bytes) {
     sent_bytes_ += size;
     return is_below_high_water(port().send(stream_, std::move(bytes)));
@@ -284,7 +284,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   void begin(bool handshakes);
   void open();
   void resume_as(State next);
-  static constexpr int kAgeShift = 26;  // 67 ms: 32 bits hold nine years
+  static constexpr int kAgeShift = 26;  // steps of 67 ms, so that 32 bits hold nine years
   static uint32_t age_stamp(TimePoint now) {
     return static_cast<uint32_t>(now.time_since_epoch().count() >> kAgeShift);
   }
@@ -297,8 +297,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   // its layer.
   bool has_part() const { return has_kept() || port_->waits_for_rest(stream_); }
   [[gnu::noinline]] void end_after_exception();
-  // begin_watching(), remember_peer() and tracked() begin to track activity, deadlines and the peer's address
-  // (connection_deadlines.cc).
+  // begin_watching(), remember_peer() and tracked() are defined in connection_deadlines.cc. They may create tracked_.
   void begin_watching();
   void remember_peer();
   detail::Tracked& tracked();
@@ -337,7 +336,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   void start_or_stop_reading();
   bool expects_no_input() const { return peer_ended_ || ignores_peer_end_; }
   CloseReason note_error(std::error_code error);
-  // Returns the reason that on_close is called with: reason_, or after mark_refused(), kBadMessage or kTruncated.
+  // Returns the CloseReason for on_close: kBadMessage or kTruncated after mark_refused(), otherwise reason_.
   CloseReason shown_reason() const;
   void end_gracefully(CloseReason reason);
   void linger_if_acknowledged();
@@ -364,7 +363,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   [[gnu::noinline]] void end(CloseReason reason, CloseHow how = CloseHow::kNormal);
 
   // The members that every receive and send touches come first. Together with SlotLinks and the pointer to the virtual
-  // functions, they fill one cache line. With many connections, each further line costs one more cache miss per
+  // functions, they fill one cache line. With many connections, each further cache line costs one more cache miss per
   // message.
   StreamPort* port_ = nullptr;
   detail::ConnectionSet* set_ = nullptr;
@@ -387,13 +386,13 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   struct DeleteTracked {
     void operator()(detail::Tracked* tracked) const;
   };
-  std::unique_ptr<detail::Tracked, DeleteTracked> tracked_;  // null unless the connection needs more than a plain one
+  std::unique_ptr<detail::Tracked, DeleteTracked> tracked_;  // null until something must be tracked
   TimerId timer_;                                            // the timer of the current state
-  uint32_t opened_at_ = 0;                                   // age_stamp()
+  uint32_t opened_at_ = 0;                                   // age_stamp() of the opening
   uint16_t error_ = 0;                                       // set by note_error()
   bool busy_ : 1 = false, keeps_context_ : 1 = false;
   bool drain_wanted_ : 1 = false;  // report_drained() was called
-  uint8_t read_stops_ = 0;         // ReadStop
+  uint8_t read_stops_ = 0;         // a mask of ReadStop
 };
 static_assert(sizeof(Connection) == 128);
 

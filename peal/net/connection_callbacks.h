@@ -35,7 +35,7 @@ enum class CloseReason : uint8_t {
   kWriteTooSlow,   // the peer took less than min_write_bytes in a write_window
   kNeitherRead,    // as kWriteTooSlow, while this side did not read either: each may have waited for the other to read
   kEvicted,        // the server was full, and this connection had been idle for longest
-  kDrainDeadline,  // it was still open at the deadline of Server::drain()
+  kDrainDeadline,  // the connection was still open at the deadline of Server::drain()
   kSendRefused,    // the loop's mailbox was full and refused a send from another thread (LoopOptions::post_limit)
   kBadMessage,     // the peer broke its protocol: Connection::refuse() was called; error() says which rule
 };
@@ -45,7 +45,7 @@ std::string_view to_string(CloseReason reason);
 // may be left unset.
 template <template <class> class Slot>
 struct BasicConnectionCallbacks {
-  // Called when the connection has opened. If the connection has a layer, that is after the layer's handshake.
+  // Called when the connection has opened. If the connection has a layer, the call comes after the layer's handshake.
   Slot<void(Connection&)> on_open = nullptr;
   // Called when bytes have arrived. Consume the complete messages from `input`. The bytes that are left are kept, and
   // on_message is called with them again when more bytes have arrived.
@@ -54,17 +54,17 @@ struct BasicConnectionCallbacks {
   // has failed; can_send() is false then.
   Slot<void(Connection&)> on_writable = nullptr;
   // Called when the peer has sent FIN and will send nothing more. If this callback is set, the connection stays open
-  // for sending until close(). If it is unset, the connection ends with kPeerClosed, or with kTruncated if on_message
-  // has left input unconsumed.
+  // for sending until close(). If on_peer_end is unset, the connection ends with kPeerClosed, or with kTruncated if
+  // on_message has left input unconsumed.
   Slot<void(Connection&)> on_peer_end = nullptr;
-  // Called when the server drains (Server::drain()). The callback must call close() as soon as all work is done. If it
-  // is unset, the connection is closed once it has no unconsumed input.
+  // Called when the server drains (Server::drain()). The callback must call close() as soon as all work is done. If
+  // on_drain is unset, the connection is closed once it has no unconsumed input.
   Slot<void(Connection&)> on_drain = nullptr;
   // Returns whether the protocol waits for input now. Must be set by a protocol that reads only when it wants to, as a
   // coroutine does. Called before the connection is closed as too slow, evicted as idle from a full server, closed as
-  // finished in a drain, or reset because of input_limit_bytes. idle_timeout does not ask. If unset, the connection
-  // always waits for input. If set, receiving does not pause by default while much output is queued
-  // (WhenOutputIsFull).
+  // finished in a drain, or reset because of input_limit_bytes. An end by idle_timeout does not depend on this
+  // callback. If awaits_input is unset, the connection always waits for input. If awaits_input is set, receiving does
+  // not pause by default while much output is queued (WhenOutputIsFull).
   Slot<bool(const Connection&)> awaits_input = nullptr;
   // Called when the handshake of start_layer() has succeeded. All later input and output goes over the layer.
   Slot<void(Connection&)> on_secured = nullptr;
@@ -80,10 +80,10 @@ struct BasicConnectionCallbacks {
             std::move(on_drain), std::move(awaits_input), std::move(on_secured),  std::move(on_close)};
   }
 };
-// Callbacks for connections of one loop. They are called only on that loop's thread.
+// Callbacks for connections of one loop, which are called only on that loop's thread.
 using ConnectionCallbacks = BasicConnectionCallbacks<Callback>;
 // Callbacks for connections of several loops, which call them on several threads at once. A `mutable` lambda does not
-// compile as such a callback. Keep state that changes in the connection's context, or guard it by a lock.
+// compile as such a callback. State that changes must be in the connection's context or guarded by a lock.
 using SharedConnectionCallbacks = BasicConnectionCallbacks<SharedCallback>;
 
 }  // namespace peal

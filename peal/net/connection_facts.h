@@ -17,7 +17,7 @@ struct ConnectionFacts {
   // the slot is used again.
   uint32_t slot = 0;
   uint32_t generation = 0;
-  // `local` and `peer` are the connection's addresses. They are unset if the socket no longer knows them.
+  // `local` and `peer` are the connection's addresses. An address is unset if the socket no longer knows it.
   SocketAddress local;
   SocketAddress peer;
   // Name of the connection's state, as to_string(ConnectionLife) returns it.
@@ -35,8 +35,8 @@ struct ConnectionFacts {
   bool above_high_water = false;
   bool piped = false;
   bool peer_ended = false;
-  std::optional<TcpFacts> tcp;      // nullopt if it is not TCP
-  std::optional<LayerFacts> layer;  // nullopt if it has no layer
+  std::optional<TcpFacts> tcp;      // nullopt if the stream is not TCP
+  std::optional<LayerFacts> layer;  // nullopt if there is no layer
 };
 
 }  // namespace peal

@@ -31,7 +31,7 @@ enum class ForcedEnd : uint8_t;
 // - a send comes from another thread while the process is above its hard mark (memory_budget.h).
 //
 // No bytes are ever missing in the middle of a stream. If the loop refuses a send, the connection is reset with
-// kSendRefused before anything that is sent later. A thread that may send faster than the peer reads should use a
+// kSendRefused before any later send takes effect. A thread that may send faster than the peer reads should use a
 // BoundedSender.
 class ConnectionHandle {
  public:
@@ -40,8 +40,8 @@ class ConnectionHandle {
   explicit operator bool() const { return set_ != nullptr; }
   bool operator==(const ConnectionHandle&) const = default;
 
-  // send() and send_file() do the same as Connection's functions of these names. If a call is refused, the connection
-  // ends with kSendRefused.
+  // send() and send_file() do the same as Connection's functions of these names. If such a call is refused while the
+  // connection is open, the connection ends with kSendRefused.
   bool send(std::string_view bytes) const;
   bool send(Buffer&& bytes) const;
   bool send(const SharedBytes& bytes) const;
@@ -50,11 +50,11 @@ class ConnectionHandle {
   // loop's mailbox is full, and return false only if the connection or its loop has ended.
   bool close() const;
   bool abort() const;
-  // Calls `task` with the connection, on the connection's loop. If the connection ends before that, `task` is destroyed
-  // without being called.
+  // Calls `task` with the connection, on the connection's loop. If the connection ends before the call, `task` is
+  // destroyed without being called.
   bool run(Callback<void(Connection&)> task) const;
-  // Calls `task` as run() does. Use it for a task whose effect the peer must not miss: if the call is refused, the
-  // connection ends with kSendRefused.
+  // Does the same as run(), but ends the connection with kSendRefused if the task is refused. Use run_or_end() if the
+  // peer would get a wrong stream without the effect of `task`.
   bool run_or_end(Callback<void(Connection&)> task) const;
 
  private:

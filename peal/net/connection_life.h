@@ -18,24 +18,25 @@
 namespace peal {
 
 enum class ConnectionLife : uint8_t {
-  // The connection has not begun, or has ended. After the end, only the port's last completion is pending; then
-  // on_close is called.
+  // The connection has not begun, or has ended. After its end, the connection waits for the last completion of its
+  // port. on_close is called at that completion.
   kClosed,
-  // The port is connecting, for at most the Client's connect_timeout. Or the stream was accepted, and waits until a
-  // connection that is being evicted has been released (ServerOptions::max_connections).
+  // The port is connecting, for at most the Client's connect_timeout. Or the stream was accepted by a full server, and
+  // the connection opens when an evicted connection has been released (ServerOptions::max_connections).
   kConnecting,
-  // The layer is in its handshake: either in the first one or in that of start_layer(). The timer ends it after
-  // handshake_timeout.
+  // The layer is in its handshake, either before on_open or after start_layer(). After handshake_timeout, the timer
+  // ends the connection.
   kHandshaking,
-  // The connection is open, and neither paused nor piped. is_open() is true for all states from kOpen to kPiped.
+  // The connection is open, and in none of the special states from kShowing to kPiped. is_open() is true for all states
+  // from kOpen to kPiped.
   kOpen,
   // resume() was called, and on_message had left input unconsumed. In the loop's next turn the timer passes that input
   // to on_message, before anything else is read.
   kShowing,
   // Receiving is paused, because pause() was called.
   kPaused,
-  // Receiving is paused, and the connection to the peer is lost. For linger_timeout, resume() still passes the kept
-  // input to on_message. Then the timer ends the connection.
+  // Receiving is paused, and the connection to the peer is lost. The user may still call resume(), which passes the
+  // kept input to on_message. After linger_timeout, the timer ends the connection.
   kOrphaned,
   // Sending has failed. Input that the peer sent before is still read; then the connection ends.
   kReadingOut,
@@ -44,8 +45,8 @@ enum class ConnectionLife : uint8_t {
   // The connection ends gracefully: FIN is queued after the output. Every quarter of linger_timeout, the timer checks
   // whether the peer has acknowledged everything.
   kEnding,
-  // The peer has acknowledged everything. Only the peer's FIN is missing, or room to send the end mark of this side's
-  // layer. The timer ends the connection after three quarters of linger_timeout.
+  // The peer has acknowledged everything. The connection waits only for the peer's FIN, or for room to send the end
+  // mark of this side's layer. The timer ends the connection after three quarters of linger_timeout.
   kLingering,
 };
 
@@ -55,7 +56,7 @@ namespace detail {
 
 struct ConnectionLifeRow {
   std::string_view name;
-  uint16_t next;  // one bit for each state that may follow
+  uint16_t next;  // one bit for each state that may follow this one
 };
 
 constexpr uint16_t life_bits(auto... states) {

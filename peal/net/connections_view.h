@@ -25,7 +25,7 @@ class ConnectionSet;
 }
 
 enum class EndHow : uint8_t {
-  kDrain,  // as when its server drains: after the work in progress is done
+  kDrain,  // as a drain of the server does: after the work in progress is done
   kAbort,  // at once, by RST
 };
 
@@ -35,8 +35,8 @@ class ConnectionsView {
 
   // Returns the mailbox of the loop. May be called on any thread.
   const std::shared_ptr<Mailbox>& mailbox() const;
-  // Returns how many connections are open, in their handshake, or on their way to this loop. May be called on any
-  // thread.
+  // Returns how many connections are open, in their handshake, or accepted for this loop but not yet handed over to it.
+  // May be called on any thread.
   size_t count() const;
 
   // Returns the counters of the connections on this loop. stats() and all functions below it must be called on the
@@ -50,8 +50,8 @@ class ConnectionsView {
   std::vector<ConnectionFacts> list(size_t most) const;
   // Returns the facts of one connection, or nullopt if that connection has ended.
   std::optional<ConnectionFacts> find(uint32_t slot, uint32_t generation) const;
-  // Returns events that the loop's flight recorder still holds of one connection, at most `most`, oldest first. Works
-  // after the connection's end too. Returns an empty vector if the loop has no recorder.
+  // Returns at most `most` events of one connection, oldest first, as far as the loop's flight recorder still holds
+  // them. May be called after the connection's end too. Returns an empty vector if the loop has no recorder.
   std::vector<FlightEvent> flight(uint32_t slot, uint32_t generation, size_t most) const;
   // Ends one connection. Returns false if that connection has ended already.
   bool end(uint32_t slot, uint32_t generation, EndHow how) const;

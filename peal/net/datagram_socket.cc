@@ -59,7 +59,7 @@ class DatagramPort final : public DatagramEvents, public std::enable_shared_from
     ++stats_.errors;
     call(callbacks_.on_error, error);
   }
-  // Called by the engine after close(), or without close() when the engine shuts down.
+  // Called when the engine has released the datagram socket: after close(), or because the engine shuts down.
   void on_datagrams_closed() override {
     datagrams_ = nullptr;
     self_.reset();
@@ -94,7 +94,7 @@ class DatagramPort final : public DatagramEvents, public std::enable_shared_from
 DatagramSocket::DatagramSocket(Loop& loop, DatagramCallbacks callbacks)
     : mailbox_(loop.mailbox()), port_(std::make_shared<detail::DatagramPort>(*this, loop, std::move(callbacks))) {}
 
-// If the loop has ended, there is nothing to close: the loop's engine has released the port already.
+// If the loop has ended, on_loop_and_wait() does nothing: the loop's engine has released the port already.
 DatagramSocket::~DatagramSocket() {
   detail::on_loop_and_wait(*mailbox_, [this](Loop&) {
     port_->close();

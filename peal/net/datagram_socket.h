@@ -35,15 +35,15 @@ struct DatagramStats {
   uint64_t received = 0;
   uint64_t received_bytes = 0;
   // Datagrams that arrived but were dropped by the kernel, because the receive buffer was full or, rarely, because the
-  // checksum was wrong. The kernel reports the count with the next datagram that it delivers (SO_RXQ_OVFL), so the
-  // latest drops are counted late. Always 0 for a unix socket: its senders get EAGAIN instead.
+  // checksum was wrong. The kernel reports the count with the next datagram that it delivers (SO_RXQ_OVFL), so a drop
+  // is counted only when a later datagram is delivered. Always 0 for a unix socket: its senders get EAGAIN instead.
   uint64_t kernel_dropped = 0;
   // Datagrams, and their bytes, that the kernel has accepted for sending.
   uint64_t sent = 0;
   uint64_t sent_bytes = 0;
   uint64_t dropped = 0;     // send_to() failed
   uint64_t errors = 0;      // reported by on_error
-  uint64_t exceptions = 0;  // left a callback; they are logged, and the socket stays open
+  uint64_t exceptions = 0;  // thrown by a callback, and logged; the socket stays open
 };
 
 class DatagramSocket {
@@ -72,10 +72,11 @@ class DatagramSocket {
   // datagram is too large, or with another errno of sendto(2). EACCES means that `to` is a broadcast address and
   // DatagramOptions::broadcast is not set.
   Result<void> send_to(const SocketAddress& to, std::string_view bytes);
-  // Joins a multicast group: until leave() or close(), the socket receives what is sent to the group and the socket's
-  // own port. So the socket must be bound to that port, at 0.0.0.0, [::] or the group's address. The port in `group` is
-  // ignored, for example in join("239.255.0.1:0", "eth0"). If `interface` is empty, the scope in `group`
-  // ("[ff02::1%eth0]:0") or the routing table decides which interface is used. Errors:
+  // Joins a multicast group: until leave() or close(), the socket receives datagrams that are sent to the group's
+  // address and the socket's own port. open() must have bound the socket to the port that the senders use, at 0.0.0.0,
+  // [::] or the group's address. The port in `group` is ignored, for example in join("239.255.0.1:0", "eth0"). If
+  // `interface` is empty, the scope in `group` ("[ff02::1%eth0]:0") or the routing table decides which interface is
+  // used. Errors:
   // - EINVAL: the address is not multicast
   // - EAFNOSUPPORT: the address is of another family than the socket
   // - ENODEV: there is no such interface, or no route
@@ -84,11 +85,12 @@ class DatagramSocket {
   // - EOPNOTSUPP: the socket is a unix socket, or the network is simulated
   Result<void> join(const SocketAddress& group, const std::string& interface = {});
   Result<void> join(std::string_view group, const std::string& interface = {});
-  // Leaves a group that join() was called for with the same interface. Fails with EADDRNOTAVAIL if there was no such
-  // join(), or with an error that join() may return.
+  // Leaves a group that join() was called for with the same interface. Fails with EADDRNOTAVAIL if the socket has not
+  // joined that group on that interface, or with an error that join() returns too.
   Result<void> leave(const SocketAddress& group, const std::string& interface = {});
   Result<void> leave(std::string_view group, const std::string& interface = {});
-  // Closes the socket. Datagrams that have arrived but were not delivered are dropped. Later calls do nothing.
+  // Closes the socket. Datagrams that have arrived but were not delivered are dropped. Further calls of close() do
+  // nothing.
   void close();
   bool is_open() const;
   const DatagramStats& stats() const;

@@ -23,7 +23,7 @@ struct HostPort {
   static Result<HostPort> parse(std::string_view text);
 
   // Returns the address if the host is an IP address, and an unset address if the host is a name. Fails with
-  // Trouble::kBadAddress if it is neither.
+  // Trouble::kBadAddress if the host is neither an IP address nor a name.
   Result<SocketAddress> literal() const;
   // Returns the host and the port as a text, for example "example.org:80" or "[::1]:80".
   std::string to_string() const;

@@ -44,7 +44,8 @@ struct SendsNothing {
   void operator()(Connection&, Trouble) const {}
 };
 
-// Returns whether messages() may call the handler again: the handler may have paused or ended the connection.
+// Returns whether messages() may call the handler for the next message. False if the handler has, for example, paused
+// or ended the connection.
 inline bool shows_messages(const Connection& connection) {
   return connection.life() == ConnectionLife::kOpen || connection.life() == ConnectionLife::kReadingOut;
 }

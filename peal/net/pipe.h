@@ -38,12 +38,13 @@ struct PipeReport {
   uint64_t b_to_a_bytes = 0;
 };
 
-// Joins `a` and `b`: what one receives is sent to the other. Input that either of them has kept unconsumed is sent
-// first. Asserts that they are different, open connections and not piped yet. Fails with EXDEV if they belong to
-// different loops, and with ENOTCONN if one is ending or its peer is gone.
+// Joins `a` and `b`: bytes that one connection receives are sent to the other. Input that on_message has left
+// unconsumed is sent first. Asserts that `a` and `b` are two different connections and that neither is piped yet. Fails
+// with EXDEV if they belong to different loops, and with ENOTCONN if `a` or `b` is not open or sending to its peer has
+// failed.
 //
-// `on_done` is called on the loop after on_close of both. It is not called if the Server or Client of either was
-// destroyed before.
+// `on_done` is called on the loop, after on_close of `a` and on_close of `b`. It is not called if the Server or Client
+// of `a` or `b` was destroyed before.
 Result<void> pipe(Connection& a, Connection& b, const PipeOptions& options = {},
                   Callback<void(PipeReport)> on_done = nullptr);
 

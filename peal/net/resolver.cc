@@ -36,8 +36,8 @@ Result<Resolver::Addresses> find_name(const NameTable& names, std::string host, 
 Resolver::Resolver(Loop& loop, const ResolverOptions& options)
     : loop_(&loop), mailbox_(loop.mailbox()), options_(options) {}
 
-// If the loop has ended, nothing refers to this object any more: the loop's timers are destroyed and its engine has
-// shut down.
+// If the loop has ended, on_loop_and_wait() does nothing, because nothing refers to this object any more: the loop's
+// timers are destroyed and its engine has shut down.
 Resolver::~Resolver() {
   detail::on_loop_and_wait(*mailbox_, [this](Loop& loop) {
     for (auto& [id, lookup] : lookups_) {
@@ -111,8 +111,8 @@ void Resolver::ask(ResolveId id, Lookup& lookup) {
                 [this, id](Result<Addresses> addresses, bool more) { arrived(id, std::move(addresses), more); });
 }
 
-// Returns the channel for a new question. If resolv.conf has changed, creates a new channel first. If that fails, for
-// example because no fd is free, the old channel stays in use until the next check.
+// Returns the channel for a new question. If resolv.conf has changed, creates a new channel first. If the creation
+// fails, for example because no fd is free, the old channel stays in use until the next check.
 Result<detail::ResolverChannel*> Resolver::channel() {
   const TimePoint now = loop_->now();
   bool outdated = channels_.empty();

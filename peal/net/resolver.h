@@ -62,7 +62,8 @@ struct ResolverOptions {
 };
 
 struct ResolveOptions {
-  // After this time the lookup fails with Trouble::kNoAnswer. If it has found addresses by then, it succeeds with them.
+  // After this time the lookup fails with Trouble::kNoAnswer. If the lookup has found some addresses by then, it
+  // succeeds with those.
   Duration timeout = std::chrono::seconds(10);
   // How long a lookup that has addresses of one family waits for addresses of the other (RFC 8305 3, Resolution Delay).
   // Duration::max() means to wait until the answers for both families are known or `timeout` has passed.
@@ -97,12 +98,11 @@ class Resolver {
 
   // Looks up the addresses of a host, and calls `on_answer` once, from the loop and never inside this call. `host` is a
   // name (RFC 1123 2.1: letters, digits, hyphens, also '_'; at most 253 bytes), or an IP address with or without
-  // brackets. It may come from a peer, since no text means a unix socket.
+  // brackets. A `host` that a peer has chosen does no harm: no text names a unix socket.
   //
   // `on_answer` is called with at least one address, or with an error: Trouble::kHostNotFound, kNoAnswer,
   // kNameServerFailed or an errno. The addresses are of both families, or only of the family whose answer came in time.
-  // If resolve() itself fails, `on_answer` is never called. Its errors are Trouble::kBadAddress, kTooManyLookups and
-  // kLoopStopped.
+  // If resolve() itself fails, with Trouble::kBadAddress, kTooManyLookups or kLoopStopped, `on_answer` is never called.
   Result<ResolveId> resolve(std::string_view host, uint16_t port, const ResolveOptions& options, Answer on_answer);
   // Looks up like resolve(), for a caller that can begin with some of the addresses. IPv6 addresses are delivered at
   // once. IPv4 addresses are delivered when the answer for IPv6 is known or other_family_wait has passed (RFC 8305 3).
@@ -121,18 +121,18 @@ class Resolver {
   struct Lookup {
     std::string host;
     uint16_t port = 0;
-    SocketAddress literal;  // set if the host is an IP address: nothing is to be asked
+    SocketAddress literal;  // set if the host is an IP address, which needs no lookup
     TimePoint deadline;
     Duration other_family_wait{};
     bool in_parts = false;
     std::shared_ptr<Part> on_part;  // shared, because a call of it may end the lookup
-    TimerId timer;                  // calls start(), later the deadline
+    TimerId timer;                  // calls start(), later ends the lookup at its deadline
     TimerId answer_timer;           // calls deliver_answer()
-    // Addresses that on_part has not been called with yet.
+    // Addresses that have been found, but not passed to on_part yet.
     Addresses undelivered;
-    bool delivered_some = false;                 // on_part was given some addresses, with `more` set
-    bool more = true;                            // the question for the other family is open
-    std::error_code error = Trouble::kNoAnswer;  // the answer if there are no addresses
+    bool delivered_some = false;                 // on_part was called with some addresses and `more`
+    bool more = true;                            // the answer for the other family is still awaited
+    std::error_code error = Trouble::kNoAnswer;  // for on_part, if there are no addresses
   };
 
   Result<ResolveId> take(std::string_view host, uint16_t port, const ResolveOptions& options, bool in_parts,
@@ -150,8 +150,8 @@ class Resolver {
   const std::shared_ptr<Mailbox> mailbox_;
   const ResolverOptions options_;
   std::map<ResolveId, Lookup> lookups_;
-  // The channels, newest last. New questions go to the last channel. The channels before it use an older resolv.conf,
-  // and stay until their questions are answered.
+  // The channels, newest last. New questions go to the last channel. The other channels use an older resolv.conf, and
+  // stay until their questions are answered.
   std::vector<std::unique_ptr<detail::ResolverChannel>> channels_;
   TimePoint next_resolv_conf_check_;  // when to look whether resolv.conf has changed
   uint64_t last_id_ = 0;

@@ -20,8 +20,8 @@ using detail::on_loop_or_after;
 
 namespace {
 
-// Chooses the loop that gets an accepted stream. The Distributor belongs to the accepting loop. The sets that it refers
-// to outlive it.
+// Chooses the loop that gets an accepted stream. A Distributor is used only on the loop that accepts. `sets` has one
+// ConnectionSet for each loop that may get streams.
 class Distributor {
  public:
   Distributor(AcceptMode mode, std::vector<std::shared_ptr<ConnectionSet>> sets)
@@ -118,8 +118,8 @@ Result<SocketAddress> Server::listen(const SocketAddress& address) {
   return bound;
 }
 
-// Checks that the address is free, by binding once without SO_REUSEPORT. Otherwise this server could share a port that
-// another program has also bound with SO_REUSEPORT.
+// Checks that the address is free, by binding to it once without SO_REUSEPORT. Without this check, the server could
+// share a port with another program that has also set SO_REUSEPORT.
 Result<void> Server::probe(const SocketAddress& address) const {
   if (address.port() == 0) return {};
   Result<void> free = fail(Trouble::kLoopStopped);
@@ -189,7 +189,7 @@ void Server::stop_listening() {
 }
 
 // Stops all acceptors before any loop drains. When the last acceptor has stopped, every accepted stream has been posted
-// to its loop. The tasks that drain are posted after that, so they find all connections.
+// to its loop. The tasks that drain the loops are posted after that, so they find all connections.
 void Server::drain(Duration deadline, DrainMode mode, Callback<void(const DrainReport&)> on_done) {
   auto drain = std::make_shared<detail::Drain>(std::move(on_done));
   {

@@ -39,20 +39,21 @@ class Drain;
 // Decides which loop accepts connections, and which loop serves them. With a single loop all modes are the same.
 enum class AcceptMode : uint8_t {
   kReusePort,    // every loop has its own listener; the kernel spreads clients by hash (SO_REUSEPORT)
-  kRoundRobin,   // the first loop accepts and hands over in turn: even for few, long connections
-  kLeastLoaded,  // the first loop accepts and hands over to the loop with the fewest connections
+  kRoundRobin,   // the first loop accepts; the loops get connections in turn: best for few, long connections
+  kLeastLoaded,  // the first loop accepts; the loop with the fewest connections gets each new one
 };
 
 // How drain() treats each open connection.
 enum class DrainMode : uint8_t {
-  kAsk,   // calls on_drain; without it, closes the connection as soon as it has no work in progress
-  kWait,  // calls on_drain; without it, waits for the client to end the connection, or for the deadline
+  kAsk,   // calls on_drain; if that is unset, closes the connection as soon as it has no work in progress
+  kWait,  // calls on_drain; if that is unset, waits until the client ends the connection or the deadline passes
 };
 
 struct ServerOptions {
-  // The default needs no hand-over between loops and no shared queue. It is best for many connections.
+  // The default, kReusePort, is best for many connections: no connection is handed from one loop to another.
   AcceptMode accept = AcceptMode::kReusePort;
-  // Options of the listening sockets. Their reuse_port is ignored, because `accept` decides it.
+  // Options of the listening sockets. ListenOptions::reuse_port is ignored, because `accept` decides whether
+  // SO_REUSEPORT is set.
   ListenOptions listen = {};
   ConnectionOptions connection = {};
   // Limits of the connections that are open at once. max_connections counts all connections of all loops, and
@@ -60,13 +61,14 @@ struct ServerOptions {
   // an IPv6 /64 network, since one client has all of such a network: SocketAddress::client_key(). All unix clients
   // count as one.
   //
-  // If a limit is reached, a newcomer replaces the connection of its loop that has been idle for longest. At the limit
-  // of one client, only connections of that client are replaced. A connection is idle if it has no queued output, no
-  // unconsumed input and is not piped. A connection in its handshake (ConnectionOptions::layer) counts as idle too. If
-  // none of the 1,024 least recently active connections is idle, the newcomer is closed at once.
+  // If a limit is reached, a new connection replaces an old one: the server closes the connection on the same loop that
+  // has been idle for longest. At the limit of one client, only a connection of that client is closed. A connection is
+  // idle if it has no queued output, no unconsumed input and no work in progress, and is not piped. A connection in its
+  // handshake (ConnectionOptions::layer) counts as idle too. If none of the 1,024 least recently active connections is
+  // idle, the new connection is closed at once.
   //
-  // The limits are exact: a newcomer's on_open is called only after on_close of the connection that it replaces. 0 (the
-  // default) means no limit except the process's limit of fds, at which accepting backs off.
+  // The limits are exact: on_open of a new connection is called only after on_close of the connection that it replaces.
+  // 0 (the default) means no limit. When the process has no fd left, accepting backs off.
   size_t max_connections = 0;
   size_t max_connections_per_address = 0;
 };
@@ -91,7 +93,7 @@ class ServerLife {
     run([this](Server&) { server_ = nullptr; });
   }
 
-  std::recursive_mutex mutex_;  // a task may destroy the server
+  std::recursive_mutex mutex_;  // recursive, because a task may destroy the server
   Server* server_;
 };
 
@@ -112,18 +114,18 @@ class Server {
   Result<SocketAddress> listen(std::string_view address);
   Result<SocketAddress> listen(const SocketAddress& address);
   // Accepts from a socket that listens already, inherited from a master process or a service manager. The first loop
-  // accepts. In mode kLeastLoaded it hands each connection to the loop with the fewest connections, otherwise to the
-  // loops in turn. `shared` must be true if other processes accept from the socket too. Errors are those of
-  // Engine::adopt_listener() and Trouble::kLoopStopped.
+  // accepts. In mode kLeastLoaded, the loop with the fewest connections gets each new connection. In the other modes,
+  // the loops get the connections in turn. `shared` must be true if other processes accept from the socket too. Errors
+  // are those of Engine::adopt_listener() and Trouble::kLoopStopped.
   Result<SocketAddress> listen(Fd listening, bool shared = false);
   // Serves a stream that is connected already, as if it had been accepted. Such a stream is
   // - one end of a socketpair(2), or a connection that inetd or systemd has accepted; connected_stream()
   //   (peal/sync/adopt_stream.h) makes a stream of an fd,
   // - or what Engine::detach() returned.
   //
-  // The loop with the fewest connections gets the stream. If that is the caller's loop, on_open is called inside this
-  // call. May be called on any thread. If a loop of the server has ended or the chosen loop's mailbox is full, closes
-  // the stream and returns Trouble::kLoopStopped.
+  // The loop with the fewest connections gets the stream. If the caller is on that loop's thread, on_open is called
+  // inside this call. May be called on any thread. If a loop of the server has ended or the chosen loop's mailbox is
+  // full, closes the stream and returns Trouble::kLoopStopped.
   Result<void> adopt(LooseStream stream);
   // Stops listening on every address. Open connections stay open. Clients whose TCP handshake was finished before are
   // still served.
@@ -134,15 +136,15 @@ class Server {
   // - on_drain is called for every connection; for a connection in its handshake, it is called after the connection has
   //   opened. If on_drain is unset, a connection is closed once it has no unconsumed input, and a pipe is left to end
   //   by itself.
-  // - At `deadline` the connections that are left are reset, pipes at both ends.
+  // - The connections that are still open at `deadline` are reset, also both connections of a pipe.
   // - Then `on_done` is called once, on the thread of one of the loops, after the on_done of the pipes that were cut
-  //   off. It is also called if a loop ends meanwhile, but not after the server was destroyed.
+  //   off. `on_done` is also called if a loop ends before the drain is over, but not after the server was destroyed.
   //
   // May be called on any thread, and more than once. The loops must be running or have ended.
   void drain(Duration deadline, Callback<void(const DrainReport&)> on_done) {
     drain(deadline, DrainMode::kAsk, std::move(on_done));
   }
-  // Drains in the given mode instead of kAsk. Mode kWait is for a server whose successor listens already.
+  // Drains in mode `mode` instead of kAsk. Use kWait if another process that replaces this server listens already.
   void drain(Duration deadline, DrainMode mode, Callback<void(const DrainReport&)> on_done);
   // Drains in mode kAsk, and returns the report when the drain is over. Asserts that it is not called on the thread of
   // one of the loops.
@@ -152,12 +154,13 @@ class Server {
   // any thread.
   size_t connections() const;
   // Returns the sum of the counters of all loops, and waits for each loop in turn. If there are several loops, do not
-  // call stats() on the thread of one of them: two such calls at once would wait for each other for ever. Use views()
-  // there instead.
+  // call stats() on the thread of one of these loops: two such calls at once would wait for each other for ever. On
+  // those threads, use views() instead.
   NetStats stats() const;
   // Returns one view of the connections for each loop.
   std::vector<ConnectionsView> views() const;
-  // Returns an object by which other threads may call this server, even if the server may have been destroyed.
+  // Returns an object through which other threads may call this server. They may keep the object longer than the server
+  // exists.
   const std::shared_ptr<ServerLife>& life() const { return life_; }
 
  private:
@@ -173,7 +176,7 @@ class Server {
   static void stop_last(Shard& shard);
 
   const ServerOptions options_;
-  std::shared_ptr<detail::Admission> admission_;  // null if there are no caps
+  std::shared_ptr<detail::Admission> admission_;  // null if the options set no limit of connections
   std::vector<std::shared_ptr<Shard>> shards_;
   std::mutex mutex_;
   std::vector<std::weak_ptr<detail::Drain>> drains_;  // guarded by the mutex

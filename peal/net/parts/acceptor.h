@@ -20,7 +20,8 @@ class Acceptor final : private AcceptEvents, public std::enable_shared_from_this
   // runs. Accepting begins when the loop runs.
   static std::shared_ptr<Acceptor> start(Loop& loop, ListenerId listener, Take take);
   // Stops accepting. Clients whose TCP handshake the kernel has finished are still passed to the `take` of start().
-  // `held` is released after the last of these clients. Must be called on the loop's thread or before the loop runs.
+  // `held` is released after the last of these clients was passed on. Must be called on the loop's thread or before the
+  // loop runs.
   void stop(std::shared_ptr<void> held = {});
 
  private:

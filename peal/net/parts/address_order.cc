@@ -84,8 +84,8 @@ int common_bits(const in6_addr& one, const in6_addr& other) {
 }
 
 // The values that decide the order of addresses. They are compared one after the other, and the greater value is
-// better. The first value says whether the address can be reached. The others say how well the source address that the
-// kernel chooses for it fits (RFC 6724 6).
+// better. The first value says whether the address can be reached. The other values say how well the address fits the
+// source address that the kernel chooses for it (RFC 6724 6).
 using Merits = std::tuple<bool, bool, bool, int, int, int>;
 Merits merits_of(const SocketAddress& address) {
   const Fd probe(::socket(address.family(), SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -112,7 +112,8 @@ std::vector<SocketAddress> best_first(std::vector<SocketAddress> addresses) {
   constexpr size_t kMostSorted = 64;
   if (addresses.size() < 2) return addresses;
   const size_t count = std::min(addresses.size(), kMostSorted);
-  // The size_t is the address's place counted from the end, so that addresses of equal merit keep their order.
+  // The size_t is the position of the address, counted from the end, so that addresses with equal Merits keep their
+  // order.
   std::vector<std::pair<Merits, size_t>> order;
   order.reserve(count);
   for (size_t i = 0; i < count; ++i) order.emplace_back(merits_of(addresses[i]), count - i);

@@ -54,7 +54,8 @@ ConnectionCaps::Answer ConnectionCaps::admit(Connection& newcomer) {
 }
 
 // Returns the idle connection that was active least recently, or null. Checks at most the first kMostChecked
-// connections. Otherwise each newcomer at a server full of busy connections would visit all of them.
+// connections. Without that limit, each new connection at a server full of busy connections would make this function
+// visit all connections.
 Connection* ConnectionCaps::oldest_idle(const CapEntry::Queue& queue) {
   constexpr int kMostChecked = 1024;
   int checked = 0;
@@ -96,8 +97,8 @@ void ConnectionCaps::unlist(CapEntry& cap_entry) {
 void ConnectionCaps::released(CapEntry& cap_entry) {
   unlist(cap_entry);
   if (CapEntry* before = std::exchange(cap_entry.predecessor, nullptr)) {
-    // The newcomer ends before its predecessor, whose places it had taken over. The predecessor still occupies them, so
-    // it gets them back.
+    // `cap_entry` belongs to a new connection that is released before `before`, the connection that was evicted for it.
+    // `before` still exists, so the evicted connection is counted again in place of the new one.
     if (!before->entered) std::swap(before->entered, cap_entry.entered);
     if (!before->entered_from) std::swap(before->entered_from, cap_entry.entered_from);
     before->successor_generation = 0;

@@ -25,10 +25,12 @@ class Admission {
  public:
   Admission(size_t most, size_t most_of_one_peer) : most_(most), most_of_one_peer_(most_of_one_peer) {}
 
-  // Takes one of the server's places, which leave() gives back. Returns false if no place is free.
+  // enter() counts one more connection of the server. If the server's limit is reached, counts nothing and returns
+  // false. leave() must be called after the end of each connection that was counted.
   bool enter();
   void leave() { inside_.fetch_sub(1, std::memory_order_relaxed); }
-  // Takes one of the places of this client, which leave_from() gives back. Returns false if no place is free.
+  // enter_from() counts one more connection of the client `peer`. If that client's limit is reached, counts nothing and
+  // returns false. leave_from() must be called after the end of each connection that was counted.
   bool enter_from(const PeerKey& peer);
   void leave_from(const PeerKey& peer);
 
@@ -47,16 +49,16 @@ struct CapEntry {
   PeerKey peer{};
   Queue::iterator of_all;   // valid while listed
   Queue::iterator of_peer;  // valid while listed
-  Queue* peers = nullptr;   // the list of this peer's connections; null while not listed
-  // True if the connection holds one of the server's places, which must be given back.
+  Queue* peers = nullptr;   // list of this client's connections; null while not listed
+  // True if this connection was counted by Admission::enter(), so that leave() must be called after its end.
   bool entered = false;
-  // True if the connection holds one of its client's places, which must be given back.
+  // True if this connection was counted by Admission::enter_from(), so that leave_from() must be called after its end.
   bool entered_from = false;
-  // `successor_slot` and `successor_generation` name the connection that waits for the place of this connection.
-  // Generation 0 means that no connection waits.
+  // If this connection was evicted: slot and generation of the new connection that opens when this connection has been
+  // released. Generation 0 means that there is no such new connection.
   uint32_t successor_slot = 0;
   uint32_t successor_generation = 0;
-  CapEntry* predecessor = nullptr;  // the evicted connection whose place this one waits for
+  CapEntry* predecessor = nullptr;  // entry of the evicted connection that this connection waits for
 };
 
 class ConnectionCaps {
@@ -64,23 +66,27 @@ class ConnectionCaps {
   explicit ConnectionCaps(std::shared_ptr<Admission> admission) : admission_(std::move(admission)) {}
 
   enum class Answer : uint8_t { kEnter, kWait, kRefused };
-  // Decides whether a new connection may open: kEnter means now, kWait means when the connection that was evicted for
-  // it has been released, kRefused means never.
+  // Decides whether `newcomer` may open. Returns
+  // - kEnter if it may open now,
+  // - kWait if another connection was evicted for it: it may open when that connection has been released,
+  // - kRefused if it must be closed.
   Answer admit(Connection& newcomer);
-  // Must be called when an evicted connection has been released. `successor` is the connection that waits for its
-  // place.
+  // Must be called when the connection that was evicted for `successor` has been released. Clears the pointer from
+  // `successor` to the evicted connection.
   static void predecessor_released(Connection& successor);
   // Makes the connection evictable from now on, and lists it as the most recently active one. The connection must be
   // open or in its handshake.
   void list_as_evictable(Connection& connection);
-  // Moves the connection to the end of both lists, where the most recently active connection is.
+  // Moves the connection to the end of by_recency_ and of its client's list, where the most recently active connections
+  // are. Does nothing if the connection is not listed.
   void mark_most_recent(CapEntry& cap_entry) {
     if (cap_entry.peers == nullptr) return;
     by_recency_.splice(by_recency_.end(), by_recency_, cap_entry.of_all);
     cap_entry.peers->splice(cap_entry.peers->end(), *cap_entry.peers, cap_entry.of_peer);
   }
-  // Must be called when a connection was released. Gives back its places, or passes them to the evicted connection that
-  // it was waiting for.
+  // Must be called when a connection was released. Calls Admission::leave() and leave_from() if the connection was
+  // counted. If the connection was still waiting for an evicted connection, the counts that it took over from the
+  // evicted connection are not subtracted but returned to that connection.
   void released(CapEntry& cap_entry);
 
  private:

@@ -60,12 +60,13 @@ struct AresWire::Calls {
     PEAL_ASSERT(found != wire(data).sockets_.end(), "c-ares asks for fd {}, which is not its own", fd);
     Socket& socket = found->second;
     const Readiness interest{.readable = readable != 0, .writable = writable != 0};
-    // c-ares accepts no error here. If the watch has failed, a new one is created when c-ares changes its interest
-    // again. Otherwise the timeouts of c-ares end the question.
+    // This function cannot return an error to c-ares. If the watch of the socket has failed, a new watch is created,
+    // provided that c-ares wants any events. If the new watch fails too, the timeouts of c-ares end the question.
     if (!socket.watch->error()) return socket.watch->set_interest(interest);
     if (interest != Readiness{}) std::ignore = watch(wire(data), socket, interest);
   }
-  // Opens a socket for c-ares and begins to watch it. If either fails, c-ares asks the next server or gives up.
+  // Opens a socket for c-ares and begins to watch it. If opening or watching fails, c-ares asks the next server or
+  // gives up.
   static int open(int domain, int type, int protocol, void* data) {
     const int fd = ::socket(domain, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
     if (fd < 0) return fd;
@@ -122,7 +123,7 @@ Result<void> AresWire::open(ares_options wanted, int mask) {
 }
 
 // Copies a channel as ares_dup(3) does, but with other flags. The servers are copied separately, because
-// ares_save_options() does not save all of them.
+// ares_save_options() does not save every server.
 Result<void> AresWire::open_like(const AresWire& other, int flags) {
   ares_options saved{};
   ares_addr_port_node* servers = nullptr;

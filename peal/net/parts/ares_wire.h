@@ -34,13 +34,14 @@ class AresWire {
   Result<void> open(ares_options wanted, int mask);
   // Opens the channel with the options and servers of `other`, but with `flags` (ARES_FLAG_*).
   Result<void> open_like(const AresWire& other, int flags);
-  // Returns the channel. The caller asks questions with c-ares' own functions, and calls rearm_timer() after them.
+  // Returns the channel. The caller asks questions with c-ares' own functions, and must call rearm_timer() after each
+  // of these calls.
   ares_channeldata* channel() const { return channel_; }
   // Sets the timer to the next timeout of c-ares.
   void rearm_timer();
 
  private:
-  // A socket that c-ares has opened. The fd stays open until c-ares closes it, even if its watch has failed.
+  // A socket that c-ares has opened. The fd stays open until c-ares closes it, even if `watch` reports an error.
   struct Socket {
     Fd fd;
     std::unique_ptr<Watch> watch;

@@ -105,8 +105,8 @@ void Connection::expect_input(bool on) {
   }
 }
 
-// Must be called when the protocol has been passed all input. Closes the connection if it is draining, and ends the
-// read window.
+// Must be called when all input was passed to the protocol. Closes the connection if it is draining and its protocol
+// has no work in progress. Otherwise ends the read window. Does nothing while a part of a message is kept.
 void Connection::note_input_shown() {
   if (!is_open() || has_part()) return;
   if (has(kDrains) && !is_working()) return close();
@@ -136,8 +136,8 @@ uint64_t Connection::least_write_bytes() const {
 // end, it is all output that the peer has not acknowledged.
 uint64_t Connection::owed_bytes() const { return is_open() ? queued_bytes() : undelivered_bytes(); }
 
-// Starts a write window. Within write_window, the peer must take min_write_bytes, or everything that owed_bytes()
-// counts now if that is less.
+// Starts a write window. Before the window ends, the peer must take min_write_bytes, or all of the bytes that
+// owed_bytes() counts now if those are fewer.
 void Connection::begin_write_window() {
   tracked_->write = {
       .since = loop().now(), .bytes = drained_bytes(), .least = std::min(least_write_bytes(), owed_bytes())};
@@ -185,8 +185,8 @@ void Connection::check_deadlines() {
 }
 
 // Returns whether idle_timeout has passed without activity. Output that leaves the queue is activity too, but no
-// function is called for it. So each check compares how many bytes have left since the last check, and counts a change
-// as activity at this moment.
+// function is called for it. So each check compares how many bytes have left with the number at the last check. If the
+// numbers differ, the time of this check counts as the time of the last activity.
 bool Connection::passed_idle_timeout() {
   const Duration timeout = set_->options().idle_timeout;
   if (timeout == Duration::zero()) return false;

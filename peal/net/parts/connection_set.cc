@@ -96,7 +96,7 @@ void ConnectionSet::retire() {
 }
 
 // Ends `rest`, one connection of a pipe, because the other connection of the pipe ends. `hard` is true if the other
-// ends by an error or a reset; `rest` is then reset.
+// connection ends by an error or a reset; `rest` is then reset too.
 void ConnectionSet::end_piped(Connection& rest, bool hard) {
   if (hard) return rest.end(CloseReason::kPipeEnded, CloseHow::kReset);
   rest.end_gracefully(rest.peer_ended_ ? CloseReason::kPeerClosed : CloseReason::kPipeEnded);
@@ -177,13 +177,14 @@ bool ConnectionSet::watches() const {
 void ConnectionSet::drain(std::shared_ptr<Drain> drain, Duration deadline, bool ask) {
   std::shared_ptr<ConnectionSet> keep = shared_from_this();
   draining_ = true;
-  // If on_drain is set, it is called in both modes of a drain: the protocol knows how to end without losing anything.
+  // If on_drain is set, it is called even if `ask` is false, because the protocol knows how to end without losing
+  // anything.
   ask = ask || (callbacks_ != nullptr && callbacks_->on_drain);
   asks_ = asks_ || ask;
   drains_.push_back({std::move(drain), loop_->after(deadline, [set = weak_from_this()] {
                        if (auto self = set.lock()) self->force();
                      })});
-  // Connections in their handshake are skipped here: drain_one() is called when they open.
+  // A connection in its handshake is skipped here: drain_one() is called for it when it opens.
   if (ask) {
     each([this](Connection& connection) {
       if (connection.life() != ConnectionLife::kHandshaking) drain_one(connection);
@@ -200,7 +201,8 @@ void ConnectionSet::drain_one(Connection& connection) {
     return;
   }
   if (connection.is_piped()) return;
-  // If a request has arrived only in part, the connection closes after the whole request has arrived and was answered.
+  // If only a part of a request has arrived, the connection closes after the whole request has arrived and was
+  // answered.
   connection.set_slow_path(Connection::kDrains, true);
   connection.note_input_shown();
 }
@@ -210,7 +212,7 @@ void ConnectionSet::force() {
   each([](Connection& connection) { connection.end(CloseReason::kDrainDeadline, CloseHow::kReset); });
 }
 
-// Releases all drains. The release of a drain's last reference calls the user's on_done, which may destroy or drain the
+// Releases all drains. Releasing the last pointer to a drain calls the user's on_done, which may destroy or drain the
 // server.
 void ConnectionSet::finish_drains() {
   std::vector<Draining> done = std::exchange(drains_, {});
@@ -251,8 +253,8 @@ NetStats ConnectionSet::stats_now() const {
   return stats;
 }
 
-// Posts each forced end as a task of its own, by insist(). So the end arrives after everything that the calling thread
-// has posted before, and before what that thread posts next.
+// Posts each forced end as a task of its own, by insist(). So the end takes effect in order: after the tasks that the
+// calling thread has posted before, and before the tasks that it posts next.
 bool ConnectionSet::force_end(uint32_t slot, uint32_t generation, ForcedEnd end_how) {
   {
     const std::lock_guard lock(forced_ends_mutex_);

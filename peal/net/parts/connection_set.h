@@ -25,8 +25,8 @@
 
 namespace peal::detail {
 
-// The ends that a handle can force although the loop's mailbox is full, weakest first. If several are requested for one
-// connection before the loop runs them, the strongest applies.
+// How a ConnectionHandle can end a connection although the loop's mailbox is full, weakest end first. If several ends
+// are requested for one connection before the loop handles the first of them, the strongest end applies.
 enum class ForcedEnd : uint8_t { kClose, kAbort, kSendRefused };
 
 class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
@@ -34,20 +34,21 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   ConnectionSet(Loop& loop, std::shared_ptr<ConnectionCallbacks> callbacks, const ConnectionOptions& options)
       : loop_(&loop), mailbox_(loop.mailbox()), callbacks_(std::move(callbacks)), options_(in_range(options)) {}
 
-  // Creates a connection over an accepted stream. It opens as soon as the server's limits allow it and its layer's
-  // handshake is done.
+  // Creates a connection over an accepted stream. The connection opens as soon as the server's limits allow that and
+  // its layer's handshake is done.
   void adopt(LooseStream stream);
   // Starts connecting, and returns the connection, which is not open yet. Closing that connection cancels the attempt.
   Connection& connect(const SocketAddress& address, const ConnectOptions& options);
-  // Called once for every connect(). After a success, called without an error just before on_open. After a failure,
-  // called with the error when the connection was released. ECANCELED means that the connection was closed before it
-  // was open.
+  // Called once for every connect(). If the connection opens, `error` is empty and the call comes just before on_open.
+  // If connecting fails, `error` says why and the call comes when the connection was released. ECANCELED means that the
+  // connection was closed before it was open.
   Callback<void(const ConnectionHandle& which, std::error_code error)> on_connect_done;
-  // Called after on_close of each connection that had been open. `wanted_here` is true if this side asked for the end.
+  // Called after on_close of each connection that had been open. `wanted_here` is true if close() or abort() was called
+  // on this side, or if the loop has ended.
   Callback<void(const ConnectionHandle& which, bool wanted_here)> on_connection_gone;
 
-  // Returns the connection with this slot and generation. If that connection has ended, counts a late call and returns
-  // null.
+  // Returns the connection with this slot and generation. If that connection has ended, adds 1 to NetStats::late_calls
+  // and returns null.
   Connection* find(uint32_t slot, uint32_t generation);
   // Calls `visit` with each connection that is not closed; `visit` may end connections.
   template <class Visit>
@@ -63,11 +64,12 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   // Returns whether an option requires that connections are tracked (Tracked) from on_open on.
   bool watches() const;
   // Begins a drain, which waits for the end of all connections, including those that open later. After `deadline`, the
-  // connections that are left are reset. on_drain is called for each connection. A connection without on_drain is
-  // closed once it has no unconsumed input if `ask` is true, and is left alone until `deadline` if it is false.
+  // connections that are left are reset. on_drain is called for each connection. If on_drain is unset, `ask` decides:
+  // if `ask` is true, each connection is closed once it has no unconsumed input; if `ask` is false, the connections
+  // stay open until `deadline`.
   void drain(std::shared_ptr<Drain> drain, Duration deadline, bool ask);
   bool asks_to_end() const { return asks_; }
-  // Returns the drains in progress. A drain calls its on_done only after the last pointer to it was released.
+  // Returns the drains in progress. A drain calls its on_done only after the last of these pointers to it was released.
   std::vector<std::shared_ptr<Drain>> drains() const {
     std::vector<std::shared_ptr<Drain>> all;
     all.reserve(drains_.size());
@@ -78,7 +80,8 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   // unconsumed input.
   void drain_one(Connection& connection);
 
-  // These functions make private functions of Connection available to ConnectionCaps and MemoryRelief.
+  // The functions from give_cap_entry() to resume_after_budget() call private functions of Connection for
+  // ConnectionCaps and MemoryRelief.
   static CapEntry& give_cap_entry(Connection& connection);
   static CapEntry& cap_entry(const Connection& connection);
   static void set_successor(CapEntry& cap_entry, const Connection& successor) {
@@ -92,7 +95,7 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   static void pause_for_budget(Connection& connection) { connection.pause_for_budget(); }
   static void resume_after_budget(Connection& connection) { connection.resume_after_budget(); }
 
-  // These functions make private functions of Connection available to PipePair.
+  // The functions from set_of() to cut_by_drain() call private functions of Connection for PipePair.
   static std::shared_ptr<ConnectionSet> set_of(const Connection& side) { return side.set_->shared_from_this(); }
   static bool can_be_piped(const Connection& connection) { return connection.can_be_piped(); }
   static void enter_pipe(Connection& connection, PipePair& pair) { connection.enter_pipe(pair); }
@@ -100,17 +103,17 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
     return connection.has(Connection::kKeptInput) ? connection.take_kept() : Buffer();
   }
   static bool peer_ended(const Connection& connection) { return connection.peer_ended_; }
-  // Returns whether this connection of a pipe may be read, so that its input can be sent to the other connection.
+  // Returns whether `connection`, which is piped, may be read. Its input is sent to the other connection of the pipe.
   static bool can_be_read(const Connection& connection) {
     return connection.is_open() && connection.read_stops_ == 0 && !connection.peer_ended_;
   }
-  // Returns whether this connection of a pipe accepts the bytes that were read from the other connection.
+  // Returns whether `connection`, which is piped, accepts more bytes from the other connection of the pipe.
   static bool can_be_sent_to(const Connection& connection) {
     return connection.is_open() && !connection.stopped_by(Connection::kOverBudget) &&
            !connection.has(Connection::kAboveHighWater);
   }
-  // Must be called when the connection's output queue has shrunk to `left_bytes`. Returns true if the connection
-  // accepts output again, which is so at half of the high-water mark or below.
+  // Must be called when the connection's output queue has shrunk to `left_bytes`. Returns true if `left_bytes` is at
+  // most half of the high-water mark. The connection then accepts output again.
   static bool drained(Connection& connection, size_t left_bytes) {
     if (left_bytes > connection.high_water_bytes_ / 2) return false;
     connection.set_slow_path(Connection::kAboveHighWater, false);
@@ -125,8 +128,8 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   static void end_piped(Connection& rest, bool hard);
   static bool cut_by_drain(const Connection& connection) { return connection.reason_ == CloseReason::kDrainDeadline; }
 
-  // Counts the end of a connection. Must be called just before the connection's port closes it, when reason_ is already
-  // set.
+  // Counts the end of a connection. Must be called just before StreamPort::close(), when the connection's reason_ is
+  // already set.
   void note_end(const Connection& connection, CloseHow how);
   // Counts `bytes` of queued output that will not be sent, because the loop has ended.
   void note_lost(uint64_t bytes) {
@@ -157,8 +160,8 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   // on any thread.
   std::atomic<size_t>& load() { return load_; }
   NetStats& stats() { return stats_; }
-  // Ends a connection although the mailbox is full. May be called on any thread. Returns false if the loop has ended,
-  // since the connection has ended with it. Posts at most one task for each connection and kind of end.
+  // Ends a connection even if the mailbox is full. May be called on any thread. Returns false if the loop has ended,
+  // which has ended the connection too. Posts at most one task for each connection and kind of end.
   bool force_end(uint32_t slot, uint32_t generation, ForcedEnd end_how);
   void count_lost() { lost_.fetch_add(1, std::memory_order_relaxed); }
   NetStats stats_now() const;
@@ -178,10 +181,11 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   }
   // Must be called in a catch block: logs and counts the exception. Always returns false.
   [[gnu::cold]] bool note_exception();
-  // Calls a task that was passed to ConnectionHandle::run(). If the task throws, the connection ends, as it does after
-  // a callback that throws.
+  // Calls a task that was passed to ConnectionHandle::run(). If the task throws, the connection ends with
+  // CloseReason::kCallbackThrew.
   void run(Callback<void(Connection&)>& task, Connection& connection);
-  // Must be called at the last completion of a connection's port. Calls on_close, then frees the connection's slot.
+  // Must be called when the port reports that it has closed the connection's stream. Calls on_close, then frees the
+  // connection's slot.
   void release(Connection& connection);
 
  private:
@@ -197,8 +201,8 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
 
   Loop* const loop_;  // may be used only on the loop's thread
   const std::shared_ptr<Mailbox> mailbox_;
-  // The user's callbacks. They are destroyed when the set is retired and has no connection left, because they may hold
-  // handles, which own this set.
+  // The user's callbacks. They may hold ConnectionHandles, which own this set, so they are destroyed as soon as the set
+  // is retired and has no connection left.
   std::shared_ptr<ConnectionCallbacks> callbacks_;
   const ConnectionOptions options_;
   SlotTable<Connection> table_;
@@ -212,14 +216,14 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
     std::shared_ptr<Drain> drain;
     TimerId deadline;
   };
-  std::unique_ptr<ConnectionCaps> caps_;         // null if there are no caps
+  std::unique_ptr<ConnectionCaps> caps_;         // null if there are no limits
   std::unique_ptr<StreamPort> layer_port_;       // null if there is no layer, or no connection has used it yet
   std::map<uint32_t, std::string> layer_hosts_;  // by slot
   std::vector<Draining> drains_;                 // in progress
   LogLimiter dump_limiter_{std::chrono::seconds(1)}, exception_limiter_{std::chrono::seconds(1)};
-  // draining_, asks_ and retired_ never become false again.
+  // Once draining_, asks_ or retired_ is true, it stays true.
   bool draining_ = false;
-  bool asks_ = false;  // drain() was called with `ask`
+  bool asks_ = false;  // drain() asked the connections to end
   bool retired_ = false;
 };
 
@@ -232,9 +236,9 @@ inline void Connection::record_event(FlightKind kind, uint64_t bytes) {
   its_loop.flight_recorder()->record([&] { return its_loop.now(); }, flight_id(), kind, bytes);
 }
 
-// Records the event and returns true, if the flight recorder is the connection's only reason for the slow path and
-// needs no clock for this event. This function is called twice for each echoed message, so it calls only inline
-// functions.
+// If the flight recorder is the connection's only reason for the slow path and needs no clock for this event, records
+// the event and returns true. Otherwise records nothing and returns false. This function is called twice for each
+// echoed message, so it calls only inline functions.
 inline bool Connection::only_recorded(FlightKind kind, uint64_t bytes) {
   return has_only(kRecorded) && set_->loop().flight_recorder()->record_by_cycles(flight_id(), kind, bytes);
 }

@@ -28,7 +28,7 @@ void Connection::enter(State next) {
   }
 }
 
-// Returns how often an ending connection checks whether the peer has acknowledged everything.
+// Returns the interval at which an ending connection checks whether the peer has acknowledged everything.
 static Duration acknowledgement_check_interval(const ConnectionOptions& options) {
   return std::max<Duration>(options.linger_timeout / 4, std::chrono::milliseconds(1));
 }
@@ -154,11 +154,12 @@ void Connection::enter_pipe(detail::PipePair& pair) {
   tracked().pipe_pair = &pair;
 }
 
-// Called when the peer is gone while the connection does not receive. The first case that applies decides:
+// Called when the port finds, while the connection does not receive, that the connection to the peer is lost. The first
+// case that applies decides:
 // - A piped connection that the user has not paused stays open. Its remaining input is read when the other connection
 //   accepts more.
 // - With an error and without kept input, the connection ends at once.
-// - A connection that is not read because of the memory budget ends, which frees its memory.
+// - A connection that does not receive because of the memory budget ends, which frees its memory.
 // - A paused connection becomes kOrphaned: the user has linger_timeout to call resume().
 void Connection::on_gone(std::error_code error) {
   if (!is_open() || (is_piped() && !stopped_by(kByUser))) return;
@@ -170,8 +171,8 @@ void Connection::on_gone(std::error_code error) {
 }
 
 // Called when sending has failed. If the peer has reset or closed the connection and the connection is receiving, the
-// input that the peer sent before is read first, then the connection ends. That input is in the kernel already, so its
-// size is bounded. In all other cases the connection ends at once.
+// input that the peer sent before is read first, then the connection ends. The size of that input is bounded, because
+// it is in the kernel already. In all other cases the connection ends at once.
 void Connection::on_send_failed(std::error_code error) {
   if (fast_path_.state == State::kClosed) return;
   if (fast_path_.state == State::kHandshaking) return on_connected(error);
@@ -235,7 +236,8 @@ void Connection::abort() {
   end(CloseReason::kAborted, CloseHow::kReset);
 }
 
-// Ends gracefully. A plain connection ends at once if its queue is empty and the peer's FIN has come or is not awaited.
+// Ends the connection gracefully. A connection without a layer ends at once if its queue is empty and the peer's FIN
+// has come or is not awaited.
 void Connection::end_gracefully(CloseReason reason) {
   const bool is_over = expects_no_input() && port_->queued_bytes(stream_) == 0;
   if (is_over && (port_->adopts_open() || !is_open())) return end(reason);
@@ -244,15 +246,15 @@ void Connection::end_gracefully(CloseReason reason) {
   // still read it.
   if (!set_->callbacks().awaits_input) take_kept();
   const bool was_piped = is_piped();
-  // Even if the queue is empty, the connection lingers: its layer may still need room in the port below the layer, for
-  // the end mark.
+  // A connection with a layer lingers even if its queue is empty: the layer may still need room in the port below it,
+  // for the end mark.
   enter(is_over ? State::kLingering : State::kEnding);
   reason_ = reason;
   if (was_piped) pipe_pair()->ended(*this, false);
   if (fast_path_.state == State::kClosed) return;
   if (!is_over) record(FlightKind::kEndedOutput);
-  // If the peer's FIN is not awaited, a plain stream needs no shutdown_send(): its fd is closed as soon as all output
-  // is sent. A layer always needs the call, so that its end mark follows the output.
+  // If the peer's FIN is not awaited, a stream without a layer needs no shutdown_send(): its fd is closed as soon as
+  // all output is sent. A layer always needs the call, so that its end mark follows the output.
   if (!expects_no_input() || !port_->adopts_open()) port_->shutdown_send(stream_);
   port_->report_sent(stream_);
   start_or_stop_reading();
@@ -276,7 +278,8 @@ void Connection::end(CloseReason reason, CloseHow how) {
   if (pipe_pair() != nullptr) pipe_pair()->ended(*this, how == CloseHow::kReset || error_ != 0);
 }
 
-// Called as the port's last completion for this connection. After this call, nothing refers to the stream any more.
+// Called by the port when it has closed the stream of this connection. After this call, nothing refers to the stream
+// any more.
 void Connection::on_closed() {
   // If end() was not called, the engine is shutting down, because the loop ends.
   if (fast_path_.state != State::kClosed) {

@@ -7,8 +7,8 @@
 namespace peal::detail {
 namespace {
 
-// The resolver that all clients of a loop share. All of them may start at once, so it allows more pending lookups than
-// a resolver that the user creates.
+// The resolver that all clients of a loop share. All clients may start at once, so the shared resolver allows more
+// pending lookups than a resolver that the user creates.
 struct SharedResolver : Resolver {
   explicit SharedResolver(Loop& loop) : Resolver(loop, {.most_pending = 1 << 16}) {}
 };
@@ -32,7 +32,8 @@ void Connector::start(const SocketAddress& address, const HostPort& name, uint64
   attempts_ = 0;
   backoff_.reset();
   if (options_.retry.seed == 0) backoff_.seed(set_->loop().engine().random_seed());
-  // The callbacks hold weak pointers, because this object owns the set: strong pointers would keep both alive for ever.
+  // The callbacks hold weak pointers, because this object owns the set that owns the callbacks: with strong pointers,
+  // neither object would ever be destroyed.
   set_->on_connect_done = [self = weak_from_this()](const ConnectionHandle& which, std::error_code error) {
     if (auto connector = self.lock()) connector->connect_done(which, error);
   };
@@ -51,7 +52,7 @@ void Connector::attempt() {
   race({address_});
 }
 
-// Returns the user's resolver, or the one that all clients of the loop share.
+// Returns ClientOptions::resolver if it is set, otherwise the resolver that all clients of the loop share.
 Resolver& Connector::resolver() {
   if (options_.resolver != nullptr) return *options_.resolver;
   if (!shared_resolver_) shared_resolver_ = set_->loop().only<SharedResolver>();

@@ -27,8 +27,8 @@ class Connector : public std::enable_shared_from_this<Connector> {
  public:
   Connector(std::shared_ptr<ConnectionSet> set, const ClientOptions& options, Client::ConnectFailed on_failed);
 
-  // Returns the claim that tells whether the client is started. The claim may be used on any thread. A run lasts from
-  // start() to stop(), or until no further attempt will be made.
+  // Returns the claim that tells whether the client is started. The claim may be used on any thread. A run of the claim
+  // lasts from start() until stop() is called or no further attempt will be made.
   RunClaim& claim() { return claim_; }
 
   // start(), stop() and retire() must be called on the loop's thread. start() connects to `address`, or looks up `name`
@@ -62,14 +62,14 @@ class Connector : public std::enable_shared_from_this<Connector> {
   SocketAddress address_;
   HostPort name_;
   Backoff backoff_;
-  TimerId timer_;  // the deadline of the attempt, or the wait for the next attempt
+  TimerId timer_;  // ends the attempt at its deadline, or starts the next attempt
   TimerId race_timer_;
-  // The resolver that the loop's clients share. Null until it is first used, and always if ClientOptions::resolver is
-  // set.
+  // The resolver that the loop's clients share. The pointer is null until the resolver is first used, and always null
+  // if ClientOptions::resolver is set.
   std::shared_ptr<Resolver> shared_resolver_;
   ResolveId lookup_ = ResolveId::kNone;
   HappyEyeballs eyeballs_;
-  // The time at which the next connection of the race may begin while others are in progress.
+  // The earliest time at which the race may begin one more connection while other connections are in progress.
   TimePoint next_try_;
   std::error_code last_error_;  // of the last connection of this attempt that failed
   std::vector<ConnectionHandle> racing_;

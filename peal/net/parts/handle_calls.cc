@@ -31,8 +31,8 @@ bool ConnectionHandle::act_or_end(Act&& action) const {
 }
 
 // Returns true if a send must be refused, because it comes from another thread while the process is above its hard
-// memory mark. Also ends the connection with kSendRefused then. Without this check, sends to a loop that does not run
-// could fill the memory.
+// memory mark. In that case, also ends the connection with kSendRefused. Without this check, sends to a loop that does
+// not run could fill the memory.
 bool ConnectionHandle::ends_over_budget() const {
   if (set_ == nullptr || is_here() || !MemoryBudget::above_hard()) return false;
   set_->count_lost();

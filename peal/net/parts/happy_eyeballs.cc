@@ -27,7 +27,7 @@ void HappyEyeballs::take_turns() {
   for (auto at = first; at != addresses_.end() && std::next(at) != addresses_.end(); ++at) {
     const auto turn = std::next(at);
     const auto other = std::find_if(turn, addresses_.end(), [&](const auto& a) { return a.family() != at->family(); });
-    // Moves the first address of the other family to this place. The addresses that it overtakes keep their order.
+    // Moves the next address of the other family to the position `turn`. The addresses in between keep their order.
     if (other != addresses_.end()) std::rotate(turn, other, std::next(other));
   }
 }

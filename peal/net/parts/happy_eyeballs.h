@@ -16,12 +16,13 @@ class HappyEyeballs {
   // Orders `addresses` (best first) so that the two families alternate, beginning with the family of the first address
   // (RFC 8305 4, with a First Address Family Count of 1). At most `most_at_once` (> 0) attempts run at a time.
   HappyEyeballs(std::vector<SocketAddress> addresses, unsigned most_at_once);
-  // Adds the addresses of a later answer. The families of all addresses that were not tried yet then alternate.
+  // Adds the addresses of a later answer. Puts all addresses that were not tried yet into a new order, in which the two
+  // families alternate.
   void add(const std::vector<SocketAddress>& addresses);
 
   // Returns whether another attempt may begin while `under_way` attempts are in progress.
   bool has_next(size_t under_way) const { return next_ < addresses_.size() && under_way < most_at_once_; }
-  // Returns the next address to try. Asserts that there is one.
+  // Returns the next address to try. Asserts that an address is left.
   const SocketAddress& next();
 
  private:

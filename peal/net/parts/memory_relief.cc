@@ -73,8 +73,8 @@ std::vector<MemoryRelief::Holder> MemoryRelief::holders() const {
   return found;
 }
 
-// Ends the connections that hold the most memory, until at least `bytes` should become free. Removes these connections
-// from the list.
+// Ends the connections that hold the most memory, as many as are needed to free `bytes`. Removes these connections from
+// `holders`.
 void MemoryRelief::end_largest(std::vector<Holder>& holders, uint64_t bytes) {
   while (bytes > 0 && !holders.empty()) {
     auto largest = std::ranges::max_element(holders, {}, &Holder::bytes);

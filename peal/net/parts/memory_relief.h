@@ -49,10 +49,11 @@ class MemoryRelief final : private MemoryListener {
   void resume_all();
 
   std::vector<ConnectionSet*> sets_;
-  // Points to an object that the timer of the next relieve() owns. Expired if no such timer is pending.
+  // Points to an object that the timer of the next relieve() owns. The pointer is expired if no such timer is pending.
   std::weak_ptr<void> pending_;
   bool grown_ = false;  // on_memory_short() was called since the last relieve()
-  // The time at which memory will have been short for five seconds without relief; kNever while memory is not short.
+  // If memory is still short at this time, relieve() ends a connection or resumes all of them. Five seconds after
+  // memory became short, or after the last such time; kNever while memory is not short.
   TimePoint relief_deadline_ = kNever;
 };
 

@@ -54,8 +54,8 @@ void PipePair::start_or_stop_reading(Side& from, const Side& to) {
   if (from.forwarding) return;
   ConnectionSet::receive(reader, true);
   if (!splice_) return;
-  // Splicing needs an empty output queue, so it is tried again when the queue has drained. If the queue is empty
-  // already, the engine cannot splice these two streams at all, and is not asked again.
+  // The engine did not splice. If output is queued, that is the reason, and splicing is tried again when the queue has
+  // drained. If no output is queued, the engine cannot splice these two streams at all, and is not asked again.
   splice_ = writer.queued_bytes() > 0;
   if (splice_) ConnectionSet::report_sent(writer);
 }

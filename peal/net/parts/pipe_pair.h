@@ -21,13 +21,13 @@ class PipePair {
 
   // Sends input that `from` has received to the other connection.
   void received(Connection& from, Buffer& bytes);
-  // Must be called when the output queue of `to` has shrunk to `left_bytes`. The other connection may then be read
-  // again.
+  // Must be called when the output queue of `to` has shrunk to `left_bytes`. If `to` accepts output again, the other
+  // connection is read again.
   void drained(Connection& to, size_t left_bytes);
   void peer_ended(Connection& from);
   // Starts or stops the reading of both connections, as their states require now.
   void start_or_stop_reading();
-  // Must be called when one connection begins to end; `hard` is true if it ends by an error or a reset. Ends the other
+  // Must be called when `side` begins to end. `hard` is true if `side` ends by an error or a reset. Ends the other
   // connection too.
   void ended(Connection& side, bool hard);
   // Returns how many bytes the pipe has moved so far, in both directions together.
@@ -40,9 +40,9 @@ class PipePair {
 
  private:
   struct Side {
-    Connection* connection;  // null after it was released
+    Connection* connection;  // null after the connection was released
     std::shared_ptr<ConnectionSet> set;
-    bool forwarding = false;      // the engine moves its input by splice(2)
+    bool forwarding = false;      // the engine moves this connection's input by splice(2)
     uint64_t received_bytes = 0;  // input that was passed on to the other side
     uint64_t spliced_bytes = 0;   // the part of received_bytes that was spliced
   };
@@ -56,8 +56,8 @@ class PipePair {
   std::array<Side, 2> sides_;
   bool splice_;
   Callback<void(PipeReport)> on_done_;
-  // Drains whose deadline has cut off the pipe. They are held here so that they report only after the pipe's on_done
-  // was called.
+  // Drains whose deadline has cut off the pipe. This object keeps them so that they call their on_done only after the
+  // pipe's on_done was called.
   std::vector<std::shared_ptr<Drain>> drains_;
 };
 

@@ -98,8 +98,8 @@ bool is_cut(int type, const unsigned char* message, int size) {
 
 }  // namespace
 
-// One name to look up. The name and its variants in the domains of the search list are tried one after the other. Two
-// questions are asked for each of them, A and AAAA.
+// One name to look up. The name and its variants in the domains of the search list are tried one after the other. For
+// each variant two questions are asked, A and AAAA.
 struct ResolverChannel::Question {
   ResolverChannel& channel;
   ResolveId id;
@@ -109,10 +109,10 @@ struct ResolverChannel::Question {
   int open = 0;                    // open questions about the name that is asked now
   bool found = false;              // addresses were found
   bool dropped = false;            // the answer is not wanted any more
-  // The c-ares status that says why there are no addresses. A failure of a name server replaces the status "there is no
-  // address".
+  // The c-ares status that says why there are no addresses. It begins as "there is no address", and becomes the status
+  // of a failure if one of the questions fails.
   int trouble = ARES_ENODATA;
-  TimerId slow = {};  // its timer; set while the question is fresh (kMostFresh)
+  TimerId slow = {};  // its timer; set while the question is fresh: see kMostFresh
 };
 
 // One of the two questions about a name: the question for its A or for its AAAA records.
@@ -122,8 +122,8 @@ struct ResolverChannel::Half {
   int type;                 // ns_t_a or ns_t_aaaa
   TimePoint asked_at = {};  // when it was asked over TCP
   bool over = false;        // answered over TCP, or given up
-  // A channel for TCP that only this question uses. Must be the last member: its destructor answers the question, which
-  // uses the other members.
+  // A channel for TCP that only this question uses. Must be the last member: the destructor of `wire` answers the
+  // question, and that answer uses the other members.
   std::unique_ptr<AresWire> wire;
 };
 
@@ -218,7 +218,7 @@ std::vector<std::string> ResolverChannel::names_to_ask(const std::string& host) 
 
 void ResolverChannel::ask(ResolveId id, const std::string& host, uint16_t port, Answer answer) {
   Result<Resolver::Addresses> known = find_in_hosts(host, port);
-  // Every such name means the loopback addresses (RFC 6761 6.3), so no name server is asked for it.
+  // "localhost" and the names below it mean the loopback addresses (RFC 6761 6.3), so no name server is asked for them.
   if (!known && is_localhost(host)) {
     known = find_in_hosts("localhost", port);
   } else if (!known) {
@@ -248,8 +248,8 @@ Result<Resolver::Addresses> ResolverChannel::find_in_hosts(std::string_view host
   return std::move(found.addresses);
 }
 
-// Asks as many of the waiting questions as there is room for. Must not be called inside c-ares, because channels that
-// belong to single questions may be destroyed here.
+// Asks waiting questions until kMostFresh questions are fresh. Must not be called inside c-ares, because this function
+// may destroy c-ares channels that belong to single questions.
 void ResolverChannel::ask_waiting() {
   while (fresh_ < kMostFresh && !waiting_.empty()) {
     const std::shared_ptr<Question> question = questions_.at(*waiting_.begin());
@@ -294,8 +294,8 @@ void ResolverChannel::ask_fresh(const std::shared_ptr<Question>& question) {
   ask_next(question);
 }
 
-// Must be called when a question was answered or has become slow. The question no longer counts as fresh, so that a
-// waiting question can be asked.
+// Must be called when a question was answered, or had no answer for a twentieth of try_timeout. The question then no
+// longer counts as fresh (kMostFresh), so that a waiting question can be asked.
 void ResolverChannel::make_room(Question& question) {
   if (!question.slow) return;
   --fresh_;
@@ -303,7 +303,7 @@ void ResolverChannel::make_room(Question& question) {
   question.slow = {};
 }
 
-// Asks for the question's next name, AAAA first (RFC 8305 3).
+// Asks for the AAAA and the A records of the question's next name, in this order (RFC 8305 3).
 void ResolverChannel::ask_next(const std::shared_ptr<Question>& question) {
   const std::string name = std::move(question->names.back());
   question->names.pop_back();
@@ -337,8 +337,8 @@ void ResolverChannel::answered_over_tcp(void* of, int status, int, unsigned char
   conclude(half, status, message, size);
 }
 
-// Handles the end of one of the two questions about a name. `message` is the answer, or `status` says why there is
-// none. Mostly called inside c-ares.
+// Handles the end of one of the two questions about a name. `message` is the answer. If there is no answer, `status`
+// says why. Mostly called inside c-ares.
 void ResolverChannel::conclude(const Half& half, int status, unsigned char* message, int size) {
   const std::shared_ptr<Question> kept = half.question;
   Question& question = *kept;

@@ -59,12 +59,13 @@ class ResolverChannel {
   // call any function of this class.
   void ask(ResolveId id, const std::string& host, uint16_t port, Answer answer);
   // Drops a question: its `answer` will not be called. A question that waits or is asked over TCP ends now. c-ares
-  // cannot take back a question that was sent over UDP; it ends when c-ares has finished it. Unknown ids are ignored.
-  // Must not be called inside an `answer`.
+  // cannot take back a question that was sent over UDP; such a question ends when c-ares has finished it. Unknown ids
+  // are ignored. Must not be called inside an `answer`.
   void drop(ResolveId id);
   // Drops every question and closes the sockets. Must not be called inside an `answer`.
   void cancel_all();
-  // Returns how many names are pending: those that c-ares works on, and those that wait for it.
+  // Returns how many names are pending: the names that c-ares works on, and the names that wait until c-ares may be
+  // asked.
   size_t questions() const { return questions_.size(); }
   // Returns whether resolv.conf has changed since this channel read it. A missing file does not count as changed, since
   // it is probably being replaced. Makes one call of stat(2).
@@ -87,8 +88,8 @@ class ResolverChannel {
   void ask_next(const std::shared_ptr<Question>& question);
   void ask_over_tcp(Half& half);
   void make_room(Question& question);
-  // Ends the parts of `question` that are asked over TCP. If `question` is null, ends everything that is asked over
-  // TCP.
+  // Ends the A question, the AAAA question or both of `question` if they are in over_tcp_. If `question` is null, ends
+  // all questions in over_tcp_.
   void take_back(const Question* question);
   static FileStamp stamp_of(const std::string& path);
   static void answered(void* half, int status, int timeouts, unsigned char* message, int size);
@@ -104,15 +105,16 @@ class ResolverChannel {
   // (ndots in resolv.conf(5)).
   size_t dots_ = 1;
   std::map<ResolveId, std::shared_ptr<Question>> questions_;
-  // Ids of questions that wait until fewer than kMostFresh questions are fresh.
+  // Ids of the questions that c-ares was not asked yet. They are asked when fewer than kMostFresh questions are fresh.
   std::set<ResolveId> waiting_;
-  // Number of questions that are fresh now (kMostFresh).
+  // Number of questions that are fresh now, as kMostFresh defines it: asked a short time ago and not answered yet.
   size_t fresh_ = 0;
   AresWire hosts_;  // looks only into the hosts file
   AresWire udp_;    // asks the name servers over UDP
-  // Questions for TCP. The first kMostOverTcp of them are being asked; the others wait.
+  // Questions that must be asked over TCP, oldest first. The first kMostOverTcp of these questions are being asked; the
+  // others wait.
   std::vector<std::unique_ptr<Half>> over_tcp_;
-  TimerId crowded_;  // set while some wait; ends the oldest question when it is too slow
+  TimerId crowded_;  // set while questions in over_tcp_ wait; ends the oldest question when it is too slow
 };
 
 }  // namespace peal::detail

@@ -14,8 +14,8 @@ namespace peal::detail {
 class PipePair;
 struct CapEntry;
 
-// A period of time in which at least `least` bytes must be moved. If fewer are moved, the connection has missed a
-// deadline.
+// The state of a read window or a write window. While the window runs, the peer must send or take at least `least`
+// bytes. Otherwise the connection is reset when the window ends.
 struct ProgressWindow {
   TimePoint since = kNever;  // start of the period; kNever if none is running
   uint64_t bytes = 0;        // moved in total when the period began
