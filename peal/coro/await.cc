@@ -8,17 +8,6 @@
 
 namespace peal::detail {
 
-static bool is_errno(const std::error_category& category) {
-  return category == std::generic_category() || category == std::system_category();
-}
-
-Why::Why(std::error_code error)
-    : value_(error.value()), category_(is_errno(error.category()) ? nullptr : &error.category()) {}
-
-std::error_code Why::code() const {
-  return category_ == nullptr ? errno_code(value_) : std::error_code(value_, *category_);
-}
-
 void ReadyQueue::push(Runnable& what) {
   what.next_ready = nullptr;
   if (first_ == nullptr) {

@@ -25,49 +25,13 @@
 
 #include <peal/base/clock.h>
 #include <peal/base/result.h>
+#include <peal/coro/why.h>
 
 namespace peal {
 
 class Loop;
 
 namespace detail {
-
-// The outcome of a wait: success, or an error of any category. Unlike a std::error_code, a Why stores the category of
-// errno values as a null pointer. So the compiler can build a Why inline, while the default constructor of
-// std::error_code calls a function of the C++ library.
-class Why {
- public:
-  // Makes a success.
-  constexpr Why() = default;
-  // Makes an error from an errno value, or a success if the value is 0.
-  constexpr Why(int errno_value) : value_(errno_value) {}
-  // Makes an error from `error`, or a success if its value is 0.
-  explicit Why(std::error_code error);
-
-  // Returns the error as a std::error_code. For a success, the value of the std::error_code is 0.
-  std::error_code code() const;
-  // True if `why` is the error of the errno value `errno_value`. If that value is 0: true if `why` is a success.
-  friend constexpr bool operator==(const Why& why, int errno_value) {
-    return why.value_ == errno_value && (errno_value == 0 || why.category_ == nullptr);
-  }
-  friend constexpr bool operator==(const Why&, const Why&) = default;
-
- private:
-  int value_ = 0;
-  const std::error_category* category_ = nullptr;
-};
-
-// Converts a std::error_code to a Why.
-inline Why why_of(std::error_code error) { return Why(error); }
-// Converts a Why that is an error to a failed Result.
-inline std::unexpected<std::error_code> failed(Why why) { return std::unexpected(why.code()); }
-
-// Converts the outcome of a wait to a Result<void>: a success if `why` is 0, otherwise the error.
-inline Result<void> answer_of(Why why) {
-  if (why != 0) [[unlikely]]
-    return failed(why);
-  return {};
-}
 
 // An entry of the ReadyQueue. The queue calls run() of its entries in order. run() resumes a coroutine.
 class Runnable {
@@ -205,7 +169,7 @@ class Wait : public Runnable {
   bool begin(std::coroutine_handle<Promise> handle) {
     handle_ = handle;
     strand_ = handle.promise().strand();
-    if (strand_->cancelled() != 0 || timed()) [[unlikely]]
+    if (strand_->cancelled().is_error() || timed()) [[unlikely]]
       return begin_timed_or_cancelled();
     strand_->wait_in(this);
     return true;

@@ -2,7 +2,6 @@
 // Tests of connect() and resolve().
 #include <peal/coro/connect.h>
 
-#include <array>
 #include <cstdlib>
 #include <string>
 
@@ -47,29 +46,6 @@ TEST_P(ConnectTest, errors_of_a_layer_survive) {
     EXPECT_EQ(stream->close_reason(), CloseReason::kTruncated);
     EXPECT_EQ(error_of(co_await stream->write("more")), make_error_code(Trouble::kTruncated));
   });
-}
-
-TEST(WhyTest, an_error_of_any_category_comes_back_as_it_was) {
-  struct Category final : std::error_category {
-    const char* name() const noexcept override { return "one of many"; }
-    std::string message(int) const override { return {}; }
-  };
-  const std::array<Category, 20> categories;
-  for (const Category& each : categories) {
-    const std::error_code error(ETIMEDOUT, each);
-    EXPECT_EQ(detail::why_of(error).code(), error);
-    EXPECT_NE(detail::why_of(error), ETIMEDOUT) << "an errno value, where the category is another";
-    EXPECT_NE(detail::why_of(error), 0);
-  }
-}
-
-TEST(WhyTest, an_errno_value_a_trouble_and_success_are_told_apart) {
-  EXPECT_EQ(detail::Why(ETIMEDOUT).code(), errno_code(ETIMEDOUT));
-  EXPECT_EQ(detail::why_of(std::error_code(EPIPE, std::system_category())), EPIPE);
-  EXPECT_EQ(detail::why_of(Trouble::kLoopStopped).code(), Trouble::kLoopStopped);
-  EXPECT_NE(detail::why_of(Trouble::kLoopStopped), static_cast<int>(Trouble::kLoopStopped));
-  EXPECT_EQ(detail::Why(), 0);
-  EXPECT_FALSE(detail::Why().code());
 }
 
 TEST_P(ConnectTest, what_cannot_be_connected_is_an_error) {
