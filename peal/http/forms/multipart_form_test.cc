@@ -91,7 +91,7 @@ class MultipartFormTest : public test::HttpTest {
     exchange.respond(200, "", all);
   }
   size_t files() const { return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder_), {})); }
-  // What is not sent at once.
+  // A form whose parts are not sent at once.
   std::string answer_to_long(std::string_view request) {
     RawPeer one = peer();
     EXPECT_TRUE(send_all(one, request));
