@@ -13,7 +13,8 @@ namespace detail {
 namespace {
 
 // The context of a connection that a Stream uses. The connection destroys its context in any case, even if on_close was
-// not called.
+// not called. The destructor then tells the StreamState, which the Stream may still hold, that the connection has
+// ended.
 struct StreamLink {
   explicit StreamLink(Connection& connection) : state(new StreamState(connection)) {}
   StreamLink(const StreamLink&) = delete;

@@ -38,7 +38,8 @@ class BoundedSender::Account : public std::enable_shared_from_this<Account> {
   // more.
   void send_waiting(Connection* connection) {
     if (connection == nullptr || !connection->can_send()) return end();
-    // Even a few bytes get a block of their own, because the release of the block subtracts them from the account.
+    // Even a few bytes get a block of their own, because the sender's count of bytes in memory falls
+    // only when their block is released.
     const SharedBytes bytes = take();
     const auto size = static_cast<uint32_t>(bytes->size());
     connection->send(Buffer(BlockPool::here().wrap(bytes, 0, size), 0, size));

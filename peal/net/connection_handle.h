@@ -40,7 +40,8 @@ class ConnectionHandle {
   explicit operator bool() const { return set_ != nullptr; }
   bool operator==(const ConnectionHandle&) const = default;
 
-  // send() and send_file() do the same as Connection's functions of these names. If such a call is refused while the
+  // send() and send_file() do the same as Connection's functions of these names, except for the result: true means that
+  // the call was accepted. If such a call is refused while the
   // connection is open, the connection ends with kSendRefused.
   bool send(std::string_view bytes) const;
   bool send(Buffer&& bytes) const;

@@ -242,8 +242,8 @@ void Connection::end_gracefully(CloseReason reason) {
   const bool is_over = expects_no_input() && port_->queued_bytes(stream_) == 0;
   if (is_over && (port_->adopts_open() || !is_open())) return end(reason);
   if (!is_open()) return;
-  // Kept input is dropped, since on_message is not called any more. A protocol that reads outside of on_message may
-  // still read it.
+  // Kept input is dropped, because on_message is not called any more. It stays if the protocol reads outside of
+  // on_message, which it says by awaits_input.
   if (!set_->callbacks().awaits_input) take_kept();
   const bool was_piped = is_piped();
   // A connection with a layer lingers even if its queue is empty: the layer may still need room in the port below it,
