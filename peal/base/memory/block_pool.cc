@@ -11,6 +11,7 @@
 #include <peal/base/memory/memory_charge.h>
 
 // Identifies this program or library to the C++ runtime. The Itanium C++ ABI defines the name.
+// NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" [[gnu::visibility("hidden")]] void* __dso_handle;
 
 namespace peal {

@@ -22,6 +22,10 @@ class HttpShard;
 struct HttpExtras;
 
 class HttpExchangeState {
+ public:
+  HttpExchangeState(const HttpExchangeState&) = delete;
+  HttpExchangeState& operator=(const HttpExchangeState&) = delete;
+
  protected:
   // Receiver of the request's body:
   // - kNobody: nobody has asked for the body yet;
@@ -32,8 +36,6 @@ class HttpExchangeState {
   enum class BodyConsumer : uint8_t { kNobody, kPieces, kWhole, kCoroutine, kDropped };
 
   explicit HttpExchangeState(HttpShard& shard);
-  HttpExchangeState(const HttpExchangeState&) = delete;
-  HttpExchangeState& operator=(const HttpExchangeState&) = delete;
   ~HttpExchangeState();
 
   // Returns the extras, which the first call allocates, and marks them as used by this exchange.
