@@ -10,8 +10,8 @@ import re
 PLAIN_ROOMS = ("peal",)
 SENTENCE_WORDS = 30
 
-_COMMENT = re.compile(r"//[/!]?(<?)( ?)(.*)$")
-_INTERNAL = re.compile(r"SPDX|NOLINT|clang-format|<!--")
+_COMMENT = re.compile(r"//[/!]?<? ?(.*)$")
+_INTERNAL = re.compile(r"SPDX|NOLINT|clang-format")
 _DRAWING = re.compile(r"\S {2,}\S|[─│┌┐└┘├┤▶◀▲▼]|[-=]{3,}|^\s*[|+^v<>]")
 _ITEM = re.compile(r"\s*(?:[-*]|\d+[.)]) ")
 _SENTENCE_END = re.compile(r"(?<![A-Z0-9]\.[a-z])(?<!\be\.g)(?<!\bi\.e)(?<!\bcf)[.!?]['\")`]*(?= |$)|:$")
@@ -56,14 +56,14 @@ def comments(file):
     for number, (line, code) in enumerate(zip(file.lines, file.uncommented.splitlines(), strict=False), 1):
         at = len(code.rstrip())
         match = _COMMENT.match(line[at:].lstrip()) if line[at:].strip() else None
-        if not match or _INTERNAL.search(match[3]):
+        if not match or _INTERNAL.search(match[1]):
             open_comment = None
             continue
         start = len(line) - len(line[at:].lstrip())
         if not (open_comment and last == number - 1 and start == column and not code.strip()):
             open_comment, column = Comment(number), start
             found.append(open_comment)
-        open_comment.rows.append((number, match[3]))
+        open_comment.rows.append((number, match[1]))
         last = number
     return found
 
@@ -86,12 +86,12 @@ def words_in(sentence):
     return sum(1 for word in sentence.split() if re.search(r"\w", word))
 
 
-def _judged(tree, rooms):
-    return [f for f in tree.files if f.is_c and f.path.startswith(tuple(room + "/" for room in rooms))]
+def _judged(tree):
+    return [f for f in tree.files if f.is_c and f.path.startswith(tuple(room + "/" for room in PLAIN_ROOMS))]
 
 
-def plain_words(tree, rooms=PLAIN_ROOMS):
-    for file in _judged(tree, rooms):
+def plain_words(tree):
+    for file in _judged(tree):
         for line, opens, sentence in sentences(file):
             if (count := words_in(sentence)) > SENTENCE_WORDS:
                 yield file.path, line, "long-sentence", f"{count} words, of {SENTENCE_WORDS}: {sentence[:60]}..."
@@ -99,9 +99,9 @@ def plain_words(tree, rooms=PLAIN_ROOMS):
                 yield file.path, line, "riddle", f"a comment that opens without its subject: {sentence[:60]}"
 
 
-def hints(tree, rooms=PLAIN_ROOMS):
+def hints(tree):
     """Comments that open with a word that often hides the subject; a third of them are good sentences."""
-    for file in _judged(tree, rooms):
+    for file in _judged(tree):
         for line, opens, sentence in sentences(file):
             if opens and _HINTS.match(sentence):
                 yield f"{file.path}:{line}: hint: is the subject there? {sentence[:60]}"
@@ -149,8 +149,8 @@ def _statement_golf(text, end):
     return None
 
 
-def golf(tree, rooms=PLAIN_ROOMS):
-    for file in _judged(tree, rooms):
+def golf(tree):
+    for file in _judged(tree):
         if file.path in _HOLDERS_OF_GOLF:
             continue
         for pattern, sentence in _GOLF:
