@@ -24,8 +24,8 @@ struct RequestIdOptions {
   // True if a request may bring its own id in `field`: up to 128 letters, digits, '-', '_', '.' and ':'. Set it only
   // if all requests come through a proxy of yours. Other clients could give two requests the same id.
   bool takes_clients = false;
-  // 0 draws a random start, so that two servers do not use the same ids. Any other value makes the same ids in each run,
-  // for tests.
+  // 0 draws a random start, so that two servers do not use the same ids. Any other value makes the same ids in each
+  // run, for tests.
   uint64_t seed = 0;
 };
 
