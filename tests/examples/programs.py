@@ -242,9 +242,14 @@ def http_server(handler, kind=http.server.ThreadingHTTPServer):
 
 @contextlib.contextmanager
 def one_client(play):
-    """The address of a server that accepts one client and gives it to `play`, whose failure is the test's."""
+    """The address of a server that accepts one client and gives it to `play`, whose failure is the test's. Without a
+    client in time the address is closed: a client that comes later is refused, and does not wait for ever."""
     def serve():
-        peer, _ = listener.accept()
+        try:
+            peer, _ = listener.accept()
+        except TimeoutError:
+            listener.close()
+            raise
         with peer:
             peer.settimeout(PATIENCE_SECONDS)
             play(peer)
