@@ -4,6 +4,7 @@ that is wrong. A host is a name; what its peal does is said by an environment va
 import contextlib
 import os
 import pathlib
+import select
 import signal
 import subprocess
 
@@ -49,6 +50,9 @@ with open(os.environ["FAKE_STARTED"], "a") as started:
 start_at = float(words[words.index("--start-at") + 1])
 if does == "hang":
     signal.pause()
+if does.startswith("go:"):
+    open(os.environ["FAKE_GO"]).read(1)
+    does = does.removeprefix("go:")
 if does == "usage":
     sys.exit("peal: there is no such option")
 time.sleep(max(start_at - time.time(), 0))
@@ -71,16 +75,18 @@ class Fakes:
     """The stand-ins, in a folder; `environment` holds what they need."""
 
     def __init__(self, folder):
-        self.folder, self.started = folder, folder / "started"
+        self.folder, self.started, self.go = folder, folder / "started", folder / "go"
         write_program(folder / "ssh", SSH)
         write_program(folder / "peal", PEAL)
         write_program(folder / "skewed/date", DATE)
         write_program(folder / "clockless/date", NO_DATE)
         os.mkfifo(self.started)
-        # Open at both ends, so that nobody waits for the other one; it holds far more than these few lines.
-        self.pipe = os.open(self.started, os.O_RDWR)
+        os.mkfifo(self.go)
+        # Open at both ends, so that nobody waits for the other one; each holds far more than these few lines.
+        self.pipe, self.go_pipe = os.open(self.started, os.O_RDWR), os.open(self.go, os.O_RDWR)
         self.fleets, self.generators = [], []
-        self.environment = os.environ | {"FAKES": str(folder), "FAKE_STARTED": str(self.started)}
+        self.environment = os.environ | {"FAKES": str(folder), "FAKE_STARTED": str(self.started),
+                                         "FAKE_GO": str(self.go)}
 
     def close(self):
         """Whatever a failing test left running ends here; a fleet that ends takes its generators along."""
@@ -92,17 +98,24 @@ class Fakes:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         os.close(self.pipe)
+        os.close(self.go_pipe)
+
+    def let_go(self):
+        """One generator that does "go:" and an exit code ends with that code."""
+        os.write(self.go_pipe, b".")
 
     def wait_for_generators(self, count):
         """The process ids of so many generators, once they run."""
         lines = b""
         while lines.count(b"\n") < count:
+            ready, _, _ = select.select([self.pipe], [], [], PATIENCE_SECONDS)
+            assert ready, f"{count} generators were to start, and there are {lines.splitlines()}"
             lines += os.read(self.pipe, 4096)
         self.generators += [int(line.split()[0]) for line in lines.splitlines()]
         return self.generators
 
     def fleet(self, *words, **does):
-        """A fleet under way; `does` says what hosts do: an exit code, or hang, garbage, usage."""
+        """A fleet under way; `does` says what hosts do: an exit code, one behind "go:", or hang, garbage, usage."""
         environment = self.environment | {f"does_{host}": str(what) for host, what in does.items()}
         options = ["--ssh", f"{self.folder}/ssh -o BatchMode=yes", "--peal", self.folder / "peal", "--local-peal",
                    self.folder / "peal", "--out", self.folder / "out", "--delay", "200ms"]

@@ -85,8 +85,9 @@ def test_a_merge_that_fails(fakes):
 
 
 def test_one_that_fails_ends_the_others(fakes):
-    process = fakes.fleet("alice", "bob", *LOAD, alice="hang", bob=1)
-    pids = fakes.wait_for_generators(2)
+    process = fakes.fleet("alice", "bob", *LOAD, alice="hang", bob="go:1")
+    pids = fakes.wait_for_generators(2)  # or alice might be ended before it has begun
+    fakes.let_go()
     _, error = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 1
     assert "bob: exit code 1: a report in words" in error
