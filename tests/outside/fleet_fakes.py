@@ -51,7 +51,7 @@ start_at = float(words[words.index("--start-at") + 1])
 if does == "hang":
     signal.pause()
 if does.startswith("go:"):
-    open(os.environ["FAKE_GO"]).read(1)
+    os.read(os.open(os.environ["FAKE_GO"], os.O_RDONLY), 1)
     does = does.removeprefix("go:")
 if does == "usage":
     sys.exit("peal: there is no such option")
@@ -101,7 +101,7 @@ class Fakes:
         os.close(self.go_pipe)
 
     def let_go(self):
-        """One generator that does "go:" and an exit code ends with that code."""
+        """Lets one generator end that waits for this call: one that does "go:1" then exits with 1."""
         os.write(self.go_pipe, b".")
 
     def wait_for_generators(self, count):
@@ -115,7 +115,8 @@ class Fakes:
         return self.generators
 
     def fleet(self, *words, **does):
-        """A fleet under way; `does` says what hosts do: an exit code, one behind "go:", or hang, garbage, usage."""
+        """A fleet under way; `does` says what hosts do: exit with a code, exit with it after let_go()
+        ("go:1"), or hang, garbage, usage."""
         environment = self.environment | {f"does_{host}": str(what) for host, what in does.items()}
         options = ["--ssh", f"{self.folder}/ssh -o BatchMode=yes", "--peal", self.folder / "peal", "--local-peal",
                    self.folder / "peal", "--out", self.folder / "out", "--delay", "200ms"]
