@@ -73,7 +73,7 @@ class InspectorLayerTest : public testing::Test {
     layer.valid_until = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now() + certificate_left);
     server = std::make_unique<Server>(*group, test::echoing(), ServerOptions{.connection = {.layer = &layer}});
     const SocketAddress address = server->listen("127.0.0.1:0").value();
-    inspector = Inspector::attach(*server, "127.0.0.1:0").value();
+    inspector = Inspector::attach(*server, "127.0.0.1:0", {.reply_timeout = std::chrono::minutes(1)}).value();
     peer.connect(address);
     while (server->connections() == 0) std::this_thread::yield();
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Servers and loops are shown under the names that they were given, until they are removed or destroyed.
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -21,6 +22,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
+
+// Long, because a busy machine may hold a loop up for longer than an inspector waits by default.
+constexpr Duration kReplyTimeout = std::chrono::minutes(1);
 
 class InspectorNamesTest : public testing::Test {
  protected:
@@ -50,7 +54,7 @@ TEST_F(InspectorNamesTest, are_on_the_page_in_the_json_and_in_the_metrics) {
   Server api(one.loop(), test::echoing());
   Server admin(one.loop(), test::echoing());
   Server nameless(one.loop(), test::echoing());
-  inspector = Inspector::attach(api, "127.0.0.1:0", {.name = "api"}).value();
+  inspector = Inspector::attach(api, "127.0.0.1:0", {.name = "api", .reply_timeout = kReplyTimeout}).value();
   inspector->add(admin, "a \"<b>&\xff");
   inspector->add(nameless);
   EXPECT_THAT(names(), ElementsAre("api", "a \"<b>&\xef\xbf\xbd", "server 2"));
@@ -66,7 +70,7 @@ TEST_F(InspectorNamesTest, a_server_is_removed_with_the_loops_that_nothing_else_
   Server api(one.loop(), test::echoing());
   Server admin(one.loop(), test::echoing());
   CoServer tasks(other.loop(), [](Stream) -> Task<> { co_return; });
-  inspector = Inspector::attach(api, "127.0.0.1:0", {.name = "api"}).value();
+  inspector = Inspector::attach(api, "127.0.0.1:0", {.name = "api", .reply_timeout = kReplyTimeout}).value();
   inspector->add(admin, "admin");
   inspector->add(tasks, "tasks");
   EXPECT_EQ(all()["loops"].size(), 2u);

@@ -56,7 +56,9 @@ class InspectorTest : public testing::Test {
     while (peer.received() != "hello" && readable(peer.fd())) peer.pump();
     ASSERT_EQ(peer.received(), "hello");
   }
-  void attach(const InspectorOptions& options = {}) {
+  // The inspector waits for each loop for a minute unless told otherwise, because a busy machine may hold a loop up for
+  // longer than an inspector waits by default.
+  void attach(const InspectorOptions& options = {.reply_timeout = std::chrono::minutes(1)}) {
     inspector = Inspector::attach(*server, "127.0.0.1:0", options).value();
   }
   std::string connection_id() { return get_json("/connections")["connections"][0]["id"]; }
@@ -192,7 +194,7 @@ class Heir {
     auto loop = Loop::make({.engine = "epoll"}).value();
     Server server(*loop, test::echoing());
     server.listen(Fd(::dup(listening))).value();
-    InspectorOptions options;
+    InspectorOptions options{.reply_timeout = std::chrono::minutes(1)};
     if (with_hook) options.on_drain = [&](Server& which) { tell(&which == &server ? "hook\n" : "other\n"); };
     const auto inspector = Inspector::attach(server, "127.0.0.1:0", options).value();
     tell(inspector->address().to_string() + "\n");
@@ -317,7 +319,7 @@ TEST_F(InspectorTest, http_server_shows_its_requests) {
   router.get("/hello", [](HttpExchange& exchange) { exchange.respond(200, "text/plain", "hello"); });
   HttpServer http(thread.loop(), std::move(router));
   const SocketAddress address = http.listen("127.0.0.1:0").value();
-  inspector = Inspector::attach(http, "127.0.0.1:0").value();
+  inspector = Inspector::attach(http, "127.0.0.1:0", {.reply_timeout = std::chrono::minutes(1)}).value();
   EXPECT_THAT(http_answer(address, "GET /hello"), StartsWith("HTTP/1.1 200 "));
   EXPECT_THAT(http_answer(address, "GET /nothing"), StartsWith("HTTP/1.1 404 "));
   const json shown = get_json("/servers")["servers"][0];
