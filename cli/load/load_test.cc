@@ -64,7 +64,7 @@ TEST(LoadCommand, a_run_reports_to_stdout_and_to_the_files) {
                                   "--connections",
                                   "2",
                                   "--duration",
-                                  "120ms",
+                                  "400ms",
                                   "--warmup",
                                   "10ms",
                                   "--interval",
@@ -102,7 +102,8 @@ TEST(LoadCommand, a_run_reports_to_stdout_and_to_the_files) {
 
 TEST(LoadCommand, json_on_stdout_sends_the_report_to_stderr) {
   const load::ScriptedServer server;
-  const Answer answer = pingpong({server.address().to_string(), "--duration", "50ms", "--warmup", "0s", "--json", "-"});
+  const Answer answer =
+      pingpong({server.address().to_string(), "--duration", "400ms", "--warmup", "0s", "--json", "-"});
   EXPECT_EQ(nlohmann::json::parse(answer.out)["tool"], "peal load");
   EXPECT_THAT(answer.error, HasSubstr("1 asked, 1 open, 1 served"));
 }
@@ -110,14 +111,14 @@ TEST(LoadCommand, json_on_stdout_sends_the_report_to_stderr) {
 TEST(LoadCommand, live_lines_where_they_are_asked_for) {
   const load::ScriptedServer server;
   const Answer answer = pingpong(
-      {server.address().to_string(), "--duration", "100ms", "--warmup", "0s", "--interval", "20ms", "--live", "on"});
+      {server.address().to_string(), "--duration", "400ms", "--warmup", "0s", "--interval", "20ms", "--live", "on"});
   EXPECT_THAT(answer.error, HasSubstr("in flight 1  p50"));
   EXPECT_THAT(answer.error, Not(HasSubstr("\x1b"))) << "no terminal, no escapes";
 }
 
 TEST(LoadCommand, a_server_that_sends_garbage_fails_a_gate) {
   const load::ScriptedServer server(load::Manner::kFlipByte, 64);
-  const Answer answer = pingpong({server.address().to_string(), "--duration", "50ms", "--warmup", "0s"});
+  const Answer answer = pingpong({server.address().to_string(), "--duration", "400ms", "--warmup", "0s"});
   EXPECT_EQ(answer.exit_code, 3);
   EXPECT_THAT(answer.out, HasSubstr("INVALID     Errors nobody asked for: wrong_bytes"));
 }
@@ -150,7 +151,7 @@ TEST(LoadCommand, a_server_that_serves_one_at_a_time_and_that_one_wrongly) {
     seen += bytes.size();
     return seen <= 640 ? std::string(bytes) : std::string(bytes.size(), 'x');
   });
-  const Answer answer = pingpong({server.address().to_string(), "--connections", "3", "--duration", "50ms", "--warmup",
+  const Answer answer = pingpong({server.address().to_string(), "--connections", "3", "--duration", "400ms", "--warmup",
                                   "0s", "--grace", "20ms", "--expect-queueing"});
   EXPECT_EQ(answer.exit_code, 3) << answer.error;
   EXPECT_THAT(answer.out, HasSubstr("INVALID     Errors nobody asked for: wrong_bytes"));
@@ -158,7 +159,7 @@ TEST(LoadCommand, a_server_that_serves_one_at_a_time_and_that_one_wrongly) {
 
 TEST(LoadCommand, a_server_that_serves_nobody_has_failed_though_queueing_was_expected) {
   const load::QueueingServer server([](std::string_view) { return std::string(); });
-  const Answer answer = pingpong({server.address().to_string(), "--connections", "3", "--duration", "50ms", "--warmup",
+  const Answer answer = pingpong({server.address().to_string(), "--connections", "3", "--duration", "400ms", "--warmup",
                                   "0s", "--grace", "20ms", "--expect-queueing"});
   EXPECT_EQ(answer.exit_code, kFailed);
   EXPECT_THAT(answer.error, HasSubstr("not one message came back"));
@@ -173,7 +174,7 @@ TEST(LoadCommand, http_requests_are_sent_and_judged_as_asked_for) {
     return load::ScriptedAnswer{};
   });
   const std::vector<std::string> words{"http",        server.url(), "--method",     "POST",       "--header",
-                                       "x-load: yes", "--body",     "payload",      "--duration", "50ms",
+                                       "x-load: yes", "--body",     "payload",      "--duration", "400ms",
                                        "--warmup",    "0s",         "--expect-body"};
   std::vector<std::string> right = words;
   right.emplace_back("hello");

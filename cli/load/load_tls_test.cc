@@ -53,7 +53,7 @@ class LoadTls : public testing::Test {
     return server_->listen("127.0.0.1:0").value().to_string();
   }
   Answer load(std::vector<std::string> words) {
-    words.insert(words.end(), {"--connections", "3", "--duration", "100ms", "--warmup", "10ms", "--engine", "epoll",
+    words.insert(words.end(), {"--connections", "3", "--duration", "400ms", "--warmup", "10ms", "--engine", "epoll",
                                "--json", folder.path("json")});
     return call_load(std::move(words));
   }

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 LoadOptions brief(const ScriptedHttp& server, size_t connections = 4) {
   LoadOptions options = brief_load(server.address(), connections);
   options.target_text = server.url();
-  options.duration = 60ms;
+  options.duration = 300ms;
   return options;
 }
 
@@ -85,7 +85,7 @@ TEST_P(HttpLoadRun, pipelined_requests_have_a_stamp_each) {
   LoadOptions options = brief(server, 1);
   options.engine = std::string(GetParam());
   options.pipeline = 8;
-  options.duration = 200ms;
+  options.duration = 300ms;
   const Outcome outcome = run(options, {});
   expect_clean(outcome);
   // Answers leave one by one, 2 ms apart: one that has seven before it waits for eight of them.
@@ -169,7 +169,7 @@ TEST(HttpSession, garbage_ends_in_a_named_failure_and_the_run_ends_by_itself) {
     ScriptedHttp server([&](size_t, size_t, const std::string&) { return ScriptedAnswer{.bytes = bytes}; });
     LoadOptions options = brief(server, 2);
     options.duration = std::chrono::hours(1);
-    if (kind == std::string_view("unasked_answer")) options.duration = 50ms;  // some of it is right: it goes on
+    if (kind == std::string_view("unasked_answer")) options.duration = 300ms;  // some of it is right: it goes on
     const Outcome outcome = run(options, {});
     EXPECT_GT(count_of(outcome, kind), 0U) << bytes.substr(0, 40);
   }
