@@ -17,7 +17,7 @@ inline LoadOptions brief_load(const SocketAddress& target, size_t connections) {
   options.target = target;
   options.target_text = target.to_string();
   options.connections = connections;
-  options.duration = std::chrono::milliseconds(300);
+  options.duration = std::chrono::milliseconds(300);  // a busy machine may run no message for 100 ms
   options.warm_up = std::chrono::milliseconds(20);
   options.grace = std::chrono::seconds(5);
   options.engine = "epoll";

@@ -20,7 +20,6 @@ using testing::HasSubstr;
 LoadOptions brief(const ScriptedHttp& server, size_t connections = 4) {
   LoadOptions options = brief_load(server.address(), connections);
   options.target_text = server.url();
-  options.duration = 300ms;
   return options;
 }
 
@@ -85,7 +84,6 @@ TEST_P(HttpLoadRun, pipelined_requests_have_a_stamp_each) {
   LoadOptions options = brief(server, 1);
   options.engine = std::string(GetParam());
   options.pipeline = 8;
-  options.duration = 300ms;
   const Outcome outcome = run(options, {});
   expect_clean(outcome);
   // Answers leave one by one, 2 ms apart: one that has seven before it waits for eight of them.
