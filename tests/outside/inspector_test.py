@@ -63,7 +63,7 @@ def test_both_formats_are_read_by_prometheus_and_tell_the_same():
         def asked(read, **fields):
             headers, text = served.get("/metrics", **fields)
             families = {family.name: family for family in read(text)}
-            # Figures are missing of a loop that a busy machine keeps from answering in time.
+            # An answer lacks the figures of a loop that a busy machine keeps from answering in time.
             return all(sample.value for sample in families["peal_loop_answers"].samples) and (headers, families)
 
         headers, families = wait_until(
