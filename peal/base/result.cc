@@ -15,6 +15,7 @@ class TroubleCategory final : public std::error_category {
       case Trouble::kUnsupportedEngine: return "the engine asked for cannot run on this machine";
       case Trouble::kBadAddress: return "not an address: write HOST:PORT with a numeric host, [HOST]:PORT or unix:PATH";
       case Trouble::kNameNotAddress: return "a name and not an address: resolve it, or write 127.0.0.1 for localhost";
+      case Trouble::kNoHost: return "the host is missing: write HOST:PORT, such as 127.0.0.1:8080";
       case Trouble::kNoPort: return "the port is missing: write HOST:PORT";
       case Trouble::kBadPort: return "the port is no number from 0 to 65535";
       case Trouble::kPathTooLong: return "a unix socket path may be at most 107 bytes long";

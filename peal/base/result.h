@@ -19,6 +19,7 @@ enum class Trouble : int {
   kUnsupportedEngine = 1,  // the engine that was requested by name cannot run on this machine
   kBadAddress,             // the text is not an address peal understands
   kNameNotAddress,         // the text is a host name and a port, but a numeric address is required
+  kNoHost,                 // the text is a port alone, such as "8080" or ":8080"
   kNoPort,                 // the text may be a host, but has no port
   kBadPort,                // the port is not a number from 0 to 65535
   kPathTooLong,            // the path of a unix socket is longer than sockaddr_un can hold (107 bytes)

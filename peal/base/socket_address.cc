@@ -73,7 +73,13 @@ Result<in_port_t> cut_port(std::string_view& text, std::string_view separator) {
   return htons(*port);
 }
 
+// True for ":8080" and "8080".
+bool is_port_alone(std::string_view text) {
+  return parse_decimal<uint16_t>(text.starts_with(':') ? text.substr(1) : text).has_value();
+}
+
 Result<socklen_t> parse_v4(std::string_view text, sockaddr_in& address) {
+  if (is_port_alone(text)) return fail(Trouble::kNoHost);
   const auto port = cut_port(text, ":");
   if (!port) return std::unexpected(port.error());
   address = {.sin_family = AF_INET, .sin_port = *port, .sin_addr = {}, .sin_zero = {}};

@@ -36,6 +36,7 @@ class SocketAddress {
   // Reads an address from text. The text must be exactly one address, without blanks.
   //
   // Errors:
+  //   Trouble::kNoHost          the text is a port alone
   //   Trouble::kNoPort          the text has no port
   //   Trouble::kBadPort         the port is not a number from 0 to 65535, or has a leading 0
   //   Trouble::kNameNotAddress  the host is a name such as "localhost"

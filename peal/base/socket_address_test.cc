@@ -110,18 +110,21 @@ TEST(SocketAddress, ports_are_decimal_and_fit) {
   }
 }
 
-TEST(SocketAddress, the_error_tells_a_name_and_a_missing_or_a_bad_port_from_what_is_no_address) {
+TEST(SocketAddress, the_error_tells_a_name_and_a_missing_host_or_port_or_a_bad_port_from_what_is_no_address) {
   const auto error_of = [](std::string_view text) { return SocketAddress::parse(text).error(); };
   for (std::string_view text : {"localhost:80", "example.org.:0", "a-b_c:1", "1.2.3.x:80"}) {
     EXPECT_EQ(error_of(text), Trouble::kNameNotAddress) << text;
   }
-  for (std::string_view text : {"", "localhost", "127.0.0.1", "80", "[::1]", "[::1]80", "localhost:"}) {
+  for (std::string_view text : {"", "localhost", "127.0.0.1", "[::1]", "[::1]80", "localhost:"}) {
     EXPECT_EQ(error_of(text), Trouble::kNoPort) << text;
+  }
+  for (std::string_view text : {"80", ":80", "0", ":65535"}) {
+    EXPECT_EQ(error_of(text), Trouble::kNoHost) << text;
   }
   for (std::string_view text : {"localhost:99999", "127.0.0.1:http", "[::1]:-1", "localhost:08"}) {
     EXPECT_EQ(error_of(text), Trouble::kBadPort) << text;
   }
-  for (std::string_view text : {":80", "*:80", "1.2.3:80", "a..b:80", "a b:80", "::1:80", "1.2.3.4:80:81", "[no]:80",
+  for (std::string_view text : {"*:80", "1.2.3:80", "a..b:80", "a b:80", "::1:80", "1.2.3.4:80:81", "[no]:80",
                                 "[::1:80", "[::1", "unix:"}) {
     EXPECT_EQ(error_of(text), Trouble::kBadAddress) << text;
   }

@@ -7,6 +7,8 @@ namespace peal {
 
 Result<HostPort> HostPort::parse(std::string_view text) {
   const size_t colon = text.rfind(':');
+  const size_t before_port = colon == text.npos ? 0 : colon + 1;
+  if (before_port <= 1 && parse_text<uint16_t>(text.substr(before_port))) return fail(Trouble::kNoHost);
   if (colon == text.npos) return fail(Trouble::kNoPort);
   HostPort parts(std::string(text.substr(0, colon)), 0);
   if (!is_host_name(parts.host)) return fail(Trouble::kBadAddress);

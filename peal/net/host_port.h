@@ -18,12 +18,17 @@ namespace peal {
 struct HostPort {
   HostPort() = default;
   HostPort(std::string its_host, uint16_t its_port) : host(std::move(its_host)), port(its_port) {}
-  // Splits a text such as "example.org:80". Fails with Trouble::kNoPort if the text has no colon, kBadAddress if
-  // is_host_name() is false for the host, or kBadPort if the port is not a number up to 65535.
+  // Splits a text such as "example.org:80".
+  //
+  // Errors:
+  //   Trouble::kNoHost      the text is a port alone
+  //   Trouble::kNoPort      the text has no colon
+  //   Trouble::kBadAddress  is_host_name() is false for the host
+  //   Trouble::kBadPort     the port is not a number up to 65535
   static Result<HostPort> parse(std::string_view text);
 
   // Returns the address if the host is an IP address, and an unset address if the host is a name. Fails with
-  // Trouble::kBadAddress if the host is neither an IP address nor a name.
+  // Trouble::kNoHost if the host is empty, or kBadAddress if it is neither an IP address nor a name.
   Result<SocketAddress> literal() const;
   // Returns the host and the port as a text, for example "example.org:80" or "[::1]:80".
   std::string to_string() const;
