@@ -3,7 +3,7 @@
 //
 //   SimWorld world(seed, SimOptions::hostile());
 //   SimLoop server_loop(world), client_loop(world);      // peal/sim/sim_loop.h
-//   ... a Server on one, a Client on the other, as in life ...
+//   ...                                                  // a Server on one, a Client on the other, as in life
 //   EXPECT_TRUE(world.run_until([&] { return answered; }));
 //
 // Thread: a world, its engines and its loops are made, run and destroyed on one thread.
@@ -111,7 +111,8 @@ class SimWorld {
   // Returns a hash of everything that has happened so far. If two runs have the same hash, the same has happened in
   // both.
   uint64_t trace_hash() const;
-  // Returns the last `lines` events, one line each with its time in seconds. The world keeps 4096 lines.
+  // Returns the last `lines` events, one line each with its time in seconds, and then the addresses of the connections
+  // in these lines. The world keeps 4096 lines.
   std::string trace_tail(size_t lines = 40) const;
 
   // Makes a world whose faults follow `plan`. Only simulate() calls this constructor.

@@ -120,6 +120,17 @@ TEST(SimWorld, same_seed_does_the_same_and_another_seed_something_else) {
   EXPECT_NE(trace(7).second.find("connected"), std::string::npos);
 }
 
+TEST(SimWorld, the_trace_names_the_addresses_of_its_connections) {
+  Transfer transfer(7, {}, numbers(10));
+  ASSERT_TRUE(transfer.finish());
+  const std::string trace = transfer.world.trace_tail();
+  const size_t legend = trace.find("ends of connections");
+  ASSERT_NE(legend, std::string::npos) << trace;
+  const std::string server = kService.to_string();
+  EXPECT_NE(trace.find(" -> " + server + "\n", legend), std::string::npos) << trace;
+  EXPECT_NE(trace.find(' ' + server + " -> ", legend), std::string::npos) << trace;
+}
+
 TEST(SimWorld, time_passes_only_when_nothing_is_to_be_done) {
   SimWorld world(1);
   const TimePoint begin = world.now();

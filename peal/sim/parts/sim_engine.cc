@@ -123,7 +123,7 @@ void SimEngine::serve_listener(uint32_t slot) {
     listener->pause = {};
     std::shared_ptr<SimEnd> end = std::move(listener->socket->waiting.front());
     listener->socket->waiting.pop_front();
-    network_->trace("is accepted", end->id(), 0);
+    network_->trace("is accepted", *end, 0);
     ++stats_.accepts;
     ++stats_.events;
     listener->events->on_accepted(LooseStream(std::make_unique<SimLooseStream>(network_, std::move(end))));

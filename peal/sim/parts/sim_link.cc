@@ -11,7 +11,7 @@
 
 namespace peal::detail {
 
-SimLink::~SimLink() { network.links.erase(id); }
+SimLink::~SimLink() { network.forget(*this); }
 
 void SimEnd::set_owner(SimOwner* owner, uint32_t slot) {
   owner_ = owner;
@@ -153,20 +153,20 @@ void SimEnd::write(std::string bytes) {
   outstanding_ += bytes.size();
   in_flight_ += bytes.size();
   if (!powered()) return;
-  network.trace("sends", id(), bytes.size());
+  network.trace("sends", *this, bytes.size());
   ++network.stats.packets;
   const SimNetwork::Drawn reset = network.draw(SimFaultKind::kReset, local, peer);
   const SimNetwork::Drawn vanish = network.draw(SimFaultKind::kVanish, local, peer);
   const bool heard = path_is_open() && other().path_is_open() && other().powered();
   if (heard && network.strikes(reset)) {
-    network.trace("meets a reset", id(), 0);
+    network.trace("meets a reset", *this, 0);
     link_.broken = true;
     network.after(network.travel_time(peer, local), [end = self()] { end->fail(ECONNRESET); });
     network.after(network.travel_time(local, peer), [end = other().self()] { end->fail(ECONNRESET); });
     return;
   }
   if (!link_.vanished && network.strikes(vanish)) {
-    network.trace("vanishes", id(), 0);
+    network.trace("vanishes", *this, 0);
     link_.vanished = true;
     other().retransmit_if_waiting();
   }
@@ -176,7 +176,7 @@ void SimEnd::write(std::string bytes) {
 
 void SimEnd::send_fin() {
   if (std::exchange(fin_sent_, true) || error_ != 0 || !powered()) return;
-  link_.network.trace("sends fin", id(), 0);
+  link_.network.trace("sends fin", *this, 0);
   send_packet(0, [](SimEnd* to) {
     if (to->aborted_ || to->error_ != 0) return to->send_reset();
     to->fin_arrived_ = true;
@@ -232,14 +232,14 @@ void SimEnd::close(bool reset) {
   taken_ = 0;
   if (connected != 0 || error_ != 0) return;
   if (!reset && !unread) return send_fin();
-  link_.network.trace("sends reset", id(), 0);
+  link_.network.trace("sends reset", *this, 0);
   send_reset();
   aborted_ = true;
 }
 
 void SimEnd::fail(int error) {
   if (closed_ || error_ != 0) return;
-  link_.network.trace("fails", id(), static_cast<uint64_t>(error));
+  link_.network.trace("fails", *this, static_cast<uint64_t>(error));
   error_ = error;
   notify_owner();
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -173,7 +174,7 @@ std::shared_ptr<SimEnd> SimNetwork::connect(const SocketAddress& to, const Conne
   links.emplace(link->id, link.get());
   std::shared_ptr<SimEnd> client = link->ends[0].self();
   ++stats.connects;
-  trace("connects", client->id(), to.is_ip() ? to.port() : 0);
+  trace("connects", *client, to.is_ip() ? to.port() : 0);
   client->peer = to;
   const bool any = is_wildcard(how.source) && how.source.family() == to.family();
   client->local = how.source.is_set() && !any ? how.source : to.is_unix() ? unnamed() : source_for(host.get(), to);
@@ -248,7 +249,7 @@ void SimNetwork::deliver_connect_request(ConnectAttempt attempt) {
   const SocketAddress& to = client->peer;
   if (client->closed()) return;
   auto answer = [&](int error) {
-    trace("is answered", client->id(), static_cast<uint64_t>(error));
+    trace("is answered", *client, static_cast<uint64_t>(error));
     attempt.answer = error;
     send_attempt(std::move(attempt), travel_time(to, client->local));
   };
@@ -357,13 +358,39 @@ void SimNetwork::trace(Line line) {
   if (trace_.size() > kTraceLines) trace_.pop_front();
 }
 
+namespace {
+
+std::string addresses_of(const SimEnd& end) {
+  return fmt::format("{} -> {}", end.local.to_string(), end.peer.to_string());
+}
+
+}  // namespace
+
+std::string SimNetwork::addresses_of(uint64_t end_id) const {
+  if (const auto link = links.find(end_id / 2); link != links.end()) {
+    return detail::addresses_of(link->second->ends[end_id % 2]);
+  }
+  const auto past = past_ends_.find(end_id);
+  return past == past_ends_.end() ? std::string() : past->second;
+}
+
+void SimNetwork::forget(const SimLink& link) {
+  links.erase(link.id);
+  for (const SimEnd& end : link.ends) past_ends_.emplace(end.id(), detail::addresses_of(end));
+  while (past_ends_.size() > kTraceLines) past_ends_.erase(past_ends_.begin());
+}
+
 std::string SimNetwork::trace_tail(size_t lines) const {
   std::string text;
+  std::set<uint64_t> ends;
   for (size_t i = trace_.size() - std::min(lines, trace_.size()); i < trace_.size(); ++i) {
     const Line& line = trace_[i];
     text += fmt::format("{:>14.6f} s  {:>4} {} {}\n", in_seconds(line.when - kBegin), line.id, line.what,
                         line.where.empty() ? std::to_string(line.value) : line.where);
+    if (line.is_end) ends.insert(line.id);
   }
+  if (!ends.empty()) text += "  ends of connections, each with its own address and its peer's:\n";
+  for (const uint64_t end : ends) text += fmt::format("{:>22} {}\n", end, addresses_of(end));
   return text;
 }
 

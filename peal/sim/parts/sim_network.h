@@ -122,12 +122,16 @@ class SimNetwork {
   // Sends a datagram. Returns 0 or an errno. The datagram may be lost even if 0 is returned.
   int send_datagram(const SimDatagrams& from, const SocketAddress& to, std::string_view bytes);
 
-  // Adds a line to the trace. `id` is the number of a stream's end, a port or a slot number, depending on `what`.
-  void trace(const char* what, uint64_t id, uint64_t value) { trace({now_, what, {}, id, value}); }
+  // Adds a line to the trace about an end of a connection.
+  void trace(const char* what, const SimEnd& end, uint64_t value) { trace({now_, what, {}, end.id(), value, true}); }
+  // Adds a line to the trace. `id` is a port or a slot number, depending on `what`.
+  void trace(const char* what, uint64_t id, uint64_t value) { trace({now_, what, {}, id, value, false}); }
   // Adds a line to the trace. `where` names a machine or the path between two machines.
-  void trace(const char* what, std::string where) { trace({now_, what, std::move(where), 0, 0}); }
+  void trace(const char* what, std::string where) { trace({now_, what, std::move(where), 0, 0, false}); }
   uint64_t trace_hash() const { return trace_hash_; }
   std::string trace_tail(size_t lines) const;
+  // Removes a link that is being destroyed. Keeps the addresses of its ends for the trace.
+  void forget(const SimLink& link);
 
  private:
   struct Line {
@@ -136,9 +140,12 @@ class SimNetwork {
     std::string where;  // if set, it is printed in place of `value`
     uint64_t id;
     uint64_t value;
+    bool is_end;  // true if `id` is the number of an end of a connection
   };
   static constexpr size_t kTraceLines = 4096;
   void trace(Line line);
+  // Returns the addresses of an end, or an empty text if the network has forgotten them.
+  std::string addresses_of(uint64_t end_id) const;
 
   uint16_t free_port(const SocketAddress& address);
   std::shared_ptr<SimListener> listener_for(const SocketAddress& to, const SimHost* sender);
@@ -170,6 +177,9 @@ class SimNetwork {
   static constexpr TimePoint kBegin{std::chrono::years(10)};
   TimePoint now_ = kBegin;
   SimFaultStreams faults_;
+  // The addresses of the last kTraceLines ends whose link is destroyed. Declared before the members that may own links,
+  // because the destructor of a link calls forget().
+  std::map<uint64_t, std::string> past_ends_;
   std::multimap<TimePoint, Action> due_;
   std::vector<std::shared_ptr<SimListener>> listeners_;
   std::vector<std::shared_ptr<SimDatagrams>> datagrams_;

@@ -39,7 +39,7 @@ bool SimEngine::finish_connect(Stream& stream) {
     stream.wants_fin = false;
     drop_output(stream);
   }
-  network_->trace("connected", stream.end->id(), static_cast<uint64_t>(error));
+  network_->trace("connected", *stream.end, static_cast<uint64_t>(error));
   ++stats_.events;
   const uint32_t generation = stream.generation;
   stream.events->on_connected(error == 0 ? std::error_code{} : errno_code(error));
@@ -84,7 +84,7 @@ void SimEngine::read_turn(uint32_t slot) {
       std::ranges::copy(std::as_bytes(std::span(part)), block->data);
       bytes.append(Buffer(block, 0, static_cast<uint32_t>(part.size())));
     }
-    network.trace("receives", stream.end->id(), size);
+    network.trace("receives", *stream.end, size);
     stream.end->consume(size);
     taken += size;
     ++stats_.receives;
@@ -105,7 +105,7 @@ void SimEngine::end_input(Stream& stream) {
   stream.receiving = false;
   const int error = stream.end->error();
   stream.gone_reported = error != 0;
-  network_->trace("ends", stream.end->id(), static_cast<uint64_t>(error));
+  network_->trace("ends", *stream.end, static_cast<uint64_t>(error));
   ++stats_.events;
   stream.events->on_receive_end(error == 0 ? std::error_code{} : errno_code(error));
   flush_all();
