@@ -2,7 +2,7 @@
 // Inspector: a live page about this process: its loops, servers, connections, stalls, threads and memory. The same
 // figures are served as JSON and as metrics for Prometheus. docs/inspector.md explains each figure.
 //
-//   auto inspector = peal::Inspector::attach(server, "127.0.0.1:9990");    // in one line
+//   auto attached = peal::Inspector::attach(server, "127.0.0.1:9990");     // in one line
 //
 //   peal::Inspector inspector(loop);                                       // the same in several steps
 //   inspector.add(server, "front");                                        // the name in page, JSON and metrics
@@ -83,7 +83,9 @@ struct InspectorOptions {
   // drained, new clients would wait in a queue from which no process accepts. In a Master's worker, make the worker
   // leave instead:
   //
-  //   [&](Server&) { loop.post([&] { worker.leave(Leave::kDrain, loop, server); }); }
+  //   options.on_drain = [&](peal::Server& server) {
+  //     loop.post([&] { worker.leave(peal::Leave::kDrain, loop, server); });
+  //   };
   CopyableCallback<void(Server&)> on_drain = {};
 };
 

@@ -27,7 +27,7 @@ enum class CloseReason : uint8_t {
   kOutputLimit,    // more than output_limit_bytes were queued
   kLingerTimeout,  // the peer acknowledged everything, but did not send FIN within linger_timeout
   kPipeEnded,      // the connection that it was piped to ended
-  kMemoryBudget,   // memory was above the hard mark (memory_budget.h), and this connection held most or wanted more
+  kMemoryBudget,   // memory was above a mark (memory_budget.h), and this connection held most or wanted more
   kCallbackThrew,  // an exception left a callback of this connection
   kLoopStopped,    // the loop ended
   kIdle,           // nothing happened for idle_timeout

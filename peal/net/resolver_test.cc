@@ -123,11 +123,11 @@ TEST_P(ResolverTest, literals_are_answered_without_asking_but_never_inside_the_c
 
 TEST_P(ResolverTest, text_that_is_neither_name_nor_address) {
   const std::string long_label(64, 'a');
-  for (const std::string text :
-       {"", ".", "a..b", "a b", "a:b:c", "300.1.1.1", "10.1", "a.7", "unix:", "unix:/run/there", "unix:@there",
-        "@there", "[::1", "b\xc3\xbc.test", "a/b", long_label.c_str()}) {
+  for (const std::string text : {".", "a..b", "a b", "a:b:c", "300.1.1.1", "10.1", "a.7", "unix:", "unix:/run/there",
+                                 "unix:@there", "@there", "[::1", "b\xc3\xbc.test", "a/b", long_label.c_str()}) {
     EXPECT_EQ(test::error_of(start(text)), make_error_code(Trouble::kBadAddress)) << text;
   }
+  EXPECT_EQ(test::error_of(start("")), make_error_code(Trouble::kNoHost));
   EXPECT_EQ(stats().lookups, 0u);
 }
 

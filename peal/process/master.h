@@ -27,8 +27,8 @@
 //                     listening sockets. When the new master serves, the old master and its workers leave. If the new
 //                     master cannot serve, the old master and its workers stay.
 //
-// No connection is lost, because the queue of waiting clients belongs to the listening socket, and the master and its
-// successor keep that socket open.
+// No waiting client is lost, because the queue of waiting clients belongs to the listening socket, and the master and
+// its successor keep that socket open.
 //   - A worker that dies loses only the connections that it had accepted. The worker that takes its place accepts the
 //     clients that wait in the queue.
 //   - A worker that makes room accepts all clients in its queue before it stops listening. It then stays until its

@@ -2,7 +2,7 @@
 // Subprocess: another program that a coroutine starts, exchanges bytes with by streams, waits for and stops:
 //
 //   auto sort = peal::Subprocess::start(loop, {"sort", "-n"});
-//   if (!sort) co_return fail(sort.error());                          // ENOENT: there is no such program
+//   if (!sort) co_return complain(sort.error());                      // ENOENT: there is no such program
 //   co_await sort->input().write("3\n1\n2\n");
 //   sort->input().shutdown_send();
 //   auto first = co_await sort->output().read_until("\n").within(1s);

@@ -3,7 +3,7 @@
 // it fail, by running it again with fewer faults.
 //
 //   const SimReport report = simulate(7, [](SimWorld& world) {
-//     ... make loops, servers and clients, run the world ...
+//     ...   // make loops, servers and clients; run the world
 //     world.expect(answers == 20, "an answer was lost");
 //   });
 //   EXPECT_TRUE(report) << report.text();

@@ -5,7 +5,7 @@
 //   peal::AsyncFd socket(loop, PQsocket(connection));
 //   while (PQisBusy(connection)) {
 //     auto ready = co_await socket.readable();
-//     if (!ready || PQconsumeInput(connection) == 0) co_return fail(...);
+//     if (!ready || PQconsumeInput(connection) == 0) co_return complain();
 //   }
 //
 // Readiness is level-triggered: the fd stays ready until it is read or written. Any number of coroutines may wait, and

@@ -3,8 +3,8 @@
 // HttpClientOptions::layer.
 //
 //   auto tls = peal::TlsClientContext::make({});
-//   if (!tls) die(tls.error());
-//   peal::Client client(loop, callbacks, {.connection = {.layer = tls->get()}});
+//   if (!tls) return complain(tls.error());
+//   peal::Client client(loop, std::move(callbacks), {.connection = {.layer = tls->get()}});
 //   client.connect("example.org:443");
 //
 // The server must prove that it is the host in ConnectOptions::host. A Client sets that to the name to which it

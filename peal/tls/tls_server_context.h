@@ -3,8 +3,8 @@
 // HttpServerOptions::layer.
 //
 //   auto tls = peal::TlsServerContext::make({.certificates = {{.chain_file = "site.pem", .key_file = "site.key"}}});
-//   if (!tls) die(tls.error());
-//   peal::HttpServer server(loops, router, {.layer = tls->get()});
+//   if (!tls) return complain(tls.error());
+//   peal::HttpServer server(loop, std::move(router), {.layer = tls->get()});
 //
 // The context speaks TLS 1.3 (RFC 8446) and 1.2 (RFC 5246). Key exchange, ciphers and curves follow Mozilla's
 // "intermediate" recommendation. 0-RTT and renegotiation are off.

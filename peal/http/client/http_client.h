@@ -4,7 +4,7 @@
 //   peal::HttpClient client(loop);
 //   client.fetch(peal::HttpClientRequest("http://example.org/"), [](peal::Result<peal::HttpResponse> answer) { ... });
 //   auto answer = co_await client.fetch(request);                    // the same call in a coroutine
-//   client.start(request, {.on_head = ..., .on_body = ...});         // shows the answer as it arrives, of any length
+//   client.start(request, {.on_body = [](peal::HttpFetch&, std::string_view piece) { ... }});   // of any length
 //   peal::HttpClientStream stream = client.open(request);            // the same for a coroutine
 //
 // https runs over HttpClientOptions::layer, for example TLS. The server must prove that it is the URL's host, even if

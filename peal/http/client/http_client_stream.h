@@ -3,12 +3,13 @@
 // request whose body and answer are sent and read in pieces.
 //
 //   peal::HttpClientStream stream = client.open(request);        // begins at once
-//   co_await stream.write(bytes);                                 // only if the request's body is streamed
+//   co_await stream.write(std::move(bytes));                      // only if the request's body is streamed
 //   stream.end_body();
 //   auto head = co_await stream.head();                           // Result<const HttpResponseHead*>
 //   for (;;) {
 //     peal::Result<peal::Buffer> piece = co_await stream.read();  // an empty Buffer: the body has ended
-//     ...
+//     if (!piece || piece->empty()) break;
+//   }
 //
 // Everything here is used on the client's loop only. The awaits have deadlines and can be cancelled, as await.h
 // describes. Cancelling a fetch closes the connection that carries the request. Destroying a stream before its answer

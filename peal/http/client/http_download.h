@@ -2,7 +2,7 @@
 // HttpDownload: stores the content of a URL in a file, and continues where an earlier attempt broke off.
 //
 //   auto done = co_await peal::download(client, request, "/srv/big.iso");    // Result<HttpDownloaded>
-//   auto download = peal::HttpDownload::start(client, request, path, options, [](peal::Result<...> done) { ... });
+//   auto download = peal::HttpDownload::start(client, request, path, std::move(options), [](auto done) { ... });
 //
 // Two files exist while a download is incomplete:
 //

@@ -76,8 +76,9 @@ class HttpServer {
 
   void stop_listening() { server_->stop_listening(); }
 
-  // Ends the server in order: it accepts no further connections, closes idle ones, and completes the answers in
-  // progress. These answers say `Connection: close`. See Server::drain().
+  // Ends the server in order: it accepts no further connections, closes idle ones
+  // (HttpServerOptions::drain_grace), and completes the answers in progress. These answers say `Connection: close`. See
+  // Server::drain().
   void drain(Duration deadline, Callback<void(const DrainReport&)> on_done) {
     server_->drain(deadline, std::move(on_done));
   }

@@ -34,7 +34,7 @@
 //
 //   router.use(peal::request_ids());
 //   peal::RouteGroup api = router.group("/api");
-//   api.use(peal::bearer_auth(is_known));
+//   api.use(peal::bearer_auth("items", user_of));
 //   api.get("/items/{id:uint}", show_item);  // GET /api/items/7: request_ids, bearer_auth, show_item
 //
 // The router's own answers pass through middleware too:

@@ -3,7 +3,7 @@
 //
 //   peal::RpcBalancer balancer(loop);
 //   for (const char* address : {"10.0.0.1:9981", "10.0.0.2:9981"}) {
-//     if (auto added = balancer.add(address); !added) return complain(added.error());
+//     if (auto added = balancer.add(address); !added) co_return complain(added.error());
 //   }
 //   peal::Result<EchoResponse> answer = co_await balancer.call(&EchoService::Echo, request).within(200ms);
 //

@@ -5,9 +5,9 @@
 //   server.handle(&EchoService::Echo, [](peal::RpcCall&, const EchoRequest& request, EchoResponse& response) {
 //     response.set_payload(request.payload());
 //   });
-//   server.handle(&SudokuService::Solve,
-//                 [&](peal::RpcCall& call, const SudokuRequest& request, SudokuResponse& response) -> peal::Task<> {
-//                   response.set_solution(co_await solve_elsewhere(request.puzzle()));
+//   server.handle(&EchoService::Reverse,
+//                 [&](peal::RpcCall&, const EchoRequest& request, EchoResponse& response) -> peal::Task<> {
+//                   response.set_payload(co_await reverse_elsewhere(request.payload()));
 //                 });
 //   server.add(an_old_service);   // an object of a class that derives from google::protobuf::Service
 //   auto listening = server.listen("127.0.0.1:9981");

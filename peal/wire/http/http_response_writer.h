@@ -2,7 +2,7 @@
 // HttpResponseWriter writes the head of a response (RFC 9112 4 and 5) into memory that the caller provides, for example
 // from Buffer::prepare(). It allocates nothing.
 //
-//   HttpResponseWriter head(buffer.prepare(HttpResponseWriter::kStatusBytes + ...));
+//   HttpResponseWriter head(buffer.prepare(room));
 //   head.status(200);
 //   head.lines(date_line);
 //   if (!head.field("Location", place)) ...

@@ -5,8 +5,8 @@
 //
 // A parser that calls find_byte() many times is a template with the scan as its parameter. It is compiled once for each
 // scan, with the instruction set of that scan:
-//   template <class Scan> [[gnu::always_inline]] inline void read(...);
-//   [[gnu::target("avx2,bmi,bmi2")]] void read_avx2(...) { read<Avx2Scan>(...); }
+//   template <class Scan> [[gnu::always_inline]] inline void read(Parser& parser);
+//   [[gnu::target("avx2,bmi,bmi2")]] void read_avx2(Parser& parser) { read<Avx2Scan>(parser); }
 #pragma once
 
 #include <bit>
