@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An echo server that holds at most so many connections: `connection_limiter [ADDRESS [MOST [MOST_PER_ADDRESS]]]`. When
-// it is full, a newcomer takes the place of whoever has been idle for longest.
+// An echo server with a limit on its connections: `connection_limiter [ADDRESS [MOST [MOST_PER_ADDRESS]]]`. At most
+// MOST connections are open at the same time (5 by default). At most MOST_PER_ADDRESS of them come from one client
+// address (no limit by default). If the server is full, it closes the connection that has been idle for longest and
+// accepts the new one. Prints why each connection ended.
 #include <cstdlib>
 
 #include <examples/shared/service.h>

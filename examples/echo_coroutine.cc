@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The echo server as a coroutine: one task for each connection. Try `echo_coroutine 127.0.0.1:9981`.
+// The echo server with coroutines: one task for each connection. Try it with `nc 127.0.0.1 9981`. Ctrl-C ends it.
 #include <cstdio>
 
 #include <fmt/core.h>
@@ -24,6 +24,6 @@ int main(int argc, char** argv) {
     return 1;
   }
   fmt::print("listening on {}\n", listening->to_string());
-  std::fflush(stdout);  // a pipe hears of it now, too
+  std::fflush(stdout);  // otherwise the line stays in the buffer if stdout is a pipe
   return loop.stop_on_signals() && loop.run() ? 0 : 1;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An echo server that hangs up on clients who have been silent for some seconds: `idle_kicker [ADDRESS [SECONDS]]`.
-// A message costs one store; each connection has one timer, which looks when it fires whether the silence was long.
+// An echo server that closes a connection after it has been silent for SECONDS, 8 by default:
+// `idle_kicker [ADDRESS [SECONDS]]`. Each connection has one timer. A message that arrives does not move the timer:
+// only its time is stored. When the timer fires, the server checks how long the connection has been silent. Prints why
+// each connection ended.
 #include <cstdlib>
 
 #include <examples/shared/service.h>

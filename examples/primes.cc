@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The primes, a line each, to whoever connects, for as long as they like: `primes [ADDRESS]`. They are computed by a
-// thread of a pool, eight clients at a time. A client that reads slowly slows down its own thread and holds 64 KiB.
+// Sends the prime numbers, one on each line, to each client until it disconnects: `primes [ADDRESS]`. The threads of a
+// pool compute the numbers, one thread for each client. The pool has eight threads, so a ninth client waits for a free
+// thread. If a client reads slowly, only its own thread waits, and at most 64 KiB are queued for it.
 #include <cstdint>
 
 #include <examples/shared/service.h>
@@ -24,13 +25,13 @@ int main(int argc, char** argv) {
   if (!pool) return peal::examples::failed("cannot start the threads", pool.error());
   return peal::examples::serve(
       argc, argv, "127.0.0.1:2029", {.on_open = [&pool](peal::Connection& connection) {
-        // [sender]
+        // Quoted in docs: [sender]
         bool taken = (*pool)->submit([sender = peal::BoundedSender(connection.handle(), 64 * 1024)]() mutable {
           for (uint64_t number = 2;; ++number) {
-            if (is_prime(number) && !sender.send(fmt::format("{}\n", number))) return;  // the client has gone
+            if (is_prime(number) && !sender.send(fmt::format("{}\n", number))) return;  // the connection has ended
           }
         });
-        // [sender]
+        // End of quote: [sender]
         if (!taken) connection.close();
       }});
 }

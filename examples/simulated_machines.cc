@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A service with a disk, tested on simulated machines: an office that gives out ticket numbers, each once, whatever
-// happens to its machine and its network. `simulated_machines` plays 60 worlds; `simulated_machines forgetful` has an
-// office that does not sync, and shows how that is found out: which fault of how many it takes.
+// Tests a service with a disk on simulated machines. The service is a ticket office. It gives out numbers, and it must
+// never give out the same number twice, even if its machine loses power or its network is cut.
+//
+// `simulated_machines` runs the test in 60 simulated worlds. `simulated_machines forgetful` tests an office with a bug:
+// it does not sync its file. The output shows how the simulator finds the bug, and which of the many faults triggers
+// it.
 #include <charconv>
 #include <chrono>
 #include <cstdint>
@@ -26,8 +29,10 @@ using std::chrono::seconds;
 
 constexpr uint16_t kPort = 7000;
 
-// [office]
-// "next\n" is answered with a number that was never given before. The last one is in a file.
+// Quoted in docs: [office]
+// Answers each line with a number that the office has never given before. The office stores the number in a file before
+// it answers, so that it knows its last number after a power cut. If the disk fails, the office aborts the connection.
+// A forgetful office has a bug: it may give a number twice, because it does not sync its file.
 class TicketOffice {
  public:
   TicketOffice(peal::SimMachine& machine, bool forgetful)
@@ -36,7 +41,7 @@ class TicketOffice {
     while (!text && text.error() == std::errc::io_error) text = disk_.read("last");
     if (text) std::from_chars(text->data(), text->data() + text->size(), last_);
     while (!server_.listen(machine.address(kPort))) {
-    }  // a hostile world may be out of fds for a while
+    }  // tries again, because listen() may fail with a simulated fault (no free fd)
   }
 
  private:
@@ -47,7 +52,9 @@ class TicketOffice {
     };
     return {.on_message = peal::messages(peal::LineFraming(), give)};
   }
-  // A file is either the old one or the new one, if the new one is synced before it takes the old one's name.
+  // Stores `number` in the file "last", and returns false if the disk fails. Writes the file "last.new", syncs that
+  // file, and renames it to "last". After a power cut, "last" therefore holds either the previous number or `number`. A
+  // forgetful office does not sync, so the content of "last" may be lost or damaged in a power cut.
   bool keep(long number) {
     if (!disk_.write("last.new", std::to_string(number))) return false;
     if (!forgetful_ && !disk_.sync("last.new")) return false;
@@ -60,14 +67,14 @@ class TicketOffice {
   peal::SimLoop loop_;
   peal::Server server_;
 };
-// [office]
+// End of quote: [office]
 
-// Takes one ticket after the other, and connects anew when its connection is lost or silent.
+// Asks for one ticket after the other. Connects again if the connection is lost, or has been silent for a second.
 class Customer {
  public:
   Customer(peal::SimWorld& world, peal::SimMachine& machine, const peal::SocketAddress& office)
       : world_(world), loop_(machine), client_(*loop_, callbacks(), options()) {
-    world_.expect(client_.connect(office).has_value(), "the customer cannot even begin");
+    world_.expect(client_.connect(office).has_value(), "connect() of the customer fails immediately");
   }
   size_t tickets() const { return tickets_.size(); }
 
@@ -83,10 +90,10 @@ class Customer {
     peal::ConnectionCallbacks callbacks;
     callbacks.on_open = [](peal::Connection& connection) { connection.send("next\n"); };
     auto take = [this](peal::Connection& connection, std::string_view line) {
-      // [expect]
+      // Quoted in docs: [expect]
       const std::string ticket(line);
       world_.expect(tickets_.insert(ticket).second, "ticket " + ticket + " was given twice");
-      // [expect]
+      // End of quote: [expect]
       loop_->after(milliseconds(20), [handle = connection.handle()] { handle.send("next\n"); });
     };
     callbacks.on_message = peal::messages(peal::LineFraming(), take);
@@ -99,8 +106,10 @@ class Customer {
   peal::Client client_;
 };
 
-// [play]
-// Ten seconds with a power cut and a partition. False: the customer got no tickets after them.
+// Quoted in docs: [play]
+// Simulates ten seconds with a power cut and a network partition. Returns true if the customer gets another ticket
+// after the ten seconds. Returns false if the customer gets none, or if the world has failed, for example because a
+// ticket was given twice.
 bool play(peal::SimWorld& world, bool forgetful) {
   peal::SimMachine office(world, "10.0.0.1", [forgetful](peal::SimMachine& machine) {
     return std::make_shared<TicketOffice>(machine, forgetful);
@@ -109,7 +118,7 @@ bool play(peal::SimWorld& world, bool forgetful) {
   street.set_clock({.ahead = std::chrono::hours(1), .rate = 1.01});
   Customer customer(world, street, office.address(kPort));
 
-  world.after(seconds(1), [&] { office.crash(); });  // nothing more of it is sent, and what it did not sync may be gone
+  world.after(seconds(1), [&] { office.crash(); });  // a power cut: data that is not synced may be lost
   world.after(seconds(2), [&] { office.restart(); });
   world.after(seconds(4), [&] { world.partition({"10.0.0.1"}, {"10.0.0.2"}); });
   world.after(seconds(6), [&] { world.heal(); });
@@ -118,11 +127,11 @@ bool play(peal::SimWorld& world, bool forgetful) {
   const size_t before = customer.tickets();
   return world.run_until([&] { return customer.tickets() > before; });
 }
-// [play]
+// End of quote: [play]
 
 }  // namespace
 
-// [main]
+// Quoted in docs: [main]
 int main(int count, char** arguments) {
   const bool forgetful = count > 1 && std::string_view(arguments[1]) == "forgetful";
   const peal::SimReport report =
@@ -130,4 +139,4 @@ int main(int count, char** arguments) {
   std::printf("%s", report.text().c_str());
   return report ? 0 : 1;
 }
-// [main]
+// End of quote: [main]

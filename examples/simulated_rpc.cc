@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Remote procedures on simulated machines: 10,000 calls to three servers, in a network where everything goes wrong. One
-// server loses its power and comes back, one is slow, one is cut off for a while. Each call must end once, and by its
-// deadline; none may be carried out twice. `simulated_rpc [SEED...]` prints a line for each seed, by default 1 to 5.
+// Remote procedure calls on simulated machines: 10,000 calls to three servers, in a network with faults of all kinds.
+// One server loses power and restarts, one is slow, and one is cut off from the network for two seconds. Each call must
+// end exactly once, and by its deadline. No call may be executed twice. `simulated_rpc [SEED...]` prints a line for
+// each seed, by default for the seeds 1 to 5.
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -41,21 +42,21 @@ constexpr size_t kWorkers = 100;
 constexpr size_t kCallsEach = 100;
 constexpr size_t kCalls = kWorkers * kCallsEach;
 constexpr Duration kDeadline = milliseconds(200);
-constexpr Duration kPause = milliseconds(50);  // of a worker, between two calls
-constexpr Duration kSilence = seconds(1);      // of a server: then its connection is given up
-constexpr Duration kSlack = milliseconds(5);   // of timers, and of completions that come late
+constexpr Duration kPause = milliseconds(50);  // how long a worker waits between two calls
+constexpr Duration kSilence = seconds(1);      // after this time without an answer, the caller connects again
+constexpr Duration kSlack = milliseconds(5);   // how late a timer or the end of a call may be
 
 constexpr std::string_view kClient = "10.0.0.9";
 enum Name : uint8_t { kKilled, kSlow, kCutOff, kServers };
 constexpr std::array<std::string_view, kServers> kAddresses = {"10.0.0.1", "10.0.0.2", "10.0.0.3"};
 
-// How often each call was carried out, by whichever server.
+// Counts how often each call was executed, by all servers together. The test fails if a call was executed twice.
 class Ledger {
  public:
   explicit Ledger(peal::SimWorld& world) : world_(world) {}
 
   void carried_out(size_t call) {
-    world_.expect(++times_[call] == 1, "call " + std::to_string(call) + " is carried out twice");
+    world_.expect(++times_[call] == 1, "call " + std::to_string(call) + " was executed twice");
   }
   int times(size_t call) const { return times_[call]; }
   peal::SimWorld& world() const { return world_; }
@@ -71,7 +72,6 @@ size_t number_in(const std::string& payload) {
   return number;
 }
 
-// [server]
 class EchoMachine {
  public:
   EchoMachine(peal::SimMachine& machine, Ledger& ledger, bool slow) : loop_(machine), server_(*loop_) {
@@ -79,34 +79,36 @@ class EchoMachine {
                    [&ledger, slow](RpcCall& call, const EchoRequest& request, EchoResponse& response) -> Task<> {
                      const size_t number = number_in(request.payload());
                      ledger.carried_out(number);
-                     ledger.world().expect(call.time_left() <= kDeadline, "a call has more time than its client gave");
+                     ledger.world().expect(call.time_left() <= kDeadline,
+                                           "a server sees a longer deadline than the client has set");
                      const peal::TimePoint begin = call.loop().now();
-                     // Every other one takes longer than its client waits.
+                     // The slow server delays a call by up to twice the deadline, so about half of its calls time out.
                      if (slow) co_await peal::sleep(2 * kDeadline * (number * 31 % 100) / 100);
                      const Duration taken = call.loop().now() - begin;
-                     ledger.world().expect(taken <= kDeadline + kSlack, "a handler outlives its deadline");
+                     ledger.world().expect(taken <= kDeadline + kSlack, "a handler ran past its deadline");
                      response.set_payload(request.payload());
                    });
     while (!server_.listen(machine.address(kPort))) {
-    }  // a hostile world may be out of fds for a while
+    }  // tries again, because listen() may fail with a simulated fault (no free fd)
   }
 
  private:
   peal::SimLoop loop_;
   peal::RpcServer server_;
 };
-// [server]
 
 struct Figures {
   std::array<size_t, kServers> answered = {};
   size_t timed_out = 0;
-  size_t lost = 0;      // sent, and the connection ended
-  size_t not_sent = 0;  // there was no connection
-  size_t late = 0;      // answers of calls that had ended
+  size_t lost = 0;      // the connection was lost after the call was sent
+  size_t not_sent = 0;  // there was no connection to send the call on
+  size_t late = 0;      // answers that came after their call had ended
 };
 
-// Takes the servers in turn. Half of its workers are coroutines, the others get callbacks. Calls to the server that is
-// killed fail at once while there is no connection, calls to the others wait for one.
+// The client of the test: it calls the three servers in turn. A worker makes one call at a time. Half of the workers
+// are coroutines, and the other half use callbacks, so that the test covers both APIs. The test also covers both values
+// of waits_for_connection. While the server that loses power has no connection, a call to that server fails
+// immediately. A call to one of the other servers waits for a connection.
 class Caller {
  public:
   Caller(Ledger& ledger, peal::SimMachine& machine)
@@ -121,7 +123,8 @@ class Caller {
       call_back(kCallsEach);
     }
   }
-  // Ends the loop first. Coroutines that still wait, because the world has failed, end with their scope.
+  // Destroys the loop before the scope. If the test has failed, the scope may still have coroutines that have not
+  // ended. The destructor of a scope with such coroutines asserts, unless the loop of the scope has ended before.
   ~Caller() {
     loop_.reset();
     scope_.reset();
@@ -133,15 +136,16 @@ class Caller {
     for (size_t number = 0; number < kCalls; ++number) {
       const Call& call = calls_[number];
       const int times = ledger_.times(number);
-      world_.expect(call.ends == 1, "a call has not ended once");
-      world_.expect(!call.answered || times == 1, "a call is answered that was not carried out");
-      world_.expect(!call.not_sent || times == 0, "a call is carried out that was not sent");
+      world_.expect(call.ends == 1, "a call did not end exactly once");
+      world_.expect(!call.answered || times == 1, "a call was answered, but was not executed once");
+      world_.expect(!call.not_sent || times == 0, "a call was executed, although it failed as not sent");
     }
     for (size_t server = 0; server < kServers; ++server) {
       const peal::RpcChannelStats stats = channels_[server]->stats();
       const size_t ends = stats.answered + stats.failed + stats.timed_out;
-      world_.expect(ends == stats.calls && stats.under_way == 0, "the counters of a channel are wrong");
-      world_.expect(figures_.answered[server] > answered_since_[server], "a server never came back");
+      world_.expect(ends == stats.calls && stats.under_way == 0, "the counters of a channel do not add up");
+      world_.expect(figures_.answered[server] > answered_since_[server],
+                    "a server has answered nothing since the partition was healed");
       figures_.late += stats.late;
     }
     return figures_;
@@ -167,10 +171,13 @@ class Caller {
   void connect(size_t server) {
     last_answer_[server] = (*loop_)->now();
     const std::string address = std::string(kAddresses[server]) + ":" + std::to_string(kPort);
-    world_.expect(channels_[server]->connect(address).has_value(), "a channel cannot even begin");
+    world_.expect(channels_[server]->connect(address).has_value(), "connect() of a channel fails immediately");
   }
 
-  // A connection that has vanished is open for TCP, for a quarter of an hour or more: it is the calls that show it.
+  // Counts a call that has timed out. If the server has answered nothing for kSilence, the function also ends the
+  // connection and connects again, because the network may have lost the connection without a FIN or RST. TCP would
+  // report that loss only after 15 minutes or more. A channel without a connection needs no help, because the channel
+  // itself tries to connect.
   void timed_out(size_t server) {
     ++figures_.timed_out;
     if (!channels_[server]->is_connected() || (*loop_)->now() - last_answer_[server] < kSilence) return;
@@ -184,7 +191,6 @@ class Caller {
     return number;
   }
 
-  // [call]
   Task<> await_calls() {
     bool goes_on = true;
     for (size_t i = 0; i < kCallsEach && goes_on; ++i) {
@@ -206,17 +212,18 @@ class Caller {
     };
     channels_[calls_[number].server]->call(&EchoService::Echo, request, ended, kDeadline);
   }
-  // [call]
 
-  // False: the world has failed before, and its loops are ended.
+  // Records how a call has ended. Returns true if the worker may make its next call. Returns false and records nothing
+  // if the call has failed with kLoopStopped. A call gets that error only when ~Caller() destroys the loop after a
+  // failed test.
   bool end(size_t number, const Result<EchoResponse>& answer) {
     if (!answer && answer.error() == peal::Trouble::kLoopStopped) return false;
     Call& call = calls_[number];
     ++ended_;
-    world_.expect(++call.ends == 1, "call " + std::to_string(number) + " ends twice");
-    world_.expect((*loop_)->now() - call.begin <= kDeadline + kSlack, "a call outlives its deadline");
+    world_.expect(++call.ends == 1, "call " + std::to_string(number) + " ended twice");
+    world_.expect((*loop_)->now() - call.begin <= kDeadline + kSlack, "a call ended after its deadline");
     if (answer) {
-      world_.expect(number_in(answer->payload()) == number, "a call has the answer of another");
+      world_.expect(number_in(answer->payload()) == number, "a call got the answer of another call");
       call.answered = true;
       ++figures_.answered[call.server];
       last_answer_[call.server] = (*loop_)->now();
@@ -228,7 +235,7 @@ class Caller {
       call.not_sent = true;
       ++figures_.not_sent;
     } else {
-      world_.fail("a call fails: " + answer.error().message());
+      world_.fail("a call failed with an unexpected error: " + answer.error().message());
     }
     return true;
   }
@@ -243,10 +250,9 @@ class Caller {
   size_t ended_ = 0;
   Figures figures_;
   std::array<size_t, kServers> answered_since_ = {};
-  std::array<peal::TimePoint, kServers> last_answer_ = {};  // or when it was connected anew
+  std::array<peal::TimePoint, kServers> last_answer_ = {};  // the time of the last answer or connect() of each server
 };
 
-// [play]
 void play(peal::SimWorld& world, Figures& figures) {
   Ledger ledger(world);
   std::vector<std::unique_ptr<peal::SimMachine>> servers;
@@ -267,11 +273,10 @@ void play(peal::SimWorld& world, Figures& figures) {
     world.heal();
     caller.heal();
   });
-  world.expect(world.run_until([&] { return caller.is_done(); }), "some calls never end");
-  world.run_for(seconds(2));  // what is late arrives
+  world.expect(world.run_until([&] { return caller.is_done(); }), "some calls never ended");
+  world.run_for(seconds(2));  // waits for late answers
   if (world.failure().empty()) figures = caller.check();
 }
-// [play]
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A test of one's own protocol in a simulated world: a server that adds up the numbers on each line, and two hundred
-// worlds in which it must answer rightly or not at all. `simulated_world SEED` runs one of them and prints its end.
+// Tests a protocol in simulated networks with faults. The server answers each line with the sum of its numbers. The
+// test runs 200 such worlds. In each world, every answer that arrives must be right. `simulated_world SEED` runs one
+// world and prints the last events of its trace.
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
@@ -16,8 +17,8 @@
 
 namespace {
 
-// [protocol]
-// "1 2 3\n" is answered with "6\n". Nothing here knows whether its loop is simulated.
+// Quoted in docs: [protocol]
+// Answers "1 2 3\n" with "6\n". The function does not know whether its loop is simulated.
 void answer_sum(peal::Connection& connection, std::string_view line) {
   long sum = 0;
   for (const char* at = line.begin(); at < line.end(); ++at) {
@@ -27,10 +28,12 @@ void answer_sum(peal::Connection& connection, std::string_view line) {
   }
   connection.send(std::to_string(sum) + "\n");
 }
-// [protocol]
+// End of quote: [protocol]
 
-// [world]
-// Asks for `questions` sums, one after the other. False: an answer was wrong, or it hung.
+// Quoted in docs: [world]
+// Runs one world: a client asks a server for as many sums as `questions` says, one after the other. Returns false if an
+// answer was wrong, if connect() failed immediately, or if run_until() failed. Missing answers are no failure, because
+// the network may lose the connection.
 bool play(uint64_t seed, int questions, bool tell) {
   peal::SimWorld world(seed, peal::SimOptions::hostile());
   world.names()["adder"] = {peal::SocketAddress::parse("10.0.0.1:7").value()};
@@ -41,7 +44,7 @@ bool play(uint64_t seed, int questions, bool tell) {
   serving.on_message = peal::messages(peal::LineFraming(), answer_sum);
   peal::Server server(*server_loop, std::move(serving));
   while (!server.listen(world.names()["adder"].front())) {
-  }  // a hostile world may be out of fds for a while
+  }  // tries again, because listen() may fail with a simulated fault (no free fd)
 
   int asked = 0;
   bool right = true;
@@ -62,17 +65,19 @@ bool play(uint64_t seed, int questions, bool tell) {
   peal::Client client(*client_loop, std::move(asking), {}, [&](std::error_code, peal::Duration) { over = true; });
   right = right && client.connect(world.names()["adder"].front()).has_value();
 
-  // A peer may have vanished without a word: then the questioner's patience must end it, not the test's.
+  // The client may wait for an answer for ever, because the network may lose the connection without a FIN or RST. A
+  // timer therefore ends the test after 30 s. Without the timer, run_until() would return false at its limit of one
+  // hour or earlier, and the test would fail.
   client_loop->after(std::chrono::seconds(30), [&] { over = true; });
   const bool ended = world.run_until([&] { return over; });
   if (tell) std::printf("%s", world.trace_tail().c_str());
   return ended && right;
 }
-// [world]
+// End of quote: [world]
 
 }  // namespace
 
-// [main]
+// Quoted in docs: [main]
 int main(int count, char** arguments) {
   if (count > 1) return play(std::strtoull(arguments[1], nullptr, 10), 20, true) ? 0 : 1;
   for (uint64_t seed = 1; seed <= 200; ++seed) {
@@ -84,4 +89,4 @@ int main(int count, char** arguments) {
   std::printf("200 worlds, no wrong sum\n");
   return 0;
 }
-// [main]
+// End of quote: [main]

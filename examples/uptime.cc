@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connects to a service, stays, and says how long it was up: `uptime ADDRESS`. A lost connection, and one that cannot
-// be made, is tried again with growing, jittered delays, for ever.
+// Stays connected to a service, and prints how long each connection was up: `uptime ADDRESS`. If the connection is lost
+// or cannot be made, it tries again for ever. The delays between attempts grow, and are varied at random.
 #include <examples/shared/service.h>
 
 #include <peal/net/client.h>

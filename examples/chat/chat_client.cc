@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends each line of standard input to a chat room and prints what is said there: `chat_client ADDRESS`. Reads the
-// terminal on a thread of its own; the connection's handle takes it to the loop. Ends half a second after end of input.
+// Sends each line of standard input to a chat room, and prints the messages of the room: `chat_client ADDRESS`. A
+// second thread reads standard input. It sends through a ConnectionHandle, because only a handle may be used on another
+// thread. The program ends half a second after the end of the input.
 #include <iostream>
 
 #include <examples/chat/chat_codec.h>
@@ -22,7 +23,8 @@ int main(int argc, char** argv) {
   Loop loop;
   auto read_lines = [&](const ConnectionHandle& connection) {
     std::string line;
-    // The room refuses longer messages.
+    // Lines are cut to the limit of the framing, because chat_message() would throw for a longer text. The room closes
+    // a connection that sends a longer message.
     while (std::getline(std::cin, line)) connection.send(chat_message(line.substr(0, kChatFraming.limit_bytes)));
     loop.post([&, connection] {
       exit_code = 0;
@@ -38,7 +40,8 @@ int main(int argc, char** argv) {
                      [&](Connection& connection) {
                        auto started = Thread::start("keyboard", [&, handle = connection.handle()](
                                                                     const std::stop_token&) { read_lines(handle); });
-                       started ? void(keyboard = std::move(*started)) : connection.close();
+                       if (!started) return connection.close();
+                       keyboard = std::move(*started);
                      },
                  .on_message = messages(kChatFraming, on_text),
                  .on_close = [&](Connection&, CloseReason) { loop.stop(); }},
@@ -48,6 +51,8 @@ int main(int argc, char** argv) {
                 });
   if (auto started = client.connect(argv[1]); !started) return failed(argv[1], started.error());
   const int ran = run(loop);
-  if (ran != 0 || exit_code != 0) std::_Exit(1);  // the keyboard's thread may wait for a line for ever
+  // If the loop has ended before the input, the keyboard thread may still wait for a line. The destructor of `keyboard`
+  // would wait for that thread without limit, so _Exit() ends the program without calling destructors.
+  if (ran != 0 || exit_code != 0) std::_Exit(1);
   return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Chat messages: four bytes of length in network order, then that many bytes of text.
+// A chat message is the length of its text in four bytes (network byte order), followed by the text.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,7 @@ namespace peal::examples {
 
 inline constexpr LengthFraming kChatFraming{.limit_bytes = 64 * 1024};
 
-// `text` with its length before it. Throws std::invalid_argument if `text` is longer than the framing's limit.
+// Returns `text` with its length in front. Throws std::invalid_argument if `text` is longer than the framing allows.
 inline Buffer chat_message(std::string_view text) {
   Buffer message;
   kChatFraming.append(message, text);

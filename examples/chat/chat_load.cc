@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A load test of a chat room: CONNECTIONS clients join, one says MESSAGES things one after the other, each once all
-// have heard the one before: `chat_load ADDRESS [CONNECTIONS [MESSAGES]]`. Prints how long a message takes to reach
-// everybody.
+// A load test of a chat room: `chat_load ADDRESS [CONNECTIONS [MESSAGES]]`. CONNECTIONS clients join the room, and one
+// of them sends MESSAGES messages. It sends each message only after all clients have received the previous one. Prints
+// how long a message takes to reach all clients.
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -50,7 +50,9 @@ class ChatLoad {
  private:
   static constexpr std::string_view kWords = "the time is now";
 
-  // A client is in the room once it hears itself.
+  // Sends the number of the client as a chat message. The server sends each message to all members of the room, and so
+  // also to the sender. A client that receives its own number therefore knows that it has joined the room. Client 0
+  // will send the messages of the test.
   void opened(Connection& connection, size_t number) {
     if (number == 0) speaker_ = connection.handle();
     connection.send(examples::chat_message(fmt::format("{}", number)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The chat room on several threads, behind one lock that is held while a message is handed to everybody:
-// `chat_server_locked [ADDRESS [THREADS]]`. Simple; the lock is held longer the fuller the room.
+// The chat room on several threads, with one lock: `chat_server_locked [ADDRESS [THREADS]]`. A sender holds the lock
+// while it gives its message to all members. This is simple, but the lock is held longer if the room has more members.
 #include <cstdlib>
 #include <map>
 #include <mutex>

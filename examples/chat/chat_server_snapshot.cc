@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The chat room on several threads, copied on write: who sends takes a reference to the room as it is and needs the
-// lock only for that; who joins or leaves replaces the room. `chat_server_snapshot [ADDRESS [THREADS]]`. Sending never
-// waits for other senders; joining a full room costs a copy of it.
+// The chat room on several threads, with copy-on-write: `chat_server_snapshot [ADDRESS [THREADS]]`. A sender holds the
+// lock only while it copies a pointer to the current map of members. When a client joins or leaves, a changed copy
+// replaces the map. Therefore no sender waits until another has finished sending, but each join and each leave copies
+// the map.
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -24,17 +25,19 @@ class Room {
     const std::lock_guard lock(mutex_);
     return members_;
   }
-  // Copies only when somebody is still sending to the room as it was.
+  // Replaces the map of members by a changed copy. A thread that is still sending to the members in the old map keeps
+  // that map alive.
   template <class Change>
   void change(Change&& change) {
     const std::lock_guard lock(mutex_);
-    if (members_.use_count() > 1) members_ = std::make_shared<Members>(*members_);
-    change(*members_);
+    const auto changed = std::make_shared<Members>(*members_);
+    change(*changed);
+    members_ = changed;
   }
 
  private:
   mutable std::mutex mutex_;
-  std::shared_ptr<Members> members_ = std::make_shared<Members>();
+  std::shared_ptr<const Members> members_ = std::make_shared<const Members>();
 };
 
 }  // namespace
@@ -46,7 +49,8 @@ int main(int argc, char** argv) {
   };
   auto on_text = [&](Connection&, std::string_view text) {
     const SharedBytes message = share_bytes(examples::chat_message(text).to_string());
-    for (const auto& [key, member] : *room.members()) member.send(message);
+    const std::shared_ptr<const Room::Members> members = room.members();
+    for (const auto& [key, member] : *members) member.send(message);
   };
   auto on_close = [&](Connection& connection, CloseReason) {
     room.change([&](Room::Members& members) { members.erase(&connection); });

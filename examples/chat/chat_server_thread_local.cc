@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The chat room on several threads, a room for each: a message is posted once to every loop, which hands it to its own
-// members without a lock. `chat_server_thread_local [ADDRESS [THREADS]]`.
+// The chat room on several threads: `chat_server_thread_local [ADDRESS [THREADS]]`. Each thread has its own map with
+// the members that it serves. A message is handed once to every loop. Each loop then sends the message to its own
+// members, so no lock is needed.
 #include <cstdlib>
 #include <map>
 #include <vector>
@@ -14,7 +15,7 @@ namespace {
 
 using namespace peal;
 
-// The members on this thread's loop.
+// The members whose connections belong to the loop of this thread.
 thread_local std::map<const Connection*, ConnectionHandle> t_room;
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prints the Adler-32 of each file whose name comes on standard input, a line each, several at a time; reads them on
-// threads, and ends in order on Ctrl-C or after a minute without a name: `find . -type f | checksums`
+// Prints the Adler-32 checksum of each file whose name is a line of standard input: `find . -type f | checksums`. Reads
+// up to three files at the same time, on the threads of a pool. Ends on Ctrl-C, or after a minute without a new name.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -55,7 +55,7 @@ class Checksums {
   }
 
  private:
-  // [callback]
+  // Quoted in docs: [callback]
   Task<> stop_on_interrupt() {
     auto start = [this](Completion<> done) {
       auto on_signal = [done = std::move(done)]() mutable { done(); };
@@ -64,11 +64,11 @@ class Checksums {
     auto give_up = [this] { loop_.cancel(handler_); };
     if (co_await callback_await(start, give_up)) stopping_.set();
   }
-  // [callback]
+  // End of quote: [callback]
 
-  // [fd]
+  // Quoted in docs: [fd]
   Task<> read_names() {
-    AsyncFd input(loop_, STDIN_FILENO);  // made non-blocking by main()
+    AsyncFd input(loop_, STDIN_FILENO);  // standard input is non-blocking already
     std::array<char, 4096> room{};
     std::string text;
     for (;;) {
@@ -82,28 +82,28 @@ class Checksums {
       for (size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n')) {
         std::string name = text.substr(0, end);
         auto pushed = co_await select(stopping_.wait(), names_.push(std::move(name)));
-        if (!pushed || pushed->index() == 0) co_return;  // nobody pops any more
+        if (!pushed || pushed->index() == 0) co_return;  // the program stops: nobody reads the queue any more
         text.erase(0, end + 1);
       }
     }
     names_.close();
   }
-  // [fd]
+  // End of quote: [fd]
 
-  // [work]
+  // Quoted in docs: [work]
   Task<> work() {
     for (;;) {
       auto chosen = co_await select(stopping_.wait(), names_.pop());
       if (!chosen || chosen->index() == 0) co_return;
       const Result<std::string>& name = std::get<1>(*chosen);
-      if (!name) co_return;  // closed, and none is left
+      if (!name) co_return;  // the queue is closed and empty
       auto job = [&name] { return checksum_of(*name); };
       const Result<uint32_t> sum = co_await pool_.run(job);
       fmt::print("{} {}\n", sum ? fmt::format("{:08x}", *sum) : sum.error().message(), *name);
       std::fflush(stdout);
     }
   }
-  // [work]
+  // End of quote: [work]
 
   Loop& loop_;
   AsyncPool& pool_;

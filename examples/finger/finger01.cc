@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finger, step 1 of 7: refuses every connection by not listening at all. A loop with nothing to do sleeps until Ctrl-C.
+// Finger, step 1 of 7: does not listen yet, so every connection is refused. The loop has no work and sleeps until
+// Ctrl-C.
 #include <peal/loop/loop.h>
 
 int main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finger, step 3 of 7: drops connections as they come. `finger03 [ADDRESS]`
+// Finger, step 3 of 7: closes each connection as soon as it is accepted. `finger03 [ADDRESS]`
 #include <examples/shared/service.h>
 
 int main(int argc, char** argv) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finger, step 4 of 7: reads the user's name, a line that ends in CRLF (RFC 1288), then drops the connection.
+// Finger, step 4 of 7: reads the user's name and closes the connection. The name is a line that ends in CRLF
+// (RFC 1288).
 #include <examples/shared/service.h>
 
 #include <peal/net/messages.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finger, step 6 of 7: answers from a table of users, and hangs up on a client whose line is too long to be a name.
+// Finger, step 6 of 7: answers from a table of users. Closes the connection if the name has more than 1,024 bytes.
 #include <map>
 
 #include <examples/shared/service.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finger, step 7 of 7: a table that can be changed while it serves, on a second port, with lines `NAME STATUS`:
-// `finger07 [ADDRESS [ADMIN_ADDRESS]]`. One loop, so no lock.
+// Finger, step 7 of 7: the table of users can be changed while the program serves. A line `NAME STATUS` on a second
+// port sets the status of a user: `finger07 [ADDRESS [ADMIN_ADDRESS]]`. Both servers run on one loop, so the table
+// needs no lock.
 #include <map>
 
 #include <examples/shared/service.h>

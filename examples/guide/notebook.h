@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the guide's programs serve: a notebook that everybody shares. It knows nothing of networks, so that a callback,
-// a coroutine, an HTTP handler and a test can all use it. One thread at a time.
+// The notebook that the programs of the guide serve. All clients share it. It does no networking, so callbacks,
+// coroutines, HTTP handlers and tests can all use it. Only one thread may use it at a time.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@
 
 class Notebook {
  public:
-  // Whoever keeps what strangers send decides how much: this many notes, this many bytes each.
+  // Limits protect the memory of the program, because any client may add notes.
   static constexpr size_t kMostNotes = 1000;
   static constexpr size_t kMostNoteBytes = 200;
 
-  // The number of the new note. Nothing: it is empty or too long, or the book is full.
+  // Adds a note and returns its number. Returns nothing if the text is empty or too long, or the notebook is full.
   std::optional<uint64_t> add(std::string_view text) {
     if (text.empty() || text.size() > kMostNoteBytes || notes_.size() >= kMostNotes) return std::nullopt;
     notes_.emplace(++last_number_, text);
@@ -26,15 +26,18 @@ class Notebook {
   bool remove(uint64_t number) { return notes_.erase(number) > 0; }
   const std::map<uint64_t, std::string>& notes() const { return notes_; }
 
-  // [answer]
-  // The protocol of lines: `add TEXT`, `list`. The answer ends with a newline, that of `list` with a line of one dot.
+  // Quoted in docs: [answer]
+  // Returns the answer to one line of a client. The notebook knows the commands `add TEXT` and `list`. Any other line
+  // is answered with the list of commands. The caller handles commands of its own, such as `quit`, before it calls
+  // answer(). Each answer ends with a newline. The answer to `list` has one line for each note, and a single dot as its
+  // last line.
   std::string answer(std::string_view line) {
     if (line == "list") return list();
     if (!line.starts_with("add ")) return "? add TEXT, list, quit\n";
     const auto number = add(line.substr(4));
     return number ? "added " + std::to_string(*number) + '\n' : "! not added: empty, too long, or the book is full\n";
   }
-  // [answer]
+  // End of quote: [answer]
 
  private:
   std::string list() const {

@@ -21,23 +21,27 @@ constexpr std::string_view kPage =
     "<form method=post action=/form><input name=text autofocus><button>Add</button></form>\n";
 constexpr std::string_view kNotAdded = "empty, too long, or the book is full";
 
-// [middleware]
-// Stands around every route: called before the handler, and goes on when the answer is complete.
+// Quoted in docs: [middleware]
+// Middleware for all routes: runs the rest of the route (`next`), and logs the request afterwards. The co_await ends
+// when the handler has ended and has passed the whole answer to the server, or when the client has left. If the handler
+// throws, the co_await throws the same exception, so the request is not logged.
 Task<> log_request(HttpExchange& exchange, peal::HttpNext next) {
-  const peal::TimePoint begin = peal::monotonic_now();  // the loop's now() stands still during a turn
+  const peal::TimePoint begin = peal::monotonic_now();  // not the loop's now(), which is read only once per iteration
   co_await next.run(exchange);
   const std::chrono::duration<double, std::milli> took = peal::monotonic_now() - begin;
   PEAL_LOG_INFO("{} {} {} -> {}, {:.1f} ms", exchange.attached<peal::RequestId>()->text,
                 exchange.request().method_text(), exchange.request().target(), exchange.status(), took.count());
 }
 
-// Whatever has no answer of its own: a path that nobody serves, a body that is too long, a handler that threw.
+// Sends an error page as JSON. The router calls this function for its own error answers, for example if the path is
+// unknown (404) or the body is too long (413). The function is also called if a handler or middleware calls respond()
+// with only a status from 400 on.
 void say_error(HttpExchange& exchange, int status) { respond_json(exchange, status, {{"status", status}}); }
-// [middleware]
+// End of quote: [middleware]
 
 }  // namespace
 
-// [routes]
+// Quoted in docs: [routes]
 void NotesApi::add_routes(peal::Router& router) {
   router.error_page(say_error);
   router.use(peal::request_ids());
@@ -56,9 +60,9 @@ void NotesApi::add_routes(peal::Router& router) {
   admin.use(peal::bearer_auth("notes", check));
   admin.del("/notes/{number:uint}", [this](HttpExchange& exchange) { remove(exchange); });
 }
-// [routes]
+// End of quote: [routes]
 
-// [get]
+// Quoted in docs: [get]
 void NotesApi::list(HttpExchange& exchange) const {
   const std::string_view wanted = exchange.query("contains").value_or("");
   size_t left = exchange.query<uint32_t>("limit").value_or(100);
@@ -78,12 +82,12 @@ void NotesApi::show(HttpExchange& exchange) const {
   if (note == notebook_.notes().end()) return exchange.respond(404);
   respond_json(exchange, 200, {{"number", note->first}, {"text", note->second}});
 }
-// [get]
+// End of quote: [get]
 
-// [post]
+// Quoted in docs: [post]
 Task<> NotesApi::add(HttpExchange& exchange) {
   const peal::Result<json> note = co_await peal::read_json(exchange);
-  if (!note) co_return;  // it has been answered: 400, 413 or 415
+  if (!note) co_return;  // read_json() has already answered 400, 413 or 415
   if (!note->is_object() || !note->contains("text") || !note->at("text").is_string()) {
     co_return respond_json(exchange, 400, {{"error", R"(wanted: {"text": "..."})"}});
   }
@@ -98,9 +102,9 @@ Task<> NotesApi::add_by_form(HttpExchange& exchange) {
   if (!form) co_return;
   if (!notebook_.add(form->find("text").value_or(""))) co_return exchange.respond(422);
   exchange.set_field("Location", "/notes");
-  exchange.respond(303);  // a browser that is told to reload then reloads the list, and does not add once more
+  exchange.respond(303);  // the browser shows the list; reloading it does not add the note again
 }
-// [post]
+// End of quote: [post]
 
 void NotesApi::remove(HttpExchange& exchange) {
   const auto number = exchange.parameter<uint64_t>("number");

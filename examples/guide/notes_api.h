@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The guide, pages 4, 5 and 8: the notebook as JSON over HTTP. It belongs to the loop of the server that it is served
-// by, so it needs no lock; it outlives that server.
+// Pages 4, 5 and 8 of the guide: the notebook as JSON over HTTP. Only the loop of the server uses a NotesApi, so it
+// needs no lock. A NotesApi must outlive its server.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 class NotesApi {
  public:
-  // Who knows the token may delete; with an empty one nobody.
+  // A client that sends this token may delete notes. If the token is empty, no client may delete notes.
   explicit NotesApi(std::string token) : token_(std::move(token)) {}
   void add_routes(peal::Router& router);
 

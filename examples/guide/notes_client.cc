@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The guide, page 5: asks a server of notes, again where that may help, and never for ever.
-//   notes_client URL              prints the notes of http://127.0.0.1:8000, say
-//   notes_client URL TEXT         adds one
-//   notes_client --trust FILE ... believes the certificates in FILE instead of the system's
+// Page 5 of the guide: a client for the notes. It repeats a request if that may help. Each wait has a limit.
+//   notes_client URL              prints the notes of a server, for example http://127.0.0.1:8000
+//   notes_client URL TEXT         adds a note
+//   notes_client --trust FILE ... trusts the certificates in FILE instead of the system's
 #include <cstdio>
 #include <cstring>
 #include <optional>
@@ -22,21 +22,21 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// [options]
+// Quoted in docs: [options]
 HttpClientOptions options(const TlsClientContext& tls) {
   HttpClientOptions options;
-  options.layer = &tls;                         // https; without it an https URL is refused
-  options.client.connect_timeout = seconds(2);  // the name, the race between its addresses, TLS
+  options.layer = &tls;                         // adds TLS; without it, https URLs are refused
+  options.client.connect_timeout = seconds(2);  // for name lookup, connecting and TLS handshake together
   options.deadlines.first_byte = seconds(5);
-  options.deadlines.total = seconds(15);  // redirects, retries and the waits between them included
+  options.deadlines.total = seconds(15);  // includes redirects, retries and the waits between them
   options.answer_limit_bytes = 1024 * 1024;
   options.retry.attempts = 3;
   options.retry.attempt_timeout = seconds(5);
   return options;
 }
-// [options]
+// End of quote: [options]
 
-// What a server sends is as untrusted as what a client sends.
+// Prints the notes in `text`. Returns false if `text` is not a list of notes, because a server may send anything.
 bool print_notes(const std::string& text) {
   const json notes = json::parse(text, nullptr, false);
   if (!notes.is_array()) return false;
@@ -47,8 +47,8 @@ bool print_notes(const std::string& text) {
   return true;
 }
 
-// [ask]
-// Prints the notes, or adds one. What main() returns.
+// Quoted in docs: [ask]
+// Prints the notes, or adds one. Returns the exit code of the program.
 Task<int> ask(HttpClient& client, std::string url, std::optional<std::string> text) {
   HttpClientRequest request(url + "/notes");
   if (text) {
@@ -69,7 +69,7 @@ Task<int> ask(HttpClient& client, std::string url, std::optional<std::string> te
   fmt::print(stderr, "{} answers {}: {}", url, answer->status(), answer->body);
   co_return 1;
 }
-// [ask]
+// End of quote: [ask]
 
 Task<> run(HttpClient& client, std::string url, std::optional<std::string> text, int& exit_code) {
   exit_code = co_await ask(client, std::move(url), std::move(text));
@@ -87,16 +87,22 @@ int main(int argc, char** argv) {
     argc -= 2;
     argv += 2;
   }
-  set_log_level(LogLevel::kWarn);  // what fails is said once, by this program
-  if (argc < 2) return fmt::print(stderr, "usage: notes_client [--trust FILE] URL [TEXT]\n"), 2;
-  // [main]
+  set_log_level(LogLevel::kWarn);  // hides the log lines of lower levels; this program prints failures itself
+  if (argc < 2) {
+    fmt::print(stderr, "usage: notes_client [--trust FILE] URL [TEXT]\n");
+    return 2;
+  }
+  // Quoted in docs: [main]
   const auto tls = TlsClientContext::make(std::move(trust));
-  if (!tls) return fmt::print(stderr, "{}\n", tls.error()), 1;
+  if (!tls) {
+    fmt::print(stderr, "{}\n", tls.error());
+    return 1;
+  }
   Loop loop;
   HttpClient client(loop, options(**tls));
   Scope scope(loop);
   int exit_code = 1;
   scope.spawn(run(client, argv[1], argc > 2 ? std::optional<std::string>(argv[2]) : std::nullopt, exit_code));
   return loop.run() ? exit_code : 1;
-  // [main]
+  // End of quote: [main]
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The guide, page 3: the notebook as coroutines, one task for each client. Two more commands show what tasks are for:
-// `follow` sends new notes as they come, `remind SECONDS TEXT` sends TEXT later. `notes_coroutines [ADDRESS]`
+// Page 3 of the guide: the notebook with coroutines, one task for each client. Two more commands show what tasks are
+// good for: `follow` sends new notes as they are added, and `remind SECONDS TEXT` sends TEXT later.
+// `notes_coroutines [ADDRESS]`
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
@@ -28,24 +29,27 @@ constexpr LineFraming kLines{.limit_bytes = 1024};
 constexpr size_t kMostReminders = 10;
 constexpr seconds kLongestDelay(3600);
 
-// [remind]
-// Runs beside the session. It refers to the stream, so the session waits for it before it ends.
+// Quoted in docs: [remind]
+// Sends `text` after `delay`. The session of the client runs at the same time. The session waits for this task before
+// the session ends, because the session owns `stream` and destroys `stream` at its end.
 Task<> remind(Stream& stream, seconds delay, std::string text) {
   const Result<void> slept = co_await sleep(delay);
-  if (!slept) co_return;  // cancelled
+  if (!slept) co_return;  // the reminder was cancelled
   co_await stream.write(text);
 }
-// [remind]
+// End of quote: [remind]
 
 class Service {
  public:
   explicit Service(Loop& loop) : loop_(loop) {}
 
-  // [session]
+  // Quoted in docs: [session]
   Task<> session(Stream stream) {
     Scope reminders(loop_);
     for (;;) {
-      // Who waits for a reminder may be silent.
+      // `patience` is the longest time that the session waits for the next line. A client that waits for a reminder
+      // gets kLongestDelay instead of kPatience, because the client may have nothing to send until the reminder
+      // arrives.
       const seconds patience = reminders.size() > 0 ? kLongestDelay : kPatience;
       Result<std::optional<Buffer>> input = co_await stream.read(kLines).within(patience);
       if (!input) {
@@ -54,7 +58,7 @@ class Service {
         if (input.error() == Trouble::kMessageTooLong) co_await stream.write("! too long a line\n");
         break;
       }
-      if (!*input) break;  // the client has said its last; reminders are still sent
+      if (!*input) break;  // the client has sent FIN; reminders are still sent
       const std::string_view line = (*input)->view();
       Result<void> sent;
       if (line == "quit") {
@@ -69,12 +73,12 @@ class Service {
         const std::string text = answer(line);
         sent = co_await stream.write(text).within(kPatience);
       }
-      if (!sent) reminders.cancel();  // nobody is there any more, or nobody reads
+      if (!sent) reminders.cancel();  // the client has disconnected, or does not read
       if (!sent) break;
     }
     co_await reminders.join();
   }
-  // [session]
+  // End of quote: [session]
 
  private:
   std::string_view add_reminder(Scope& reminders, Stream& stream, std::string_view order) {
@@ -88,8 +92,11 @@ class Service {
     return "ok\n";
   }
 
-  // [follow]
-  // Until the client sends a line, or ends. What it has not seen is in the notebook: nothing is kept for a follower.
+  // Quoted in docs: [follow]
+  // Sends each note that is added from now on. Returns when the client sends a line, sends FIN or disconnects, when a
+  // write() fails or takes longer than kPatience, or when the task is cancelled. That line is dropped, because the line
+  // only ends the following. Returns the result of the last write(). Each follower stores only `seen`, the number of
+  // the newest note that was sent. A queue of unsent notes is not needed, because the notebook keeps all notes.
   Task<Result<void>> follow(Stream& stream) {
     uint64_t seen = notebook_.notes().empty() ? 0 : notebook_.notes().rbegin()->first;
     Result<void> sent = co_await stream.write("following\n");
@@ -97,7 +104,7 @@ class Service {
       const std::string news = news_since(seen);
       if (!news.empty()) {
         sent = co_await stream.write(news).within(kPatience);
-        continue;  // others may have added something meanwhile
+        continue;  // other clients may have added notes during write()
       }
       const auto chosen = co_await select(stream.read(kLines), added_.wait());
       if (!chosen || chosen->index() == 0) break;
@@ -108,12 +115,12 @@ class Service {
   std::string answer(std::string_view line) {
     std::string text = notebook_.answer(line);
     if (text.starts_with("added ")) {
-      added_.set();  // whoever waits goes on, when this task waits
+      added_.set();  // waiting followers run when this task next suspends
       added_.reset();
     }
     return text;
   }
-  // [follow]
+  // End of quote: [follow]
 
   std::string news_since(uint64_t& seen) const {
     std::string news;
@@ -132,7 +139,7 @@ class Service {
 
 }  // namespace
 
-// [main]
+// Quoted in docs: [main]
 int main(int argc, char** argv) {
   Loop loop;
   Service service(loop);
@@ -147,4 +154,4 @@ int main(int argc, char** argv) {
   std::fflush(stdout);
   return loop.stop_on_signals() && loop.run() ? 0 : 1;
 }
-// [main]
+// End of quote: [main]

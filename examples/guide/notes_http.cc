@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The guide, pages 4 and 5: the notebook over HTTP, and over https where it is given a certificate.
+// Pages 4 and 5 of the guide: the notebook over HTTP, or over https if a certificate is given.
 // `notes_http ADDRESS TOKEN [CERTIFICATE KEY]`
 #include <cstdio>
 
@@ -13,14 +13,14 @@
 namespace {
 
 int serve(const char* address, const char* token, const peal::HttpServerOptions& options) {
-  // [main]
+  // Quoted in docs: [main]
   NotesApi api(token);
   peal::Router router;
   api.add_routes(router);
   peal::Loop loop;
   peal::HttpServer server(loop, std::move(router), options);
   const peal::Result<peal::SocketAddress> bound = server.listen(address);
-  // [main]
+  // End of quote: [main]
   if (!bound) {
     fmt::print(stderr, "cannot listen on {}: {}\n", address, bound.error().message());
     return 1;
@@ -33,14 +33,20 @@ int serve(const char* address, const char* token, const peal::HttpServerOptions&
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3 && argc != 5) return fmt::print(stderr, "usage: notes_http ADDRESS TOKEN [CERTIFICATE KEY]\n"), 2;
+  if (argc != 3 && argc != 5) {
+    fmt::print(stderr, "usage: notes_http ADDRESS TOKEN [CERTIFICATE KEY]\n");
+    return 2;
+  }
   peal::HttpServerOptions options;
   if (argc == 3) return serve(argv[1], argv[2], options);
-  // [https]
+  // Quoted in docs: [https]
   const auto tls = peal::TlsServerContext::make(
       {.certificates = {{.chain_file = argv[3], .key_file = argv[4]}}, .applications = {"http/1.1", "http/1.0"}});
-  if (!tls) return fmt::print(stderr, "{}\n", tls.error()), 1;
+  if (!tls) {
+    fmt::print(stderr, "{}\n", tls.error());
+    return 1;
+  }
   options.layer = tls->get();
   return serve(argv[1], argv[2], options);
-  // [https]
+  // End of quote: [https]
 }

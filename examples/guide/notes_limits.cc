@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The guide, page 2: the notebook of page 1 for clients that are slow, silent, greedy or broken.
+// Page 2 of the guide: the notebook of page 1, protected from clients that are slow, silent, greedy or broken.
 // `notes_limits [ADDRESS [IDLE_SECONDS]]`
 #include <cstdio>
 #include <cstdlib>
@@ -14,8 +14,9 @@
 
 namespace {
 
-// [limits]
-// A command is `add ` and a note; a longer line is no command.
+// Quoted in docs: [limits]
+// The longest valid line has 204 bytes: `add ` and a note of 200 bytes. A longer line gets an error answer, so that the
+// client learns what is wrong. A line of more than 1,024 bytes ends the connection.
 constexpr peal::LineFraming kLines{.limit_bytes = 1024};
 
 peal::ServerOptions options(std::chrono::seconds idle_timeout) {
@@ -23,25 +24,30 @@ peal::ServerOptions options(std::chrono::seconds idle_timeout) {
   peal::ServerOptions options;
   options.max_connections = 1000;
   options.max_connections_per_address = 100;
-  // Nobody types a byte a second; a line that has begun brings at least so much in each window.
+  // A client that has begun a line must end the line within 10 seconds, or send at least 16 bytes in each window of 10
+  // seconds until the line ends. Honest clients are not slower, even if a person types, because a terminal passes a
+  // line on only when Enter is pressed.
   options.connection.min_read_bytes = 16;
   options.connection.read_window = seconds(10);
   options.connection.idle_timeout = idle_timeout;
-  // The longest list has 205 KB. answer_line() pauses at the high-water mark, so the limit is for its bugs.
+  // The longest answer, the list of 1,000 notes of 200 bytes, has 205 KB. When more than 256 KiB are queued,
+  // answer_line() pauses the connection. So at most 256 KiB and one answer, together 467 KB, are queued. The output
+  // limit counts the memory of the queue, which is at most four times its size (1.9 MB). So a connection exceeds the
+  // limit of 2 MiB only if the program has a bug.
   options.connection.high_water_bytes = 256 * 1024;
   options.connection.output_limit_bytes = 2 * 1024 * 1024;
   return options;
 }
-// [limits]
+// End of quote: [limits]
 
-// [backpressure]
+// Quoted in docs: [backpressure]
 void answer_line(Notebook& notebook, peal::Connection& connection, std::string_view line) {
   if (line == "quit") return connection.close();
-  if (!connection.send(notebook.answer(line))) connection.pause();  // the next line is shown after resume()
+  if (!connection.send(notebook.answer(line))) connection.pause();  // no further line until on_writable is called
 }
-// [backpressure]
+// End of quote: [backpressure]
 
-// [callbacks]
+// Quoted in docs: [callbacks]
 peal::ConnectionCallbacks callbacks(Notebook& notebook) {
   peal::ConnectionCallbacks callbacks;
   callbacks.on_message = peal::messages(kLines, [&notebook](peal::Connection& connection, std::string_view line) {
@@ -54,7 +60,7 @@ peal::ConnectionCallbacks callbacks(Notebook& notebook) {
   };
   return callbacks;
 }
-// [callbacks]
+// End of quote: [callbacks]
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The guide, page 8: the notebook over HTTP, fit to be left alone. `notes_production --help` tells its flags. SIGTERM
-// lets what is under way finish, a second one does not wait; SIGINT ends at once.
+// Page 8 of the guide: the notebook over HTTP, ready for production. `notes_production --help` prints its flags. At the
+// first SIGTERM the program finishes the requests in progress, and then ends. At a second SIGTERM, or at SIGINT, it
+// ends immediately.
 #include <getopt.h>
 #include <sys/resource.h>
 
@@ -30,14 +31,14 @@ struct Flags {
   std::string inspect = "127.0.0.1:9990";
   seconds drain{30};
   size_t max_connections = 10'000;
-  bool debug = false;  // two routes that take long
+  bool debug = false;  // adds two routes whose answers take two seconds
 };
 
 constexpr std::string_view kUsage =
     "notes_production [--listen ADDRESS] [--inspect ADDRESS] [--drain SECONDS] [--max-connections N] [--debug]\n"
-    "The token of those who may delete is NOTES_TOKEN of the environment.\n";
+    "The environment variable NOTES_TOKEN holds the token that a client needs to delete notes.\n";
 
-// False: it was called wrongly, or asked how to.
+// Reads the flags. Returns false if they are wrong, or if the help was asked for.
 bool read_flags(int argc, char** argv, Flags& flags) {
   constexpr option kLong[] = {
       {"listen", required_argument, nullptr, 'l'}, {"inspect", required_argument, nullptr, 'i'},
@@ -56,37 +57,38 @@ bool read_flags(int argc, char** argv, Flags& flags) {
   return optind == argc && flags.drain >= seconds(0) && flags.max_connections > 0;
 }
 
-// [fds]
-// One fd for each connection, and some for everything else. The soft limit is 1,024 by habit; the hard one is what the
-// administrator means.
+// Quoted in docs: [fds]
+// Raises the soft limit of open fds to the hard limit, because the soft limit is only 1,024 on most systems. The
+// administrator sets the hard limit. Returns true if the process may now open one fd for each connection, and 100 for
+// everything else.
 bool has_enough_fds(size_t connections) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
   limit.rlim_cur = limit.rlim_max;
   return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= connections + 100;
 }
-// [fds]
+// End of quote: [fds]
 
-// [options]
+// Quoted in docs: [options]
 HttpServerOptions options(const Flags& flags) {
   HttpServerOptions options;
   options.max_connections = flags.max_connections;
   options.max_connections_per_address = std::max<size_t>(flags.max_connections / 10, 1);
-  options.answer_timeout = seconds(10);   // no answer of ours takes so long; the default is 60
-  options.limits.body_bytes = 16 * 1024;  // nor has any request of ours such a body; 1 MiB
+  options.answer_timeout = seconds(10);   // no handler here needs longer; the default is 60 s
+  options.limits.body_bytes = 16 * 1024;  // no request here has a longer body; the default is 1 MiB
   return options;
 }
-// [options]
+// End of quote: [options]
 
-// [stall]
-// What a loop must never do: everybody else on it waits.
+// Quoted in docs: [stall]
+// Blocks the loop for two seconds. A real handler must never do this, because all other clients of the loop wait.
 void stall(HttpExchange& exchange) {
   const TimePoint end = monotonic_now() + seconds(2);
   while (monotonic_now() < end) continue;
   exchange.respond(200, "text/plain", "that was long\n");
 }
 
-// What takes long and holds nobody up.
+// Answers after two seconds without blocking the loop. The loop serves other clients while this coroutine sleeps.
 Task<> wait(HttpExchange& exchange) {
   exchange.begin(200, "text/plain");
   exchange.write("one moment\n");
@@ -94,15 +96,17 @@ Task<> wait(HttpExchange& exchange) {
   exchange.write("done\n");
   exchange.end();
 }
-// [stall]
+// End of quote: [stall]
 
 int failed(std::string_view what, std::error_code error) {
   PEAL_LOG_ERROR("{}: {}", what, error.message());
   return 1;
 }
 
-// [drain]
-// Once: lets what is under way finish, and ends. Twice: ends.
+// Quoted in docs: [drain]
+// Handles SIGTERM. The first SIGTERM drains the server, so that requests in progress can finish. Connections that are
+// still open after `deadline` are cut off. The loop stops when all connections have ended. A second SIGTERM stops the
+// loop immediately.
 Result<SignalId> drain_on_sigterm(Loop& loop, HttpServer& server, const ServiceManager& manager, seconds deadline) {
   return loop.on_signal(SIGTERM, [&loop, &server, &manager, deadline, asked = false]() mutable {
     if (std::exchange(asked, true)) return loop.stop();
@@ -115,7 +119,7 @@ Result<SignalId> drain_on_sigterm(Loop& loop, HttpServer& server, const ServiceM
     });
   });
 }
-// [drain]
+// End of quote: [drain]
 
 int serve(const Flags& flags) {
   const char* token = std::getenv("NOTES_TOKEN");
@@ -126,8 +130,8 @@ int serve(const Flags& flags) {
   if (flags.debug) router.get("/debug/stall", stall);
   if (flags.debug) router.get("/debug/wait", wait);
 
-  // [watched]
-  set_current_thread_name("notes");  // so the log, top -H and the inspector call this loop
+  // Quoted in docs: [watched]
+  set_current_thread_name("notes");  // this name is shown by the log, top -H and the inspector
   Loop loop;
   loop.enable_flight_recorder(4096);
   HttpServer server(loop, std::move(router), options(flags));
@@ -137,7 +141,7 @@ int serve(const Flags& flags) {
   auto inspector = Inspector::attach(server, flags.inspect, {.name = "notes"});
   if (!inspector) return failed("cannot show a page at " + flags.inspect, inspector.error());
   (*inspector)->add(**watchdog);
-  // [watched]
+  // End of quote: [watched]
 
   const ServiceManager manager;
   manager.watch(loop);
@@ -158,15 +162,20 @@ int serve(const Flags& flags) {
 
 int main(int argc, char** argv) {
   Flags flags;
-  if (!read_flags(argc, argv, flags)) return fmt::print(stderr, "{}", kUsage), 2;
+  if (!read_flags(argc, argv, flags)) {
+    fmt::print(stderr, "{}", kUsage);
+    return 2;
+  }
   if (!has_enough_fds(flags.max_connections)) {
     fmt::print(stderr, "this process may not open fds for {} connections: see ulimit -Hn\n", flags.max_connections);
     return 1;
   }
-  // [memory]
-  // A container's limit is not looked at: say it. Beyond the first mark peers that hold much are not read, beyond the
-  // second they are cut off.
+  // Quoted in docs: [memory]
+  // peal does not read the memory limit of a container, so the program sets its own limits. Above the soft limit, a
+  // loop that allocates memory stops reading its connections that hold bytes. After each five seconds above the soft
+  // limit, that loop closes its largest connection. Above the hard limit, a connection that needs more memory is
+  // closed. A loop that allocates memory above the hard limit also closes its largest connections.
   MemoryBudget::set({.soft_bytes = uint64_t{256} << 20, .hard_bytes = uint64_t{512} << 20});
-  // [memory]
+  // End of quote: [memory]
   return serve(flags);
 }

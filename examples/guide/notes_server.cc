@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The guide, page 1: a notebook that is served over TCP, a line at a time. `notes_server [ADDRESS]`; Ctrl-C ends it.
+// Page 1 of the guide: a server for the notebook, over TCP. Each line is a command. `notes_server [ADDRESS]`. Ctrl-C
+// ends it.
 #include <cstdio>
 
 #include <fmt/core.h>
@@ -10,7 +11,7 @@
 
 #include "notebook.h"
 
-// [main]
+// Quoted in docs: [main]
 int main(int argc, char** argv) {
   Notebook notebook;
   peal::Loop loop;
@@ -27,7 +28,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   fmt::print("listening on {}\n", bound->to_string());
-  std::fflush(stdout);  // into a pipe, too, now
+  std::fflush(stdout);  // otherwise the line stays in the buffer if stdout is a pipe
   return loop.stop_on_signals() && loop.run() ? 0 : 1;
 }
-// [main]
+// End of quote: [main]

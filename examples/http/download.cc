@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fetches a file to disk: `download [-s] [-r TIMES] [-l BYTES] URL FILE`. Run again, it goes on where it broke off.
-//   -s        the file is on the disk when it says so
-//   -r TIMES  tries again so often in a row without a byte more, after a second at first
-//   -l BYTES  of the file, at most
-// By the proxy that http_proxy and its like name. Exits with 0 when the file is there.
+// Downloads a file: `download [-s] [-r TIMES] [-l BYTES] URL FILE`. If a download was interrupted, the next run with
+// the same URL and FILE continues it.
+//   -s        returns only after the file is synced to the disk
+//   -r TIMES  gives up after TIMES more attempts without progress; the waits between them grow from 1 s to 60 s
+//   -l BYTES  fails if the file has more than BYTES bytes
+// Uses the proxy that the environment names, for example in http_proxy. Exits with 0 if the file is complete.
 #include <getopt.h>
 
 #include <algorithm>
@@ -45,7 +46,11 @@ bool read_arguments(int argc, char** argv, Order& order) {
 }
 
 void show(uint64_t bytes, std::optional<uint64_t> total) {
-  total ? fmt::print(stderr, "\r{} of {} bytes ", bytes, *total) : fmt::print(stderr, "\r{} bytes ", bytes);
+  if (total) {
+    fmt::print(stderr, "\r{} of {} bytes ", bytes, *total);
+  } else {
+    fmt::print(stderr, "\r{} bytes ", bytes);
+  }
 }
 
 Task<> fetch_all(HttpClient& client, Order& order) {
@@ -55,23 +60,26 @@ Task<> fetch_all(HttpClient& client, Order& order) {
   Duration wait = kFirstWait;
   for (unsigned tries = 0;; ++tries) {
     uint64_t came = 0;
-    // [download]
+    // Quoted in docs: [download]
     HttpDownloadOptions options;
     options.sync = order.sync;
     options.limit_bytes = order.limit_bytes;
     options.on_progress = [&came](uint64_t bytes, std::optional<uint64_t> total) { show(came = bytes, total); };
     const HttpClientRequest request(order.url);
     const Result<HttpDownloaded> done = co_await download(client, request, order.file, std::move(options));
-    // [download]
+    // End of quote: [download]
     if (done) {
       fmt::print(stderr, "\n");
-      fmt::print("{}: {} bytes, {} of them from before\n", order.file, done->bytes, done->resumed_bytes);
+      fmt::print("{}: {} bytes, {} of them from earlier attempts\n", order.file, done->bytes, done->resumed_bytes);
       order.exit_code = 0;
       break;
     }
     fmt::print(stderr, "\n");
     examples::failed(order.url, done.error());
-    // What the server has refused, or the disk, stays so.
+    // Another attempt is made only after an error of HttpTrouble, for example a lost connection or a timeout. Errors of
+    // writing to the disk and of connecting are not in the category of HttpTrouble, so the program gives up after them.
+    // A connect timeout is an exception, because HttpTrouble has a value for it. The program also gives up if the
+    // server has refused the file by a status other than 200 and 206, because another attempt would probably fail too.
     const bool may_help = done.error().category() == http_trouble_category() && status_of_server(done.error()) == 0;
     if (std::exchange(furthest, std::max(furthest, came)) < came) {
       tries = 0;
@@ -90,13 +98,16 @@ Task<> fetch_all(HttpClient& client, Order& order) {
 int main(int argc, char** argv) {
   Order order;
   if (!read_arguments(argc, argv, order)) {
-    fmt::print(stderr, "download [-s] [-r TIMES] [-l BYTES] URL FILE\n");
+    fmt::print(stderr, "usage: download [-s] [-r TIMES] [-l BYTES] URL FILE\n");
     return 2;
   }
   const Result<HttpProxies> proxies = HttpProxies::from_environment();
-  if (!proxies) return examples::failed("no proxy", proxies.error());
+  if (!proxies) return examples::failed("cannot read the proxy variables", proxies.error());
   const auto tls = TlsClientContext::make({.applications = {"http/1.1"}});
-  if (!tls) return fmt::print(stderr, "{}\n", tls.error()), 1;
+  if (!tls) {
+    fmt::print(stderr, "{}\n", tls.error());
+    return 1;
+  }
   HttpClientOptions options;
   options.layer = tls->get();
   options.proxies = *proxies;

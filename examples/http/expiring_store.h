@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ExpiringStore: a bounded number of texts under keys, some of them for a time. It lives on one loop, whose timers it
-// uses.
+// ExpiringStore: holds a limited number of texts, each under a key. A text may have a lifetime, and is removed when the
+// lifetime is over. A store belongs to one loop and uses timers of that loop.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,8 @@ class ExpiringStore {
   ExpiringStore(const ExpiringStore&) = delete;
   ExpiringStore& operator=(const ExpiringStore&) = delete;
 
-  // For ever, unless `ttl` is positive. False: there is no room for another key.
+  // Stores `text` under `key`, and replaces an older text of that key. If `ttl` is positive, the text is removed after
+  // that time. Returns false if the key is new and the store is full.
   bool put(const std::string& key, std::string text, std::chrono::seconds ttl) {
     if (!remove(key) && entries_.size() >= most_) return false;
     Entry& entry = entries_[key];

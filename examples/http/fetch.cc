@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A small curl, in a coroutine: `fetch [OPTION...] URL` prints the body of the answer as it arrives.
-//   -X METHOD          instead of GET (with -d, POST; with -T, PUT)
-//   -H 'Name: value'   one more field
-//   -d TEXT            a body
-//   -T FILE            a body, streamed in chunks; "-": what comes in on the standard input
-//   -i                 the head of the answer too
-//   -r                 a redirect is the answer
-//   -m SECONDS         for all of it
-//   --compressed       asks for gzip or zstd, and unpacks it
-//   --retry TIMES      asks again where that may help
-//   --proxy URL        http://[name:password@]host:port; without it what http_proxy and its like say
-//   --cookies FILE     sends and keeps those in there, curl's format
-// Exits with 0 whatever the status, 1 when there is no whole answer, 2 when it was called wrongly.
+// A small curl, written as a coroutine: `fetch [OPTION...] URL` prints the body of the answer as it arrives.
+//   -X METHOD          sets the method; the default is POST with -d, PUT with -T, and otherwise GET
+//   -H 'Name: value'   sends one more header field
+//   -d TEXT            sends TEXT as the body
+//   -T FILE            sends FILE as the body, in chunks; "-" is standard input
+//   -i                 also prints the head of the answer
+//   -r                 prints a redirect instead of following it
+//   -m SECONDS         fails if the whole exchange takes longer than SECONDS
+//   --compressed       asks for gzip or zstd, and decompresses the answer
+//   --retry TIMES      tries again up to TIMES times if that may help
+//   --proxy URL        http://[name:password@]host:port; the default comes from http_proxy and similar variables
+//   --cookies FILE     reads cookies from FILE and writes them back, in curl's format
+// Exits with 0 after a complete answer of any status, with 1 if there is none, and with 2 if the arguments are wrong.
 #include <getopt.h>
 
 #include <cstdio>
@@ -50,7 +50,7 @@ bool add_field(HttpClientRequest& request, std::string_view line) {
   return true;
 }
 
-// False: it was called wrongly.
+// Reads the arguments into `order`. Returns false if they are wrong.
 bool read_arguments(int argc, char** argv, Order& order) {
   constexpr option kLong[] = {{"compressed", no_argument, nullptr, 'z'},
                               {"retry", required_argument, nullptr, 'R'},
@@ -96,12 +96,13 @@ bool read_arguments(int argc, char** argv, Order& order) {
 
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
-// Reading a file blocks the loop, which has nothing else to do here.
+// Sends the file as the request's body. Reading the file blocks the loop. That is harmless here, because the loop has
+// nothing else to do.
 Task<> upload(HttpClientStream& stream, FILE* file) {
   std::string part(65536, '\0');
   for (size_t size = 0; (size = std::fread(part.data(), 1, part.size(), file)) > 0;) {
     const Result<void> written = co_await stream.write(std::string_view(part).substr(0, size));
-    if (!written) co_return;  // the answer tells why
+    if (!written) co_return;  // the error is reported when the answer is read
   }
   stream.end_body();
 }
@@ -109,7 +110,7 @@ Task<> upload(HttpClientStream& stream, FILE* file) {
 Task<> fetch(HttpClient& client, Order& order, int& exit_code) {
   Scope scope(client.loop());
   std::error_code error;
-  // [stream]
+  // Quoted in docs: [stream]
   HttpClientStream stream = client.open(order.request);
   if (order.upload) scope.spawn(upload(stream, order.upload.get()));
   const Result<const HttpResponseHead*> head = co_await stream.head();
@@ -120,7 +121,7 @@ Task<> fetch(HttpClient& client, Order& order, int& exit_code) {
     if (!piece || piece->empty()) break;
     print(piece->view());
   }
-  // [stream]
+  // End of quote: [stream]
   scope.cancel();
   co_await scope.join();
   std::fflush(stdout);
@@ -134,32 +135,36 @@ int main(int argc, char** argv) {
   Order order;
   if (!read_arguments(argc, argv, order)) {
     fmt::print(stderr,
-               "fetch [-X METHOD] [-H 'Name: value'] [-d TEXT | -T FILE] [-i] [-r] [-m SECONDS] [--compressed]\n"
-               "      [--retry TIMES] [--proxy URL] [--cookies FILE] URL\n");
+               "usage: fetch [-X METHOD] [-H 'Name: value'] [-d TEXT | -T FILE] [-i] [-r] [-m SECONDS] [--compressed]\n"
+               "       [--retry TIMES] [--proxy URL] [--cookies FILE] URL\n");
     return 2;
   }
   if (order.options.proxies.http.empty()) {
     const Result<HttpProxies> proxies = HttpProxies::from_environment();
-    if (!proxies) return examples::failed("no proxy", proxies.error());
+    if (!proxies) return examples::failed("cannot read the proxy variables", proxies.error());
     order.options.proxies = *proxies;
   }
   const auto tls = TlsClientContext::make({.applications = {"http/1.1"}});
-  if (!tls) return fmt::print(stderr, "{}\n", tls.error()), 1;
-  // [cookies]
+  if (!tls) {
+    fmt::print(stderr, "{}\n", tls.error());
+    return 1;
+  }
+  // Quoted in docs: [cookies]
   HttpCookieJar jar;
   if (!order.cookies_file.empty()) {
     std::ifstream file(order.cookies_file);
     jar.load(std::string(std::istreambuf_iterator<char>(file), {}));
     order.options.cookies = &jar;
   }
-  // [cookies]
+  // End of quote: [cookies]
   order.options.layer = tls->get();
   Loop loop;
   std::optional<HttpClient> made;
   try {
     made.emplace(loop, order.options);
   } catch (const std::invalid_argument& error) {
-    return fmt::print(stderr, "{}\n", error.what()), 2;
+    fmt::print(stderr, "{}\n", error.what());
+    return 2;
   }
   HttpClient& client = *made;
   int exit_code = 0;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A box that people put files into for each other: `file_box FOLDER [ADDRESS]`, then open http://127.0.0.1:8083/. Who
-// comes says a name (a form, and a cookie that remembers him), leaves a file with a note (a form with a file, of any
-// size up to 1 GiB), and fetches what others left. What lies in the folder is named by chance, so no name of a client
-// is ever a path; who is there and what is called how is forgotten when the program ends.
+// A page where people leave files for each other: `file_box FOLDER [ADDRESS]`, then open http://127.0.0.1:8083/. A
+// visitor enters a name in a form, and a cookie keeps the visitor signed in. Visitors can upload files with a note, up
+// to 1 GiB in one form, and download the files of others. The files get random names in the folder, so no name from a
+// client is ever used as a path. The list of visitors and files is kept in memory only, and is lost when the program
+// ends.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -27,32 +28,34 @@ constexpr size_t kMostVisitors = 1000;
 constexpr uint64_t kMostFileBytes = uint64_t{1} << 30;
 
 struct Entry {
-  std::string file;  // in the folder
-  std::string name;  // what it was called where it came from
+  std::string file;  // the random name of the file in the folder
+  std::string name;  // the name of the file on the owner's machine
   std::string note;
   std::string owner;
 };
 
 struct Box {
   std::string folder;
-  Loop* disk = nullptr;                         // its thread waits, so that the server's does not
-  std::map<std::string, std::string> visitors;  // names, by session
-  std::deque<std::string> sessions;             // the oldest first
+  Loop* disk = nullptr;                         // a second loop that writes files: the server's loop must not block
+  std::map<std::string, std::string> visitors;  // the visitor's name for each session id
+  std::deque<std::string> sessions;             // the session ids, the oldest first
   std::vector<Entry> entries;
 };
 
-// 128 bits that nobody guesses.
+// Returns a new session id: 128 random bits, so that nobody can guess it.
 std::string fresh_session() {
   std::random_device random;
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
+// Returns the name of the visitor who sent the request, or null if the cookie names no session.
 const std::string* visitor(const Box& box, const HttpExchange& exchange) {
   const auto found = box.visitors.find(std::string(exchange.cookie("session").value_or("")));
   return found == box.visitors.end() ? nullptr : &found->second;
 }
 
-// After a POST, so that a page that is loaded again posts nothing again.
+// Answers a POST with a redirect to the start page. The status 303 makes the browser load that page with a GET. If the
+// visitor reloads the page, the browser therefore repeats the GET, and not the POST.
 void go_home(HttpExchange& exchange) {
   exchange.set_field("Location", "/");
   exchange.respond(303);
@@ -81,7 +84,8 @@ void show(const Box& box, HttpExchange& exchange) {
   exchange.respond(200, kHtml, page + "</ul>\n");
 }
 
-// The session of a new visitor; the one who came first makes room.
+// Adds a visitor and returns the new session id. If the box then has more than kMostVisitors sessions, the oldest
+// session ends.
 std::string admit(Box& box, std::string_view name) {
   std::string session = fresh_session();
   box.visitors.emplace(session, name);
@@ -94,18 +98,18 @@ std::string admit(Box& box, std::string_view name) {
 }
 
 Task<> sign_in(HttpExchange& exchange, Box& box) {
-  // [form]
+  // Quoted in docs: [form]
   const Result<HttpForm> form = co_await read_form(exchange);
-  if (!form) co_return;  // it has been answered
+  if (!form) co_return;  // read_form() has already answered with an error
   const std::string_view name = form->find("name").value_or("");
   if (name.empty() || name.size() > 40) co_return exchange.respond(400);
-  // [form]
-  // [cookie]
+  // End of quote: [form]
+  // Quoted in docs: [cookie]
   exchange.set_cookie({.name = "session",
                        .value = admit(box, name),
                        .max_age_seconds = kSessionSeconds,
                        .secure = exchange.is_secure()});
-  // [cookie]
+  // End of quote: [cookie]
   go_home(exchange);
 }
 
@@ -121,14 +125,14 @@ Task<> take_files(HttpExchange& exchange, Box& box) {
   const std::string* owner = visitor(box, exchange);
   if (owner == nullptr) co_return exchange.respond(403);
   Entry entry{.owner = *owner};
-  std::vector<std::pair<std::string, SavedFile>> files;  // what it is called; gone unless it is kept
-  // [upload]
+  std::vector<std::pair<std::string, SavedFile>> files;  // a file is deleted unless keep() is called
+  // Quoted in docs: [upload]
   const SaveOptions options{.limit_bytes = kMostFileBytes, .disk = box.disk};
   MultipartForm form(exchange, {.parts = 20});
   for (;;) {
     const Result<FormPart*> next = co_await form.next();
-    if (!next) co_return;         // it has been answered
-    if (*next == nullptr) break;  // that was all of it
+    if (!next) co_return;         // next() has already answered with an error
+    if (*next == nullptr) break;  // there are no more parts
     FormPart& part = **next;
     if (part.name == "note") {
       const Result<std::string> note = co_await part.read_all(1000);
@@ -140,7 +144,7 @@ Task<> take_files(HttpExchange& exchange, Box& box) {
       files.emplace_back(safe_file_name(*part.file_name), std::move(*file));
     }
   }
-  // [upload]
+  // End of quote: [upload]
   for (auto& [name, file] : files) {
     const Result<std::string> path = file.keep();
     if (!path) co_return exchange.respond(500);
@@ -151,7 +155,9 @@ Task<> take_files(HttpExchange& exchange, Box& box) {
   go_home(exchange);
 }
 
-// Only to be stored: what somebody left here is no page of ours.
+// Sends a file as a download, but only to a visitor who has signed in. The file may be an HTML page with scripts,
+// because any visitor can upload any file. The field Content-Disposition makes the browser save the file instead of
+// showing the file. If a browser shows the file nevertheless, `sandbox` prevents its scripts from running.
 void give_file(HttpExchange& exchange, const Box& box, const StaticFiles& files) {
   if (visitor(box, exchange) == nullptr) return exchange.respond(403);
   exchange.set_field("Content-Disposition", "attachment");
@@ -174,10 +180,10 @@ int main(int argc, char** argv) {
   router.get("/", [&box](HttpExchange& exchange) { show(box, exchange); });
   router.post("/sign-in", [&box](HttpExchange& exchange) { return sign_in(exchange, box); });
   router.post("/sign-out", [&box](HttpExchange& exchange) { sign_out(exchange, box); });
-  // [limit]
+  // Quoted in docs: [limit]
   router.post("/files", [&box](HttpExchange& exchange) { return take_files(exchange, box); },
               {.body_limit_bytes = kMostFileBytes + 1024 * 1024});
-  // [limit]
+  // End of quote: [limit]
   router.get("/files/{file}", [&](HttpExchange& exchange) { give_file(exchange, box, *files); });
   HttpServer server(loop, std::move(router));
   if (!examples::listen(server.server(), examples::argument(argc, argv, 2, "127.0.0.1:8083"))) return 1;

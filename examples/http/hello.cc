@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A web server that says hello. Give it an address, or it takes 127.0.0.1:8080.
+// A web server that says hello: `hello [ADDRESS]`. The default address is 127.0.0.1:8080.
 #include <cstdio>
 
 #include <peal/http/server/http_server.h>
@@ -11,7 +11,10 @@ int main(int argc, char** argv) {
   peal::HttpServer server(loop, std::move(router));
   const char* address = argc > 1 ? argv[1] : "127.0.0.1:8080";
   auto bound = server.listen(address);
-  if (!bound) return std::fprintf(stderr, "%s: %s\n", address, bound.error().message().c_str()), 1;
+  if (!bound) {
+    std::fprintf(stderr, "cannot listen on %s: %s\n", address, bound.error().message().c_str());
+    return 1;
+  }
   std::printf("listening on %s\n", bound->to_string().c_str());
   std::fflush(stdout);
   if (!loop.stop_on_signals()) return 1;

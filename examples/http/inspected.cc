@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A server with a page about itself: http://127.0.0.1:8082/ greets, http://127.0.0.1:9990/ shows how that goes.
+// A web server with an inspector: http://127.0.0.1:8082/ is the service, http://127.0.0.1:9990/ shows its state.
 //   inspected [ADDRESS [PAGE_ADDRESS]]
 #include <examples/shared/service.h>
 
@@ -13,7 +13,10 @@ int main(int argc, char** argv) {
   peal::Loop loop;
   peal::Router router;
   router.get("/", [](peal::HttpExchange& exchange) { exchange.respond(200, "text/plain", "hello\n"); });
-  // What a loop must never do: it is shown as stalled meanwhile, and what held it afterwards.
+  // Blocks the loop for a second, so that the inspector has a stall to show. A real handler must never block its loop.
+  // The page of the inspector can be loaded during that second, because the inspector has a thread of its own. The page
+  // then shows that the loop is stalled. During the stall and afterwards, the page shows which code blocks or has
+  // blocked the loop.
   router.get("/stall", [](peal::HttpExchange& exchange) {
     const peal::TimePoint end = peal::monotonic_now() + std::chrono::seconds(1);
     while (peal::monotonic_now() < end) continue;
@@ -24,10 +27,10 @@ int main(int argc, char** argv) {
   if (!watchdog) return failed("cannot watch for stalls", watchdog.error());
   (*watchdog)->watch(loop);
 
-  // [attach]
+  // Quoted in docs: [attach]
   auto inspector = peal::Inspector::attach(server, page_address);
   if (!inspector) return failed("cannot show the page", inspector.error());
-  // [attach]
+  // End of quote: [attach]
   (*inspector)->add(**watchdog);
 
   if (!listen(server.server(), argument(argc, argv, 1, "127.0.0.1:8082"))) return 1;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A small JSON API: notes that can be listed, added, read and deleted: `json_api [ADDRESS [MOST]]`.
+// A small JSON API for notes: they can be listed, added, read and deleted. `json_api [ADDRESS [MOST]]`, then
 //   curl --json '{"text":"buy bread"}' http://127.0.0.1:8080/notes
-// It holds MOST notes (1000) of 4 KiB, then it answers 507: a later try helps only once somebody has deleted one, so
-// it is no 429. Nobody is asked who they are: whoever reaches the address reads, adds and deletes. Put bearer_auth or
-// basic_auth before the routes (key_value.cc does) before you listen where others come.
+// The server holds at most MOST notes (1000 by default) of up to 4 KiB each. If it is full, it answers 507
+// (Insufficient Storage). It does not answer 429 (Too Many Requests), because waiting does not help: a client must
+// delete a note first.
+// There is no authentication: each client can read, add and delete. Before you listen on a public address, put
+// bearer_auth or basic_auth before the routes, as key_value.cc does.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -20,14 +22,14 @@ using nlohmann::json;
 using peal::HttpExchange;
 using peal::respond_json;
 
-// One loop serves them, so they need no lock.
+// The notes are used by one loop, so they need no lock.
 class Notes {
  public:
   explicit Notes(size_t most) : most_(most) {}
 
   void add_routes(peal::Router& router) {
     router.get("/notes", [this](HttpExchange& exchange) { list(exchange); });
-    // read_json() itself answers what is no JSON, and what is longer than the limit.
+    // If the body is not JSON or is too long, read_json() itself answers with an error.
     const auto add_note = [this](HttpExchange& exchange, const json& note) { add(exchange, note); };
     router.post("/notes", [=](HttpExchange& exchange) { peal::read_json(exchange, add_note); },
                 {.body_limit_bytes = 4096});
@@ -83,7 +85,10 @@ int main(int argc, char** argv) {
   peal::HttpServer server(loop, std::move(router));
   const char* address = argc > 1 ? argv[1] : "127.0.0.1:8080";
   auto bound = server.listen(address);
-  if (!bound) return std::fprintf(stderr, "%s: %s\n", address, bound.error().message().c_str()), 1;
+  if (!bound) {
+    std::fprintf(stderr, "cannot listen on %s: %s\n", address, bound.error().message().c_str());
+    return 1;
+  }
   std::printf("listening on %s\n", bound->to_string().c_str());
   std::fflush(stdout);
   if (!loop.stop_on_signals()) return 1;

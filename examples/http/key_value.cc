@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A store of texts under keys, for who knows the token: `key_value TOKEN [ADDRESS [MOST]]`, then
+// Stores texts under keys, for clients that know a token: `key_value TOKEN [ADDRESS [MOST]]`, then
 //   curl -H 'Authorization: Bearer TOKEN' -X PUT -d hello 'http://127.0.0.1:8084/v1/keys/greeting?ttl=60'   -> 204
 //   curl -H 'Authorization: Bearer TOKEN' http://127.0.0.1:8084/v1/keys/greeting                            -> hello
-// Pages of any origin may call it, 20 requests a second from each address, each request has an id in the log. MOST keys
-// (10000) of 64 KiB are held, then a new one is answered with 507. One loop, so no lock.
+// Web pages of any origin may call the store (CORS). Each client address may send 20 requests a second. Each request
+// gets an id that appears in the log. The store holds at most MOST keys (10000 by default) of up to 64 KiB each. If it
+// is full, a new key is answered with 507. One loop uses the store, so it needs no lock.
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -26,9 +27,9 @@ using std::chrono::seconds;
 
 std::string key_of(const HttpExchange& exchange) { return std::string(exchange.parameter("key")); }
 
-// Who asked for what, with which id, and what came of it.
+// Logs each request: its id, method and path, the user, the status, and how long it took.
 Task<> log_request(HttpExchange& exchange, HttpNext next) {
-  const TimePoint begin = monotonic_now();  // the loop's now() stands still during a turn
+  const TimePoint begin = monotonic_now();  // not the loop's now(), which is read only once per iteration
   co_await next.run(exchange);
   const HttpUser* user = exchange.attached<HttpUser>();
   PEAL_LOG_INFO("{} {} {} by {}: {} after {} us", exchange.attached<RequestId>()->text,
@@ -37,11 +38,12 @@ Task<> log_request(HttpExchange& exchange, HttpNext next) {
                 std::chrono::duration_cast<std::chrono::microseconds>(monotonic_now() - begin).count());
 }
 
-// [routes]
+// Quoted in docs: [routes]
 void add_routes(RouteGroup keys, ExpiringStore& store) {
   keys.get("/{key}", [&store](HttpExchange& exchange) {
     const std::optional<std::string> text = store.get(key_of(exchange));
-    text ? exchange.respond(200, "text/plain; charset=utf-8", *text) : exchange.respond(404);
+    if (!text) return exchange.respond(404);
+    exchange.respond(200, "text/plain; charset=utf-8", *text);
   });
   keys.put("/{key}",
            [&store](HttpExchange& exchange) {
@@ -62,7 +64,7 @@ Router routes(ExpiringStore& store, const std::string& token) {
   router.use(request_ids());
   router.use(log_request);
   RouteGroup api = router.group("/v1");
-  api.use(cors({.origins = {"*"}, .headers = {"Authorization"}}));  // before what refuses: pages may read that, too
+  api.use(cors({.origins = {"*"}, .headers = {"Authorization"}}));  // first, so that web pages can read errors too
   api.use(rate_limit(limiter));
   api.use(bearer_auth("keys", [token](std::string_view sent) -> std::optional<std::string> {
     return same_secret(sent, token) ? std::optional<std::string>("owner") : std::nullopt;
@@ -70,7 +72,7 @@ Router routes(ExpiringStore& store, const std::string& token) {
   add_routes(api.group("/keys"), store);
   return router;
 }
-// [routes]
+// End of quote: [routes]
 
 }  // namespace
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A page that shows how another process lives: its CPU, memory and threads over the last minutes.
+// Serves a page about another process: its CPU time, memory and threads over the last minutes.
 //   process_monitor PID [ADDRESS [PERIOD_MS]]
-// The charts are drawn here, so the page needs no script: the browser fetches it anew every second. /samples has the
-// same figures as text. Once the process has ended the page stays, and says so.
+// The server draws the charts, so the page needs no script. The browser reloads the page every second. /samples has the
+// same figures as text. After the process has ended, the server still runs, and the page says that the process has
+// ended.
 #include <deque>
 #include <iterator>
 
@@ -17,10 +18,10 @@ namespace {
 
 using namespace peal;
 
-constexpr size_t kMostSamples = 300;  // five minutes, at one a second
+constexpr size_t kMostSamples = 300;  // five minutes, with one sample each second
 
 struct Sample {
-  double cpu_share = 0;  // of one processor
+  double cpu_share = 0;  // 1 if one processor is fully used
   double resident_mib = 0;
   double threads = 0;
 };
@@ -29,7 +30,9 @@ class Monitor {
  public:
   explicit Monitor(ProcessFacts first) : name_(first.name), last_(std::move(first)) {}
 
-  // `passed` since the last time. Pids come back: it is the same process only with the same beginning.
+  // Adds a sample. `passed` is the time since the previous sample. If the process has ended, sets `ended_` and adds
+  // nothing. The process has ended if its facts cannot be read, if it is a zombie, or if its start time has changed.
+  // The start time changes if the process has ended and the kernel has given its pid to a new process.
   void sample(Duration passed) {
     if (ended_) return;
     const Result<ProcessFacts> facts = read_process_facts(last_.pid);
@@ -89,7 +92,7 @@ class Monitor {
   bool ended_ = false;
 };
 
-// 0: it is no positive number.
+// Returns `word` as a number, or 0 if it is not a positive number.
 int positive(const std::string& word) { return std::max(0, parse_text<int>(word).value_or(0)); }
 
 }  // namespace

@@ -1,16 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A reverse proxy to one upstream: `reverse_proxy UPSTREAM [ADDRESS [PATIENCE_MS [CONNECTIONS [WAITING]]]]`, UPSTREAM
-// as in 127.0.0.1:9000, name:80 or unix:/run/service.sock. PATIENCE_MS is for the first byte of an answer, and for a
-// connection to get free; CONNECTIONS to the upstream at most, and so many requests that WAIT for one.
+// A reverse proxy for one upstream server: `reverse_proxy UPSTREAM [ADDRESS [PATIENCE_MS [CONNECTIONS [WAITING]]]]`.
+//   UPSTREAM     for example 127.0.0.1:9000, name:80 or unix:/run/service.sock
+//   PATIENCE_MS  the longest wait for the first byte of an answer, and for a free connection
+//   CONNECTIONS  the most connections to the upstream
+//   WAITING      the most requests that wait for a connection
 //
-//   client ◄── HttpExchange ──── Relay ──── HttpFetch ──► upstream
+//   client ◄── HttpExchange ──── Proxy ──── HttpFetch ──► upstream
 //
-// Bodies pass through in pieces, both ways: who reads slowly slows the other down, and no more than a high-water mark
-// is held. Connections to the upstream are kept. What becomes another protocol (WebSocket), and CONNECT, is joined by
-// pipe(). A TRACE or OPTIONS goes no further than its Max-Forwards allows. Fields that concern one connection only stay
-// behind (RFC 9110 7.6.1). Interim answers are passed on (15.2). An upstream that is not there or talks nonsense is
-// answered 502, one that takes too long 504, and a crowd that waits for it 503. A client may be gone, or have been
-// answered by the server, whenever the upstream says something: what is kept of it is a handle.
+// Bodies are passed on in pieces, in both directions. If one side reads slowly, the proxy reads no faster from the
+// other side. The proxy therefore stores only a limited number of bytes. Connections to the upstream are kept and used
+// again.
+//
+// - If a request changes the protocol (WebSocket, CONNECT), pipe() joins the two connections.
+// - TRACE and OPTIONS are passed on unless their Max-Forwards is 0.
+// - Fields that concern one connection only are not passed on (RFC 9110 7.6.1).
+// - Interim answers are passed on (RFC 9110 15.2).
+//
+// The proxy itself answers in these cases:
+// - 502: the upstream cannot be reached, or its answer is not valid HTTP.
+// - 503: too many requests wait for a connection, or this request has waited too long.
+// - 504: the upstream takes too long.
+//
+// While the upstream prepares its answer, the client may disconnect, or this server may answer by itself. The client's
+// exchange then ends early. The callbacks therefore hold a handle of the exchange: after the end of its exchange, a
+// handle does nothing.
 #include <algorithm>
 #include <charconv>
 
@@ -27,10 +40,12 @@ namespace {
 
 using namespace peal;
 
-// Whether a Connection field among the lines names it, or it is always meant for one connection.
+// The header fields of one message that the proxy does not pass on, because they concern one connection only (RFC 9110
+// 7.6.1). A fixed list contains the fields that are always of this kind. The message's Connection fields may name more.
+// Content-Length is in the fixed list because peal itself writes that field into the messages that it sends.
 class HopByHop {
  public:
-  // Those of a request or an answer: Connection's values, joined by commas.
+  // `named` holds the values of all Connection fields of one message, joined by commas.
   explicit HopByHop(std::string named) : named_(std::move(named)) {}
   bool contains(std::string_view name) const {
     constexpr std::string_view kAlways[] = {
@@ -52,6 +67,7 @@ class HopByHop {
   const std::string named_;
 };
 
+// Returns the status that the client gets if the request to the upstream has failed with `error`.
 int status_of(std::error_code error) {
   for (const HttpTrouble late : {HttpTrouble::kConnectTimeout, HttpTrouble::kFirstByteTimeout,
                                  HttpTrouble::kTotalTimeout, HttpTrouble::kStalled}) {
@@ -61,7 +77,10 @@ int status_of(std::error_code error) {
   return error == Trouble::kNoAnswer ? 504 : 502;
 }
 
-// How many may still pass a TRACE or OPTIONS on, where it says so (RFC 9110 7.6.2). EINVAL: twice, or no number.
+// Returns the number in the Max-Forwards field of a TRACE or OPTIONS request: how many more proxies the request may
+// pass (RFC 9110 7.6.2). Returns no number if the request has no Max-Forwards. For other methods the function also
+// returns no number, because a proxy may ignore the field in their requests. A number above UINT32_MAX is returned as
+// UINT32_MAX. Fails with EINVAL if the field occurs twice or is not a number.
 Result<std::optional<uint32_t>> max_forwards(const HttpRequestHead& head) {
   std::optional<uint32_t> most;
   if (head.method() != HttpMethod::kTrace && head.method() != HttpMethod::kOptions) return most;
@@ -76,7 +95,7 @@ Result<std::optional<uint32_t>> max_forwards(const HttpRequestHead& head) {
   return most;
 }
 
-// To whoever asked how far the request comes: no further than here (RFC 9110 9.3.7, 9.3.8).
+// Answers a TRACE or OPTIONS whose Max-Forwards is 0, instead of passing it on (RFC 9110 9.3.7, 9.3.8).
 void answer_as_the_last(HttpExchange& exchange) {
   const HttpRequestHead& head = exchange.request();
   if (head.method() == HttpMethod::kOptions) {
@@ -93,7 +112,8 @@ void answer_as_the_last(HttpExchange& exchange) {
   exchange.respond(200, "message/http", seen + "\r\n");
 }
 
-// What takes a connection over after the answer that changes the protocol.
+// Joins the client's connection with the upstream's connection by pipe(). The proxy makes a Tunnel after the upstream
+// has agreed to change the protocol. If the connections cannot be joined, the client's connection is closed.
 class Tunnel final : public UpgradeHandler {
  public:
   explicit Tunnel(HttpFetch& fetch) : fetch_(fetch) {}
@@ -104,7 +124,7 @@ class Tunnel final : public UpgradeHandler {
   void on_data(Connection&, Buffer& input) override { input.clear(); }
 
  private:
-  HttpFetch& fetch_;  // used inside on_start() only
+  HttpFetch& fetch_;  // used in on_start() only
 };
 
 class Proxy {
@@ -149,7 +169,8 @@ class Proxy {
     request.add("Host", std::string(head.authority().empty() ? "upstream" : head.authority()));
     const HopByHop hop_by_hop(std::move(named));
     for (const HttpField field : head.fields()) {
-      // Of other methods it is passed on as it came.
+      // The client's Max-Forwards of a TRACE or OPTIONS is not copied here, because operator() adds the field with a
+      // number that is smaller by one. In requests of other methods, the field is passed on unchanged.
       const bool counted = same_field_name(field.name, "Max-Forwards") &&
                            (head.method() == HttpMethod::kTrace || head.method() == HttpMethod::kOptions);
       const bool ours = counted || same_field_name(field.name, "Host") || same_field_name(field.name, "Expect") ||
@@ -184,11 +205,13 @@ class Proxy {
         });
   }
 
-  // Client and upstream are on one loop, where the handle acts at once, or not at all.
+  // Returns the callbacks that pass the upstream's answer to the client. `asker` is the handle of the client's
+  // exchange. asker.run() calls its lambda immediately, because client and upstream are on one loop. The lambda may
+  // therefore capture references. If the exchange has ended or its answer is complete, run() does not call the lambda.
   static HttpFetchCallbacks callbacks(const HttpExchangeHandle& asker) {
     HttpFetchCallbacks callbacks;
     callbacks.on_interim = [asker](HttpFetch&, const HttpResponseHead& head) {
-      // A 100 answers an Expect, which stays here.
+      // Status 100 answers an Expect field. This proxy does not pass Expect on, so it does not pass 100 on either.
       if (head.status() != 100) asker.run([&](HttpExchange& exchange) { inform(exchange, head); });
     };
     callbacks.on_head = [asker](HttpFetch& fetch, const HttpResponseHead& head) {
@@ -203,7 +226,8 @@ class Proxy {
     callbacks.on_done = [asker](const Result<void>& how) {
       asker.run([&](HttpExchange& exchange) {
         if (how) return exchange.end();
-        exchange.begun() ? exchange.abort() : exchange.respond(status_of(how.error()));
+        if (exchange.begun()) return exchange.abort();
+        exchange.respond(status_of(how.error()));
       });
     };
     return callbacks;
@@ -218,7 +242,7 @@ class Proxy {
     exchange.set_field("Via", fmt::format("1.{} peal", head.minor_version()));
   }
 
-  // RFC 9110 15.2: a proxy passes interim answers on.
+  // Passes an interim answer (1xx) to the client. RFC 9110 15.2 requires this of a proxy.
   static void inform(HttpExchange& exchange, const HttpResponseHead& head) {
     std::string named;
     std::string_view lines = head.field_lines();
@@ -262,7 +286,8 @@ class Proxy {
   HttpClient client_;
 };
 
-// `otherwise` where there is no such argument; 0 where it is no number.
+// Returns argv[index] as a number. Returns `otherwise` if the program has fewer arguments, and 0 if the argument is not
+// a number.
 size_t number(int argc, char** argv, int index, size_t otherwise) {
   return parse_text<size_t>(examples::argument(argc, argv, index, std::to_string(otherwise))).value_or(0);
 }
@@ -272,7 +297,7 @@ size_t number(int argc, char** argv, int index, size_t otherwise) {
 int main(int argc, char** argv) {
   const std::string upstream = examples::argument(argc, argv, 1, "");
   if (const auto named = HostPort::parse(upstream); !named && !SocketAddress::parse(upstream)) {
-    return examples::failed("no upstream '" + upstream + "'", named.error());
+    return examples::failed("cannot use UPSTREAM '" + upstream + "'", named.error());
   }
   HttpClientOptions asking;
   const std::chrono::milliseconds patience(std::min<size_t>(number(argc, argv, 3, 60'000), 1'000'000'000));
@@ -282,14 +307,14 @@ int main(int argc, char** argv) {
   asking.most_waiting = number(argc, argv, 5, asking.most_waiting);
   asking.client.connect_timeout = std::chrono::seconds(5);
   if (patience.count() == 0 || asking.most_connections == 0 || asking.most_waiting == 0) {
-    return examples::failed("reverse_proxy", errno_code(EINVAL));
+    return examples::failed("PATIENCE_MS, CONNECTIONS and WAITING must be numbers above 0", errno_code(EINVAL));
   }
   Loop loop;
   Proxy proxy(loop, upstream, asking);
   HttpServerOptions options;
   options.remember_peer = true;
-  options.answer_timeout = {};             // the client's deadlines say how long the upstream may take
-  options.limits.body_bytes = UINT64_MAX;  // the upstream's business: nothing is kept here
+  options.answer_timeout = {};             // no limit: HttpClient's deadlines limit how long the upstream takes
+  options.limits.body_bytes = UINT64_MAX;  // no limit: bodies are not stored here, and the upstream limits them
   const auto pass_on = [&proxy](HttpExchange& exchange) { proxy(exchange); };
   Router router(pass_on);
   router.add("CONNECT", "/", pass_on);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A store of texts under keys that several loops share without a lock:
+// Stores texts under keys on several loops, without a lock:
 // `shared_key_value [ADDRESS [THREADS [REQUESTS_PER_SECOND]]]`, then
 //   curl -X PUT -d hello 'http://127.0.0.1:8085/keys/greeting?ttl=60'
 //   curl http://127.0.0.1:8085/keys/greeting                              -> hello
 //   curl http://127.0.0.1:8085/stats                                      -> how many keys each loop has
-// The requests are those of one client's address, on all loops together.
+// REQUESTS_PER_SECOND limits the requests of each client address, on all loops together.
 #include <algorithm>
 #include <cstdlib>
 
@@ -17,7 +17,8 @@ int main(int argc, char** argv) {
     return static_cast<uint32_t>(std::max(1, std::atoi(examples::argument(argc, argv, index, otherwise).c_str())));
   };
   Loop signals;
-  // Before other threads start, so that they inherit what is blocked.
+  // From here on, SIGINT and SIGTERM stop the loop `signals` instead of ending the process. A signal that arrives
+  // before signals.run() makes signals.run() return at once.
   if (const Result<void> done = signals.stop_on_signals(); !done) {
     return examples::failed("cannot handle signals", done.error());
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// KeyValueService: a store of texts over HTTP on all loops of a group, without a lock: each key lives on one of the
-// loops, and whichever loop has the client asks that one. One limit on requests holds for all of them.
+// KeyValueService: stores texts over HTTP on all loops of a group, without a lock. Each key is stored on one of the
+// loops. The loop that serves a client asks the loop that stores the key. All loops share one limit of requests.
 //
 //   PUT /keys/NAME?ttl=60   GET /keys/NAME   DELETE /keys/NAME   GET /stats
 //
-// It knows no thread: the loops may be those of a LoopGroup, or simulated ones.
+// The class starts no threads. It works with the loops of a LoopGroup and with simulated loops.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ namespace peal::examples {
 
 class KeyValueService {
  public:
-  // The loops outlive it.
+  // `loops` must outlive the service.
   explicit KeyValueService(LoopGroup& loops, const RateLimiterOptions& limit = {.requests = 1000},
                            AcceptMode accept = AcceptMode::kReusePort)
       : stores_(loops), server_(loops, routes(limit), {.accept = accept, .remember_peer = true}) {}
@@ -37,13 +37,14 @@ class KeyValueService {
     return router;
   }
 
-  // [keys]
+  // Quoted in docs: [keys]
   void add_keys(RouteGroup keys) {
     keys.get("/{key}", [this](HttpExchange& exchange) -> Task<> {
       const std::string key(exchange.parameter("key"));
       const auto text = co_await stores_.ask(key, [&](const ExpiringStore& store) { return store.get(key); });
-      if (!text) co_return exchange.respond(503);  // that loop has ended, or has too much to do
-      *text ? exchange.respond(200, "text/plain; charset=utf-8", **text) : exchange.respond(404);
+      if (!text) co_return exchange.respond(503);  // the loop that stores the key has stopped, or is overloaded
+      if (!*text) co_return exchange.respond(404);
+      exchange.respond(200, "text/plain; charset=utf-8", **text);
     });
     keys.put("/{key}",
              [this](HttpExchange& exchange) -> Task<> {
@@ -51,11 +52,11 @@ class KeyValueService {
                const auto ttl = exchange.query<uint32_t>("ttl");
                if (exchange.query("ttl") && !ttl) co_return exchange.respond(400);
                Result<std::string> text = co_await exchange.read_all();
-               if (!text) co_return;  // answered, or the client has gone
+               if (!text) co_return;  // read_all() has answered with an error, or the client is gone
                const std::chrono::seconds lives(ttl.value_or(0));
                const auto stored = co_await stores_.ask(
                    key, [&](ExpiringStore& store) { return store.put(key, std::move(*text), lives); });
-               exchange.respond(!stored ? 503 : *stored ? 204 : 507);  // 507: that loop's store is full
+               exchange.respond(!stored ? 503 : *stored ? 204 : 507);  // 507: that loop has no room for a new key
              },
              {.body_limit_bytes = 64 * 1024});
     keys.del("/{key}", [this](HttpExchange& exchange) -> Task<> {
@@ -64,9 +65,9 @@ class KeyValueService {
       exchange.respond(!removed ? 503 : *removed ? 204 : 404);
     });
   }
-  // [keys]
+  // End of quote: [keys]
 
-  // [stats]
+  // Quoted in docs: [stats]
   void add_stats(Router& router) {
     router.get("/stats", [this](HttpExchange& exchange) -> Task<> {
       const auto sizes = co_await stores_.ask_all([](const ExpiringStore& store) { return store.size(); });
@@ -75,7 +76,7 @@ class KeyValueService {
       exchange.respond(200, "text/plain", text);
     });
   }
-  // [stats]
+  // End of quote: [stats]
 
   Sharded<ExpiringStore> stores_;
   HttpServer server_;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A site of files: `static_site FOLDER [ADDRESS]`.
-// Pages are asked for again each time, which costs a 304; what lies in /assets/ is kept by browsers for a year, so its
-// names change with its content. The page of what is not there is the site's own 404.html.
+// Serves a folder as a web site: `static_site FOLDER [ADDRESS]`.
+// Browsers ask for a page each time they show it. If the page has not changed, the answer is a short 304. Browsers keep
+// the files of /assets/ for a year without asking again. Such a file therefore needs a new name whenever its content
+// changes. If a path does not exist, the answer is the site's own 404.html.
 #include <examples/shared/service.h>
 
 #include <peal/http/files/static_files.h>
@@ -11,12 +12,12 @@ using namespace peal;
 
 int main(int argc, char** argv) {
   const std::string folder = examples::argument(argc, argv, 1, ".");
-  // [files]
+  // Quoted in docs: [files]
   const auto pages = StaticFiles::open(folder, {.cache_control = "no-cache"});
   if (!pages) return examples::failed("cannot serve " + folder, pages.error());
   Router router;
   router.get("/{path*}", *pages);
-  // [files]
+  // End of quote: [files]
   if (const auto assets =
           StaticFiles::open(folder + "/assets", {.cache_control = "public, max-age=31536000, immutable"})) {
     router.get("/assets/{path*}", *assets);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A clock that a browser shows and never asks for: http://127.0.0.1:8084/ has the page, /ticks is the event stream.
-// `ticker [ADDRESS [MILLISECONDS]]`, a tick each second or so many. Or `curl -N http://127.0.0.1:8084/ticks`.
+// A web page with a clock that the server updates: http://127.0.0.1:8084/ is the page, /ticks is the stream of events.
+// `ticker [ADDRESS [MILLISECONDS]]` sends a tick every MILLISECONDS, 1000 by default. Try
+// `curl -N http://127.0.0.1:8084/ticks` as well.
 #include <chrono>
 #include <ctime>
 #include <string>
@@ -40,11 +41,14 @@ int main(int argc, char** argv) {
   size_t ticks = 0;
   Router router;
   router.get("/", [](HttpExchange& exchange) { exchange.respond(200, "text/html; charset=utf-8", kPage); });
-  // [stream]
+  // Quoted in docs: [stream]
   EventChannel watchers;
   router.get("/ticks", [&](HttpExchange& exchange) {
     const EventStream stream(exchange);
-    // Who comes back says what it had last; a server that was started anew has ticked less than that.
+    // A browser that reconnects sends the id of the last tick that it has received. `last` is 0 if the browser sends no
+    // id, because it connects for the first time. The server sends the number of ticks since that id. A restarted
+    // server counts ticks from 0 again. If `ticks` has not passed `last` yet, no number is sent. If `ticks` has passed
+    // `last`, the number is too small.
     const size_t last = number(stream.last_event_id());
     if (last > 0 && last < ticks) stream.send({.event = "missed", .data = fmt::to_string(ticks - last)});
     watchers.add(stream);
@@ -54,7 +58,7 @@ int main(int argc, char** argv) {
     watchers.send({.event = "watchers", .data = fmt::to_string(watchers.size())});
     watchers.send({.event = "time", .id = fmt::to_string(++ticks), .data = fmt::format("{:%T}", fmt::localtime(now))});
   });
-  // [stream]
+  // End of quote: [stream]
   HttpServer server(loop, std::move(router));
   return examples::listen(server.server(), examples::argument(argc, argv, 1, "127.0.0.1:8084")) ? examples::run(loop)
                                                                                                 : 1;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What listens on port 80 beside an https site: `to_https [ADDRESS [PORT [CHALLENGES]]]`, PORT being the site's.
-// Everything is redirected there, but for what an authority asks of who wants a certificate from it (RFC 8555 8.3):
-// the files of the folder CHALLENGES, where certbot or the like puts them.
+// Redirects all http requests to an https site: `to_https [ADDRESS [PORT [CHALLENGES]]]`. Run it on port 80 of the same
+// machine. PORT is the port of the https site. If a request names a file in the folder CHALLENGES, the file is served
+// instead. Programs such as certbot write such files, and a certificate authority asks for them before it issues a
+// certificate (RFC 8555 8.3).
 
 #include <examples/shared/service.h>
 
@@ -22,9 +23,9 @@ int main(int argc, char** argv) {
     if (!challenges) return examples::failed("cannot serve " + folder, challenges.error());
     router.get("/.well-known/acme-challenge/{path*}", *challenges);
   }
-  // [redirect]
+  // Quoted in docs: [redirect]
   router.any("/{path*}", redirect_to_https(port));
-  // [redirect]
+  // End of quote: [redirect]
   Loop loop;
   HttpServer server(loop, std::move(router));
   return examples::listen(server.server(), examples::argument(argc, argv, 1, "127.0.0.1:8080")) ? examples::run(loop)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files uploaded to disk, and fetched again: `upload FOLDER [ADDRESS [sync]]`, then
+// Stores uploaded files on the disk, and serves them: `upload FOLDER [ADDRESS [sync]]`. Start it, then type:
 //   curl -T big.iso http://127.0.0.1:8081/files/
 //   curl http://127.0.0.1:8081/files/big.iso
-// A body goes to a temporary file as it comes, however large: a piece is written on the disk's thread before the next
-// one is read, so a slow disk slows its client down and an upload holds 64 KiB. It gets its name when it is complete,
-// by a rename: nobody sees half of it. With `sync` it is on the disk before the client is told so.
+// A body of up to 1 TiB goes to a temporary file as it arrives. A second thread writes each piece to the disk before
+// the next piece is read. A slow disk therefore slows the client down, and an upload needs only 64 KiB of memory. A
+// complete file gets its name by a rename, so nobody sees an incomplete file. With `sync`, the file is synced to the
+// disk before the client gets its answer.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,17 +25,17 @@ using namespace peal;
 struct Place {
   Fd folder;
   bool syncs = false;
-  Loop* disk = nullptr;  // its thread waits, so that the server's does not
+  Loop* disk = nullptr;  // a second loop that writes files: the server's loop must not block
   uint64_t uploads = 0;
 };
 
-// No folder, nothing hidden, and short enough to be part of another name.
+// True if `name` has 1 to 200 bytes, no slash and no byte below 0x20, and does not begin with a dot.
 bool is_plain_name(std::string_view name) {
   return !name.empty() && name.size() <= 200 && name.front() != '.' &&
          std::ranges::none_of(name, [](char byte) { return byte == '/' || static_cast<unsigned char>(byte) < 0x20; });
 }
 
-// Under a name that nobody asks for; gone again unless it was completed.
+// A file that is being uploaded. It has a temporary name, and is deleted unless complete() gives it its final name.
 class Upload {
  public:
   explicit Upload(Place& place) : place_(place), name_(fmt::format(".upload-{}-{}", ::getpid(), ++place.uploads)) {}
@@ -44,7 +45,7 @@ class Upload {
     if (file_) ::unlinkat(place_.folder.get(), name_.c_str(), 0);
   }
 
-  // These run on the disk's thread. 0, or an errno.
+  // open(), write() and complete() run on the thread that writes to the disk. They return 0 or an errno.
   Task<int> open() {
     file_.reset(::openat(place_.folder.get(), name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
     co_return file_ ? 0 : errno;
@@ -62,7 +63,7 @@ class Upload {
     if (place_.syncs && ::fsync(file_.get()) != 0) co_return errno;
     if (::renameat(place_.folder.get(), name_.c_str(), place_.folder.get(), name.c_str()) != 0) co_return errno;
     file_.reset();
-    // The name is the folder's, and on the disk when that is.
+    // The new name is stored in the folder, so the folder must be synced, too.
     if (place_.syncs && ::fsync(place_.folder.get()) != 0) co_return errno;
     co_return 0;
   }

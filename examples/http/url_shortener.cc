@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Short names for long URLs: `url_shortener [ADDRESS [FILE [MOST]]]`, then
+// Gives long URLs short names: `url_shortener [ADDRESS [FILE [MOST]]]`, then
 //   curl -d https://example.org/a/very/long/path http://127.0.0.1:8082/links     -> 201, http://127.0.0.1:8082/1
 //   curl -L http://127.0.0.1:8082/1                                              -> 302 there
-// Everything is in memory; each new link is a line of the file before anybody is told of it, and the file is read again
-// at the start. A line that a crash cut is dropped. One loop, so no lock.
-// It holds MOST links (100000) of 2 KiB. Nothing is ever deleted, so the next one is answered with 507, as one is that
-// the disk has no room for: a later try is of no use, so it is no 429. Nobody is asked who they are: whoever reaches
-// the address can fill it. Put bearer_auth or basic_auth before POST /links (key_value.cc does) before you listen where
-// others come, and let only those in whose links you would pass on.
+// All links are in memory. Each new link is also written to FILE before the client gets its answer. At the start, the
+// program reads FILE. If a crash has cut off the last line, that line is dropped. One loop uses the links, so they need
+// no lock.
+// The program holds at most MOST links (100000 by default) of up to 2 KiB each, and never deletes one. If it is full,
+// or the disk is full, it answers 507 (Insufficient Storage), not 429 (Too Many Requests): waiting does not help.
+// There is no authentication: each client can fill the memory. Before you listen on a public address, put bearer_auth
+// or basic_auth before POST /links, as key_value.cc does. Give access only to people whose links you would pass on.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -25,7 +26,8 @@ namespace {
 
 using namespace peal;
 
-constexpr std::string_view kDigits = "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ";  // none look alike
+// The digits of a short name. 0, O, I and l are missing, because they are easily confused.
+constexpr std::string_view kDigits = "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ";
 
 std::string short_name(uint64_t number) {
   std::string name;
@@ -40,7 +42,7 @@ class Links {
  public:
   explicit Links(size_t most) : most_(most) {}
 
-  // What the file holds, which is made if need be.
+  // Opens the file and reads its links. Creates the file if it does not exist.
   Result<void> open(const std::string& path) {
     file_.reset(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
     if (!file_) return fail(errno);
@@ -59,7 +61,8 @@ class Links {
     return {};
   }
 
-  // Its short name, the old one where there is one.
+  // Returns the short name of a URL. If the URL is new, gives it a name and writes it to the file. Fails with ENOSPC if
+  // there is no room for another link.
   Result<std::string> add(const std::string& url) {
     if (const auto known = names_.find(url); known != names_.end()) return known->second;
     if (urls_.size() >= most_) return fail(ENOSPC);
@@ -68,7 +71,7 @@ class Links {
     const ssize_t written = ::write(file_.get(), line.data(), line.size());
     if (written != static_cast<ssize_t>(line.size())) {
       const int why = written < 0 ? errno : ENOSPC;
-      if (::ftruncate(file_.get(), before) != 0) return fail(errno);  // no half of a line
+      if (::ftruncate(file_.get(), before) != 0) return fail(errno);  // removes the incomplete line
       return fail(why);
     }
     return remember(url);
@@ -90,8 +93,8 @@ class Links {
 
   const size_t most_;
   Fd file_;
-  std::unordered_map<std::string, std::string> urls_;   // by name
-  std::unordered_map<std::string, std::string> names_;  // by URL
+  std::unordered_map<std::string, std::string> urls_;   // URLs by short name
+  std::unordered_map<std::string, std::string> names_;  // short names by URL
 };
 
 void add_link(Links& links, HttpExchange& exchange, std::string_view body) {

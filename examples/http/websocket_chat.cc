@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A chat room in the browser: http://127.0.0.1:8083/ has the page, /chat is the room. `websocket_chat [ADDRESS [ENGINE
-// [PAGE_ADDRESS [CERTIFICATE KEY]]]]`: the page is the inspector's ("-": none); with a certificate the room is at https
-// and wss. One loop, so a plain set. Each message is framed and compressed once for everybody.
+// A chat room in the browser: http://127.0.0.1:8083/ is the page, /chat is the room.
+//   websocket_chat [ADDRESS [ENGINE [PAGE_ADDRESS [CERTIFICATE KEY]]]]
+// PAGE_ADDRESS is the address of the inspector. If it is "-", the default, there is no inspector. With a certificate,
+// the room uses https and wss. Only one loop uses the set of members, so the set needs no lock. Each message is framed
+// and compressed once for all members.
 #include <memory>
 #include <set>
 
@@ -28,7 +30,9 @@ class ChatRoom {
   void say(std::string_view text) {
     const peal::WebSocketBroadcast message(peal::WebSocketKind::kText, text, options.deflate);
     for (peal::WebSocket* member : members_) {
-      // Who reads more slowly than the room talks is let go, or it would hold all that is said.
+      // send() returns false if the member reads so slowly that more output is queued than the high-water mark. The
+      // room disconnects that member, because each further message would also be queued in memory. send() also returns
+      // false if the member is already being disconnected. A second close() does nothing.
       if (!member->send(message)) member->close(peal::WebSocketCode::kTryAgainLater, "you read too slowly");
     }
   }
@@ -49,13 +53,13 @@ int main(int argc, char** argv) {
   Router router;
   router.get("/",
              [](HttpExchange& exchange) { exchange.respond(200, "text/html; charset=utf-8", examples::kChatPage); });
-  // [endpoint]
+  // Quoted in docs: [endpoint]
   WebSocketCallbacks callbacks;
   callbacks.on_open = [&](WebSocket& member) { room.enter(member); };
   callbacks.on_message = [&](WebSocket&, WebSocketKind, std::string_view text) { room.say(text); };
   callbacks.on_close = [&](WebSocket& member, uint16_t, std::string_view) { room.leave(member); };
   router.get("/chat", WebSocketEndpoint(std::move(callbacks), {.socket = room.options}));
-  // [endpoint]
+  // End of quote: [endpoint]
   auto loop = Loop::make({.engine = examples::argument(argc, argv, 2, "auto")});
   if (!loop) return examples::failed("cannot make a loop", loop.error());
   HttpServerOptions options;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The page of the chat room: no script from elsewhere, and whatever people say is shown as text, never as markup.
+// The page of the chat room. It loads no scripts from other servers. It shows each message as plain text, never as
+// HTML.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends every message back, compressed where the client wants that: ws://127.0.0.1:8084/. What a test suite of
-// WebSocket clients asks for. `websocket_echo [ADDRESS [LARGEST_MESSAGE]]`.
+// Sends every message back, and compresses it if the client wants that: ws://127.0.0.1:8084/. Test suites for WebSocket
+// clients need such a server. `websocket_echo [ADDRESS [LARGEST_MESSAGE]]`: LARGEST_MESSAGE is in bytes.
 #include <examples/shared/service.h>
 
 #include <peal/http/server/http_server.h>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Talks to a WebSocket server by hand: lines of the standard input become messages, messages are printed.
+// Talks to a WebSocket server: it sends each line of standard input as a message, and prints each message that it
+// receives.
 //   websocket_talk ws://127.0.0.1:8083/chat
-// The input is read on a thread of its own, which keeps a handle.
+// A second thread reads standard input. It sends through a handle of the socket, because only a handle may be used on
+// another thread.
 #include <iostream>
 #include <thread>
 
@@ -14,7 +16,7 @@ int main(int argc, char** argv) {
   Loop loop;
   int result = 0;
   std::jthread reader;
-  // [client]
+  // Quoted in docs: [client]
   WebSocketCallbacks callbacks;
   callbacks.on_open = [&](WebSocket& socket) {
     reader = std::jthread([handle = socket.handle()] {
@@ -38,11 +40,13 @@ int main(int argc, char** argv) {
     result = 1;
     loop.stop();
   });
-  // [client]
+  // End of quote: [client]
   const std::string url = examples::argument(argc, argv, 1, "ws://127.0.0.1:8083/chat");
   if (Result<void> connecting = client.connect(url); !connecting) return examples::failed(url, connecting.error());
   if (Result<void> ran = loop.run(); !ran) return examples::failed("cannot run the loop", ran.error());
-  // The server has closed, and a read of a terminal cannot be called off.
+  // No connection is open now, but the thread may still wait in getline() for a line from the terminal. That wait
+  // cannot be cancelled. detach() keeps the destructor of `reader` from waiting for the thread. _Exit() ends the
+  // process without destroying std::cin and other objects, because the thread may still use them.
   if (reader.joinable()) reader.detach();
   std::fflush(stdout);
   std::_Exit(result);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A publish/subscribe hub on one loop: `hub [ADDRESS]`. The last content of a topic is retained: who subscribes later
-// gets it at once. A built-in topic, utc_time, ticks every second.
+// A publish/subscribe hub on one loop: `hub [ADDRESS]`. The hub keeps the last content of each topic, and sends it to
+// each new subscriber immediately. The hub itself publishes the time under the topic utc_time every second.
 #include <ctime>
 #include <map>
 #include <set>
@@ -17,7 +17,7 @@ namespace {
 using namespace peal;
 using namespace peal::examples;
 
-// What the hub keeps of each connection.
+// The state of one connection: its parser, and the topics that it has subscribed to.
 struct Member {
   HubReader reader;
   std::set<std::string> topics;
@@ -40,7 +40,7 @@ class Hub {
   }
   void publish(const std::string& topic, std::string_view content) {
     Topic& entry = topics_[topic];
-    entry.retained = share_bytes(publication(topic, content));  // one copy for all of them
+    entry.retained = share_bytes(publication(topic, content));  // all subscribers share this copy
     for (const auto& [key, subscriber] : entry.subscribers) subscriber.send(entry.retained);
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The hub's protocol: lines that end in CRLF. A client says `sub TOPIC`, `unsub TOPIC`, or `pub TOPIC` followed by a
-// line with the content; the hub tells its subscribers with the same two lines.
+// The protocol of the hub consists of lines that end in CRLF. A client sends `sub TOPIC`, `unsub TOPIC`, or `pub TOPIC`
+// followed by a line with the content. The hub sends the two lines of a `pub` to all subscribers of the topic.
 #pragma once
 
 #include <optional>
@@ -15,22 +15,25 @@ struct HubMessage {
   enum class Verb { kSubscribe, kUnsubscribe, kPublish, kBad };
   Verb verb = Verb::kBad;
   std::string topic = {};
-  std::string content = {};  // of kPublish
+  std::string content = {};  // set only for kPublish
 };
 
-// The content of a publication may contain LF, but not CRLF.
+// Returns the framing of the protocol. It splits the stream at CRLF, so the content of a message may contain LF, but
+// not CRLF.
 inline DelimiterFraming hub_lines() { return {.delimiter = "\r\n"}; }
 
-// Makes messages of the lines of one connection.
+// Turns the lines of one connection into messages.
 class HubReader {
  public:
-  // Nothing after `pub TOPIC`: the next line completes the message.
+  // Returns the message that `line` completes. Returns nothing for the first line of a `pub` message, because the
+  // content follows in a second line. If `line` is not a command, returns a message with the verb kBad.
   std::optional<HubMessage> take(std::string_view line);
 
  private:
-  std::optional<std::string> topic_;  // of the publication whose content comes next
+  std::optional<std::string> topic_;  // set if the next line is the content for this topic
 };
 
+// Returns the two lines that publish `content` under `topic`.
 std::string publication(std::string_view topic, std::string_view content);
 
 }  // namespace peal::examples

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Publishes to a hub: `pub ADDRESS TOPIC CONTENT`, or CONTENT `-` for one message per line of standard input.
+// Publishes to a hub: `pub ADDRESS TOPIC CONTENT`. If CONTENT is `-`, publishes each line of standard input as a
+// message.
 #include <iostream>
 
 #include <examples/hub/hub_codec.h>
@@ -21,7 +22,9 @@ int main(int argc, char** argv) {
   while (argv[3] == std::string_view("-") && std::getline(std::cin, content)) messages += publication(topic, content);
   int exit_code = 1;
   Loop loop;
-  // close() sends what is queued and waits until the hub has heard the end.
+  // close() sends the queued messages and FIN, and waits for the hub's FIN. The hub answers the client's FIN with its
+  // own, so the reason kLocal in on_close means that the hub has received everything. The exception is a hub that
+  // refuses a message: that hub sends FIN too, so the client also gets kLocal.
   Client client(loop,
                 {.on_open =
                      [&](Connection& connection) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Subscribes at a hub and prints what is published: `sub ADDRESS TOPIC...`. Comes back when the hub does.
+// Subscribes to topics of a hub, and prints what is published: `sub ADDRESS TOPIC...`. If the connection is lost, it
+// connects and subscribes again.
 #include <examples/hub/hub_codec.h>
 #include <examples/shared/service.h>
 

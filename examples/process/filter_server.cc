@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program behind HTTP: `filter_server ADDRESS PROGRAM [ARGUMENT...]`. What is posted is its input, what it prints is
-// the answer; a few run at once, each for ten seconds at most:
+// Runs a program for each request: `filter_server ADDRESS PROGRAM [ARGUMENT...]`. The body of a POST is the input of
+// the program, and the output of the program is the answer. At most four programs run at the same time, each for at
+// most ten seconds.
 //   filter_server 127.0.0.1:8083 sort -n
 //   seq 10 -1 1 | curl --data-binary @- http://127.0.0.1:8083/
-// A program that fails is answered 422 with what it said; one that takes too long is killed, 504. So is one whose
-// client goes away.
+// If the program fails, the answer is 422 with its error output. If the program takes too long, it is killed, and the
+// answer is 504. If the client disconnects, the program is killed too.
 #include <chrono>
 #include <string>
 #include <utility>
@@ -20,7 +21,7 @@ namespace {
 
 using namespace peal;
 
-// [filter]
+// Quoted in docs: [filter]
 Task<> filter(HttpExchange& exchange, const Command& command, AsyncSemaphore& at_once) {
   const Result<std::string> body = co_await exchange.read_all();
   const auto permit = co_await at_once.acquire();
@@ -31,7 +32,7 @@ Task<> filter(HttpExchange& exchange, const Command& command, AsyncSemaphore& at
   if (!done->status.success()) co_return exchange.respond(422, "text/plain; charset=utf-8", std::move(done->errors));
   exchange.respond(200, "application/octet-stream", std::move(done->output));
 }
-// [filter]
+// End of quote: [filter]
 
 }  // namespace
 

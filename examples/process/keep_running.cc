@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps a program running: `keep_running PROGRAM [ARGUMENT...]`. Prints its lines, errors included, with its process id
-// in front, and starts it anew a second after it has ended. Ctrl-C asks it to end (SIGTERM) and kills it five seconds
-// later.
+// Keeps a program running: `keep_running PROGRAM [ARGUMENT...]`. Prints each line of the program's output and errors,
+// with the process id in front. Starts the program again one second after it has ended. Ctrl-C sends SIGTERM to the
+// program, and kills it if it still runs five seconds later.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -38,8 +38,8 @@ class Keeper {
   void stop() { stopping_.set(); }
 
  private:
-  // [once]
-  // False: it cannot be started.
+  // Quoted in docs: [once]
+  // Runs the program once and waits for its end. Returns false if the program cannot be started.
   Task<bool> run_once() {
     auto child = Subprocess::start(loop_, command_, {.input = Stdio::null(), .errors = Stdio::output()});
     if (!child) {
@@ -51,7 +51,8 @@ class Keeper {
     auto chosen = co_await select(stopping_.wait(), child->wait());
     const bool stops = chosen && chosen->index() == 0;
     auto ended = stops ? co_await child->stop(5s) : co_await child->wait();
-    // A grandchild that has left its group may hold the output open for as long as it lives.
+    // Waits for the end of the output, but at most one second. A process that the program has started may outlive the
+    // program and keep the output open.
     co_await lines.join().within(1s);
     if (ended) fmt::print("{} ended: code {}, signal {}\n", child->pid(), ended->code, ended->signal);
     std::fflush(stdout);
@@ -61,7 +62,7 @@ class Keeper {
   static Task<> print_lines(Stream& output, pid_t pid) {
     for (;;) {
       auto line = co_await output.read_until("\n");
-      if (!line) line = co_await output.read();  // longer than is held, or without its end
+      if (!line) line = co_await output.read();  // the line is longer than the buffer, or has no newline
       if (!line || line->empty()) co_return;
       std::string_view text = line->view();
       if (text.ends_with('\n')) text.remove_suffix(1);
@@ -69,7 +70,7 @@ class Keeper {
       std::fflush(stdout);
     }
   }
-  // [once]
+  // End of quote: [once]
 
   Loop& loop_;
   const Command command_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A service in processes: a master, and workers that send back each line with who answered. `preforked [ADDRESS
-// [FILE]]`: the file says how many workers there shall be, and is read again at SIGHUP.
+// A service of several processes: a master starts workers, and the workers serve the clients. A worker sends each line
+// back, with its generation in front. `preforked [ADDRESS [FILE]]`: FILE holds the number of workers. At SIGHUP the
+// master reads FILE again and replaces the workers by a new generation.
 #include <fstream>
 
 #include <examples/shared/service.h>
@@ -13,7 +14,8 @@ namespace {
 
 using namespace peal;
 
-// 2 where there is no file.
+// Returns the number of workers that the file `path` holds, or 2 if `path` is empty. Fails with EINVAL if the number is
+// not 1 to 100, or if no number can be read from the file.
 Result<size_t> workers_wanted(const std::string& path) {
   size_t count = 2;
   if (path.empty()) return count;
@@ -22,7 +24,7 @@ Result<size_t> workers_wanted(const std::string& path) {
   return count;
 }
 
-// [worker]
+// Quoted in docs: [worker]
 int work(Worker& worker) {
   const std::string who = fmt::format("one of {} workers of generation {}: ", worker.count(), worker.generation());
   auto on_line = [&who](Connection& connection, std::string_view line) {
@@ -32,11 +34,11 @@ int work(Worker& worker) {
   Server server(loop, {.on_message = messages(LineFraming(), on_line)});
   return worker.serve(loop, server);
 }
-// [worker]
+// End of quote: [worker]
 
 }  // namespace
 
-// [master]
+// Quoted in docs: [master]
 int main(int argc, char** argv) {
   const std::string file = examples::argument(argc, argv, 2, "");
   const Result<size_t> workers = workers_wanted(file);
@@ -56,4 +58,4 @@ int main(int argc, char** argv) {
   address = *bound;
   return master.run(work);
 }
-// [master]
+// End of quote: [master]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks a server of protobuf messages and prints its answer, in a coroutine: `codec_client ADDRESS [QUESTION...]`. Sends
-// a Query with the questions, or an Empty if there is none.
+// Sends a protobuf message to a server and prints the answer, in a coroutine: `codec_client ADDRESS [QUESTION...]`.
+// Sends a Query with the questions, or an Empty if there are none.
 #include <examples/protobuf/question.pb.h>
 #include <examples/protobuf/run_task.h>
 
@@ -33,19 +33,19 @@ void print(const google::protobuf::Message& message) {
   }
 }
 
-// Answers the program's exit code.
+// Sends the message and prints the answer. Returns the exit code of the program.
 Task<int> ask(std::string address, const google::protobuf::Message& message) {
   Result<Stream> stream = co_await connect(address);
   if (!stream) co_return examples::failed("cannot connect to " + address, stream.error());
   const NamedCodec codec;
   const Result<void> sent = co_await stream->write(framed(codec, message));
   if (!sent) co_return examples::failed("cannot send", sent.error());
-  // [read]
+  // Quoted in docs: [read]
   MessageTypes types;
   types.add<muduo::Answer>();
   types.add<muduo::Empty>();
   const auto answer = co_await read_message(*stream, codec, types).within(kPatience);
-  // [read]
+  // End of quote: [read]
   if (!answer) co_return examples::failed("no answer", answer.error());
   if (*answer == nullptr) {
     fmt::print(stderr, "the server ended without an answer\n");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Answers protobuf messages, with callbacks: `codec_server [ADDRESS]`. A Query is answered by an Answer and an Empty by
-// an Empty, then the connection ends, as muduo's client expects. A message of another type ends it without an answer.
+// Answers protobuf messages, with callbacks: `codec_server [ADDRESS]`. It answers a Query with an Answer, and an Empty
+// with an Empty. Then it closes the connection, as muduo's client expects. If a message has another type, it closes the
+// connection without an answer.
 #include <examples/protobuf/question.pb.h>
 #include <examples/shared/service.h>
 
@@ -27,10 +28,10 @@ void on_query(Connection& connection, const muduo::Query& query) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // [dispatch]
+  // Quoted in docs: [dispatch]
   MessageDispatcher dispatcher(NamedCodec{.limit_bytes = 65536});
   dispatcher.on<muduo::Query>(on_query);
   dispatcher.on<muduo::Empty>([](Connection& connection, const muduo::Empty& empty) { answer(connection, empty); });
   return examples::serve(argc, argv, "127.0.0.1:9985", {.on_message = dispatcher.on_message()});
-  // [dispatch]
+  // End of quote: [dispatch]
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A load test of an echo service: `rpc_bench_client ADDRESS [CONNECTIONS [PIPELINED [SECONDS [PAYLOAD_BYTES]]]]` keeps
-// PIPELINED calls under way on each connection. Checks every answer, prints the rate and the latencies.
+// A load test of an echo service: `rpc_bench_client ADDRESS [CONNECTIONS [PIPELINED [SECONDS [PAYLOAD_BYTES]]]]`. It
+// keeps PIPELINED calls in progress on each connection (a closed loop). It checks every answer, and prints the rate and
+// the latencies.
 #include <cstdlib>
 #include <memory>
 #include <vector>
@@ -45,7 +46,7 @@ class RpcBench {
     return {};
   }
 
-  // False: it ended early, or had no answer.
+  // Prints the results. Returns true if the test ran for its full time and at least one call was answered.
   bool print() const {
     const double seconds = std::chrono::duration<double>(loop_.now() - begin_).count();
     const auto microseconds = [this](double percentile) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Answers calls with what they bring, for rpc_bench_client and muduo's rpcbench: `rpc_bench_server [ADDRESS
-// [THREADS]]`.
+// A service of remote procedures that sends each payload back: `rpc_bench_server [ADDRESS [THREADS]]`. It is called by
+// rpc_bench_client, and by muduo's rpcbench.
 #include <cstdlib>
 
 #include <examples/protobuf/rpc_echo.pb.h>

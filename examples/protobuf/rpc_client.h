@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shared by the clients of remote procedures.
+// A function that the example clients of remote procedures share.
 #pragma once
 
 #include <examples/protobuf/run_task.h>
@@ -8,7 +8,8 @@
 
 namespace peal::examples {
 
-// For a channel that connects once: its calls fail when it cannot, or when the connection is lost.
+// Returns options for a channel that tries to connect only once. If the channel cannot connect or loses its connection,
+// its calls fail.
 inline RpcChannelOptions one_attempt() {
   RpcChannelOptions options;
   options.client.retry = {};

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Passes remote calls on to several servers: `rpc_raw_balancer ADDRESS SERVER...`. It knows no service. It gives a
-// message, whose first bytes are its type and its id, an id of its own and a new checksum, and sends the rest as it
-// came. Each call goes to the next server that is connected.
+// Distributes remote procedure calls to several servers: `rpc_raw_balancer ADDRESS SERVER...`. The calls go to the
+// connected servers in turn. The balancer need not know the services. The first bytes of a message are its type and its
+// id. The balancer replaces the id by an id of its own, computes a new checksum, and sends all other bytes unchanged.
 //
-// All clients share one connection to a server, so a message is passed on only if a server reads that type and that id
-// in it. Fields that come later could say otherwise, since the last of a kind counts.
+// All clients share one connection to each server. A client must not be able to change the calls of another client. If
+// a field occurs twice in a message, the last one counts, so a later field could change the type or the id. The
+// balancer therefore parses each request. It passes the request on only if a server would read the expected type and
+// id.
 //
-// A call whose server is lost is answered with an error, as is one that finds none. When a client goes, its servers are
-// told that nobody waits for its calls any more. One loop; everything runs on its thread.
+// If the connection to a server is lost, its calls are answered with an error. A call is also answered with an error if
+// no server is connected. If a client disconnects, the servers are told to cancel its calls. Everything runs on one
+// loop and its thread.
 #include <array>
 #include <memory>
 #include <optional>
@@ -31,10 +34,14 @@ using namespace peal;
 
 constexpr TaggedCodec kCodec{.tag = kRpcTag, .limit_bytes = 1024 * 1024};
 constexpr size_t kMostCallsOfClient = 1'000;
-constexpr size_t kMostUnsentBytes = 16 * 1024 * 1024;  // to one server
+constexpr size_t kMostUnsentBytes = 16 * 1024 * 1024;  // queued for one server
 
-// [head]
-// A body is the tag, 08 TYPE, 11 ID (8 bytes), the other fields, the checksum: peal and muduo write it so.
+// The body of a message has this layout:
+//
+//   tag │ 0x08 │ type (1 byte) │ 0x11 │ id (8 bytes) │ other fields │ checksum (4 bytes)
+//
+// The byte 0x08 is protobuf's key of the field `type`, and 0x11 is the key of `id`. Protobuf allows the fields in any
+// order, but peal and muduo write these two fields first.
 constexpr size_t kTypeAt = kRpcTag.size() + 1;
 constexpr size_t kIdAt = kTypeAt + 2;
 constexpr size_t kIdBytes = 8;
@@ -45,7 +52,8 @@ struct Head {
   uint64_t id;
 };
 
-// Nothing if the checksum, the tag or the first bytes are others.
+// Reads the type and the id at the front of a message. Returns nothing if the message is too short, has a wrong tag or
+// checksum, or does not begin with the two fields.
 std::optional<Head> head_of(std::string_view body) {
   if (!kCodec.open(body) || body.size() < kIdAt + kIdBytes + kChecksumBytes) return std::nullopt;
   const auto type = static_cast<RpcType>(body[kTypeAt]);
@@ -55,7 +63,7 @@ std::optional<Head> head_of(std::string_view body) {
   return Head{type, *peek_integer<kIdBytes, std::endian::little>(body.substr(kIdAt))};
 }
 
-// The frame of a body with another id.
+// Returns a frame with a copy of `body` that has another id and a new checksum.
 Buffer with_id(std::string_view body, uint64_t id) {
   Buffer frame;
   append_integer<4>(frame, static_cast<uint32_t>(body.size()));
@@ -68,9 +76,10 @@ Buffer with_id(std::string_view body, uint64_t id) {
   append_integer<kChecksumBytes>(frame, summed.adler32());
   return frame;
 }
-// [head]
 
-// Whether a server reads that in the frame.
+// Returns true if a server that parses `frame` would read the type and the id of `head`. The check is necessary because
+// a field may occur twice in a message. A parser uses the last occurrence, which may differ from the type or the id at
+// the front of the message.
 bool says(const Buffer& frame, const Head& head) {
   MessageBytes message(frame);
   message.remove_front(4 + kRpcTag.size());
@@ -119,16 +128,16 @@ class RawBalancer {
     explicit Caller(ConnectionHandle its_handle) : handle(std::move(its_handle)) {}
 
     const ConnectionHandle handle;
-    std::unordered_map<uint64_t, uint64_t> calls;  // under way: the client's id, and the balancer's own
+    std::unordered_map<uint64_t, uint64_t> calls;  // calls in progress: the balancer's id for each id of the client
   };
   struct ServerLink {
     std::string name;
     std::unique_ptr<Client> client;
-    Connection* connection = nullptr;  // while it is open
+    Connection* connection = nullptr;  // null if there is no open connection
   };
   struct Call {
     std::shared_ptr<Caller> caller;
-    uint64_t id;  // the client's
+    uint64_t id;  // the id that the client has given
     ServerLink* server;
   };
 
@@ -157,7 +166,8 @@ class RawBalancer {
     return callbacks;
   }
 
-  // The next one that is connected and keeps up; null: there is none.
+  // Goes through the servers in turn. Returns the next one that is connected and has less than kMostUnsentBytes queued,
+  // or null if there is none.
   ServerLink* choose() {
     for (size_t tried = 0; tried < servers_.size(); ++tried) {
       ServerLink& server = servers_[turn_++ % servers_.size()];
@@ -169,7 +179,7 @@ class RawBalancer {
     return nullptr;
   }
 
-  // False: the client breaks the protocol.
+  // Handles a message of a client. Returns false if the message violates the protocol.
   bool asked(const std::shared_ptr<Caller>& caller, const Head& head, std::string_view body) {
     const auto under_way = caller->calls.find(head.id);
     if (head.type == RpcType::kCancel) {
@@ -197,7 +207,9 @@ class RawBalancer {
 
   void answered(const ServerLink& server, uint64_t own, std::string_view body) {
     const auto found = calls_.find(own);
-    // Its client has gone or has given it up, or another server was asked.
+    // Drops the answer if the call has ended: the client has disconnected or has cancelled the call, or the call was
+    // answered before. Also drops the answer if the call was sent to another server. Only a faulty server sends an
+    // answer to a call of another server, because each call is sent to one server only.
     if (found == calls_.end() || found->second.server != &server) return;
     const Call call = std::move(found->second);
     calls_.erase(found);
@@ -205,7 +217,9 @@ class RawBalancer {
     call.caller->handle.send(with_id(body, call.id));
   }
 
-  // The caller does not wait any more, and has forgotten it.
+  // Forgets the call whose id at the balancer is `own`, and sends a cancel message to the server that executes the
+  // call. Called when the client has cancelled the call or has disconnected. The caller of this function must already
+  // have removed the call from the client's own list (Caller::calls). Does nothing if the call has ended.
   void cancel(uint64_t own) {
     const auto found = calls_.find(own);
     if (found == calls_.end()) return;
@@ -235,7 +249,7 @@ class RawBalancer {
     caller.handle.send(std::move(frame));
   }
 
-  std::unordered_map<uint64_t, Call> calls_;  // by the balancer's id
+  std::unordered_map<uint64_t, Call> calls_;  // the key is the balancer's id of the call
   uint64_t last_id_ = 0;
   size_t turn_ = 0;
   std::vector<ServerLink> servers_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Has a server look up names, all at once: `rpc_resolver_client ADDRESS NAME...`. Prints a line for each, in their
-// order: the name and its IPv4 addresses, or "not found".
+// Asks a server to look up names, all at the same time: `rpc_resolver_client ADDRESS NAME...`. Prints a line for each
+// name, in the order of the arguments: the name and its IPv4 addresses, or "not found".
 #include <arpa/inet.h>
 
 #include <examples/protobuf/rpc_client.h>
@@ -33,18 +33,16 @@ std::string text_of(const ResolveResponse& response) {
   return text;
 }
 
-// Answers the program's exit code.
+// Looks up the names and prints the answers. Returns the exit code of the program.
 Task<int> ask(Loop& loop, std::string address, std::vector<std::string> names) {
   RpcChannel channel(loop, examples::one_attempt());
   if (Result<void> begun = channel.connect(address); !begun) {
     co_return examples::failed("cannot connect to " + address, begun.error());
   }
-  // [all]
   std::vector<Task<Result<ResolveResponse>>> lookups;
   lookups.reserve(names.size());
   for (const std::string& name : names) lookups.push_back(look_up(channel, name));
   const std::vector<Result<ResolveResponse>> answers = co_await when_all(std::move(lookups));
-  // [all]
   int exit_code = 0;
   for (size_t i = 0; i < names.size(); ++i) {
     if (answers[i]) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looks up names as a remote procedure: `rpc_resolver_server [ADDRESS [NAME_SERVERS]]`. NAME_SERVERS, "10.0.0.1:53" for
-// example, are asked instead of the machine's own. A name without IPv4 addresses is answered `resolved: false`.
+// Looks up names as a remote procedure: `rpc_resolver_server [ADDRESS [NAME_SERVERS]]`. If NAME_SERVERS is given, for
+// example "10.0.0.1:53", the program asks these servers instead of the machine's own name servers. If a name has no
+// IPv4 address, the answer is `resolved: false`.
 #include <examples/protobuf/rpc_resolver.pb.h>
 #include <examples/shared/service.h>
 
@@ -28,14 +29,14 @@ int main(int argc, char** argv) {
   Loop loop;
   Resolver names(loop, {.servers = examples::argument(argc, argv, 2, "")});
   RpcServer server(loop, {.limit_bytes = 4096});
-  // [handler]
-  // The lookup ends with the call: at its deadline, or when its client goes.
+  // Quoted in docs: [handler]
+  // The lookup is cancelled if the deadline of the call passes, or if the client disconnects.
   server.handle(&resolver::ResolverService::Resolve,
                 [&](RpcCall&, const ResolveRequest& request, ResolveResponse& response) -> Task<> {
                   const ResolveOptions both_families{.other_family_wait = Duration::max()};
                   const auto addresses = co_await resolve(names, request.address(), 0, both_families);
                   fill(response, addresses.value_or(Resolver::Addresses()));
                 });
-  // [handler]
+  // End of quote: [handler]
   return examples::listen(server, examples::argument(argc, argv, 1, "127.0.0.1:2053")) ? examples::run(loop) : 1;
 }

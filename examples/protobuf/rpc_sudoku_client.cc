@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Has a server solve sudokus, in a coroutine: `rpc_sudoku_client ADDRESS PUZZLE...`. A puzzle is 81 digits, 0 for what
-// is to be found. Prints a line for each: the solution, or "no solution".
+// Asks a server to solve sudokus, in a coroutine: `rpc_sudoku_client ADDRESS PUZZLE...`. A puzzle is 81 digits, 0 for
+// an empty cell. Prints a line for each puzzle: the solution, or "no solution".
 #include <examples/protobuf/rpc_client.h>
 #include <examples/protobuf/rpc_sudoku.pb.h>
 
@@ -14,7 +14,7 @@ using sudoku::SudokuResponse;
 
 constexpr Duration kPatience = std::chrono::minutes(1);
 
-// Answers the program's exit code.
+// Sends the puzzles and prints the answers. Returns the exit code of the program.
 Task<int> ask(Loop& loop, std::string address, std::vector<std::string> puzzles) {
   RpcChannel channel(loop, examples::one_attempt());
   if (Result<void> begun = channel.connect(address); !begun) {
@@ -22,12 +22,12 @@ Task<int> ask(Loop& loop, std::string address, std::vector<std::string> puzzles)
   }
   SudokuRequest request;
   for (const std::string& puzzle : puzzles) {
-    // [call]
+    // Quoted in docs: [call]
     request.set_checkerboard(puzzle);
     Result<SudokuResponse> answer = co_await channel.call(&sudoku::SudokuService::Solve, request).within(kPatience);
     if (!answer) co_return examples::failed("no answer from " + address, answer.error());
     fmt::print("{}\n", answer->solved() ? printable(answer->checkerboard()) : "no solution");
-    // [call]
+    // End of quote: [call]
   }
   co_return 0;
 }

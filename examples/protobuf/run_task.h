@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shared by the clients that are a coroutine.
+// A function for programs whose whole work is one coroutine.
 #pragma once
 
 #include <utility>
@@ -11,7 +11,9 @@
 
 namespace peal::examples {
 
-// Runs the loop until the task has ended. Answers the program's exit code, which is the task's answer.
+// Runs the loop until the task has ended. Returns the result of the task, which is the exit code of the program.
+// Returns 1 if the loop cannot run. The task must not throw, because an exception would skip the call of stop(), and
+// the loop would run on.
 inline int run(Loop& loop, Task<int> task) {
   int exit_code = 1;
   const auto to_its_end = [](Loop& its_loop, Task<int> its_task, int& answer) -> Task<> {

@@ -13,7 +13,7 @@ namespace {
 using namespace std::string_literals;
 using namespace std::string_view_literals;
 
-constexpr size_t kMostSocks4Bytes = 8 + 2 * 256;  // the user's name and the host's are bounded by nothing else
+constexpr size_t kMostSocks4Bytes = 8 + 2 * 256;  // our limit: SOCKS 4 limits neither user nor host name
 constexpr char kConnect = 1;
 
 unsigned byte_at(std::string_view text, size_t index) { return static_cast<unsigned char>(text[index]); }
@@ -44,7 +44,12 @@ SocksHandshake::State SocksHandshake::hang_up(std::string reply) {
   return State::kHangUp;
 }
 
-// VN CD DSTPORT(2) DSTIP(4) USERID 0 [HOST 0]: the host is there when the address is 0.0.0.x, x not 0 (SOCKS 4a).
+// Reads a SOCKS 4 request: VN CD DSTPORT(2) DSTIP(4) USERID 0 [HOST 0].
+// - VN is the version, and CD is the command. Each is one byte. Only the command CONNECT is accepted.
+// - DSTPORT and DSTIP are the port and the IPv4 address of the target.
+// - USERID is the name of the user, and is ignored.
+// - HOST is the host name of the target, an extension of SOCKS 4a. A request contains HOST only if DSTIP is 0.0.0.x and
+//   x is not 0.
 SocksHandshake::State SocksHandshake::take_socks4(Buffer& input) {
   const std::string_view text = input.view();
   constexpr size_t kFixed = 8;
@@ -62,7 +67,10 @@ SocksHandshake::State SocksHandshake::take_socks4(Buffer& input) {
   return State::kConnect;
 }
 
-// VER NMETHODS METHODS: of these 0, no authentication, must be one.
+// Reads the SOCKS 5 greeting: VER NMETHODS METHODS. METHODS lists the authentication methods that the client offers,
+// one byte each. The proxy supports only the method 0, which means no authentication. If the client does not offer the
+// method 0, returns kHangUp with the reply FF, which means that no method is acceptable. After a good greeting, returns
+// kMore, because the request of the client must follow.
 SocksHandshake::State SocksHandshake::take_greeting(Buffer& input) {
   const std::string_view text = input.view();
   if (text.size() < 2 || text.size() < 2 + byte_at(text, 1)) return State::kMore;
@@ -75,7 +83,10 @@ SocksHandshake::State SocksHandshake::take_greeting(Buffer& input) {
   return State::kMore;
 }
 
-// VER CMD RSV ATYP ADDR PORT
+// Reads a SOCKS 5 request: VER CMD RSV ATYP ADDR PORT(2).
+// - VER is the version, and CMD is the command. Only the command CONNECT is accepted.
+// - RSV is reserved and must be 0.
+// - ATYP is the type of ADDR: an IPv4 address, an IPv6 address, or a host name after a byte with its length.
 SocksHandshake::State SocksHandshake::take_socks5(Buffer& input) {
   const std::string_view text = input.view();
   constexpr size_t kFixed = 4;
@@ -99,7 +110,9 @@ SocksHandshake::State SocksHandshake::take_socks5(Buffer& input) {
   return State::kConnect;
 }
 
-// The address bound is not told: clients do not ask for it after CONNECT.
+// Returns a SOCKS 5 reply. `code` is 0 if the target is connected, and otherwise names the error. RFC 1928 wants the
+// address from which the proxy connects in the reply. This reply always contains 0.0.0.0:0, because clients usually
+// ignore the address in the reply to CONNECT.
 std::string SocksHandshake::socks5_reply(char code) const {
   return "\x05" + std::string(1, code) + "\0\1\0\0\0\0\0\0"s;
 }
@@ -110,7 +123,7 @@ std::string SocksHandshake::refused(std::error_code why) const {
   if (version_ == 4) return "\0\x5b\0\0\0\0\0\0"s;
   if (why == std::errc::connection_refused) return socks5_reply(5);
   if (why == std::errc::network_unreachable) return socks5_reply(3);
-  return socks5_reply(why ? 4 : 1);  // host unreachable; general failure
+  return socks5_reply(why ? 4 : 1);  // 4: host unreachable, 1: general failure
 }
 
 }  // namespace peal::examples

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server's side of SOCKS 4, 4a and 5 (RFC 1928) up to CONNECT, as a function of bytes: no names are looked up here,
-// nothing is connected. SOCKS 5 without authentication, which is for a proxy that listens where only friends are.
+// The server's side of SOCKS 4, 4a and 5 (RFC 1928) up to CONNECT. It only turns bytes into a request: it looks up no
+// names and opens no connections. SOCKS 5 is done without authentication, so let only trusted clients reach the proxy.
 #pragma once
 
 #include <string>
@@ -14,15 +14,18 @@ namespace peal::examples {
 class SocksHandshake {
  public:
   enum class State {
-    kMore,     // send reply(), if there is one, and wait for more input
-    kConnect,  // target() is to be connected; then send granted() or refused()
+    kMore,     // send reply() if it is not empty, and call take() again, now or with more input
+    kConnect,  // connect to target(), then send granted() or refused()
     kHangUp,   // send reply() and close
   };
 
-  // Consumes what it understands of `input`.
+  // Reads the next part of the handshake, a greeting or a request, and returns what the caller must do next. Consumes a
+  // part of `input` only when all bytes of that part have arrived. A request that take() refuses stays in `input`,
+  // because the connection ends anyway.
   State take(Buffer& input);
   std::string reply();
-  // Whom the client wants to reach. Never a unix socket, whatever it asks for.
+  // Returns the host and port that the client wants to reach. They are not returned as one text, because the text
+  // "unix:8080" would name a unix socket of this machine. A HostPort always names a host.
   const HostPort& target() const { return target_; }
   std::string granted() const;
   std::string refused(std::error_code why) const;
@@ -34,7 +37,7 @@ class SocksHandshake {
   State hang_up(std::string reply);
   std::string socks5_reply(char code) const;
 
-  int version_ = 0;  // none yet
+  int version_ = 0;  // 0 if the version is not known yet
   bool greeted_ = false;
   std::string reply_;
   HostPort target_;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A SOCKS 4, 4a and 5 proxy on one loop: `socks_proxy [ADDRESS [SECONDS]]`, then
 //   curl --socks5-hostname 127.0.0.1:1080 http://example.org/
-// Names are looked up without blocking; both ends are joined by pipe(), so a slow one holds up the other, in bounded
-// memory, and half-closing passes through. A client that has not said within that time (10 s) whom it wants is hung up
-// on. It reaches the network alone: what it names is a HostPort, and never a unix socket of this machine.
+// Names are looked up without blocking. pipe() joins the two connections: if one side reads slowly, the proxy reads no
+// faster from the other side. The memory of each connection is therefore limited. A half-close is passed on. A client
+// that has not finished its request after SECONDS (10 by default) is disconnected.
+// The proxy connects to network addresses only. A target is a HostPort, so a client cannot reach the unix sockets of
+// this machine.
 #include <cstdlib>
 #include <map>
 
@@ -36,7 +38,7 @@ class SocksProxy {
                 [this](Connection& client, CloseReason) {
                   Session& session = client.context<Session>();
                   loop_.cancel(session.deadline);
-                  if (!session.piped) upstreams_.erase(session.id);  // nobody waits for it any more
+                  if (!session.piped) upstreams_.erase(session.id);  // the upstream is not needed any more
                 }};
   }
 
@@ -44,14 +46,14 @@ class SocksProxy {
   struct Session {
     uint64_t id = 0;
     SocksHandshake handshake = {};
-    TimerId deadline = {};  // of the handshake
+    TimerId deadline = {};  // ends a handshake that takes too long
     bool connecting = false;
     bool piped = false;
   };
 
   void shake_hands(Connection& client, Buffer& input) {
     Session& session = client.context<Session>();
-    if (session.connecting) return;  // what came with the request is kept, and goes first
+    if (session.connecting) return;  // bytes after the request stay in `input`, and pipe() sends them
     SocksHandshake::State state;
     do {
       state = session.handshake.take(input);
@@ -68,7 +70,7 @@ class SocksProxy {
   void connect_upstream(Connection& client, Session& session) {
     session.connecting = true;
     loop_.cancel(session.deadline);
-    client.pause();  // what it sends early waits in the kernel
+    client.pause();  // further bytes of the client wait in the kernel
     ClientOptions options;
     options.resolver = &resolver_;
     auto on_open = [handle = client.handle()](Connection& upstream) {
@@ -76,7 +78,8 @@ class SocksProxy {
         Session& its = waiting.context<Session>();
         waiting.send(its.handshake.granted());
         its.piped = pipe(waiting, upstream).has_value();
-        its.piped ? waiting.resume() : waiting.close();
+        if (!its.piped) return waiting.close();
+        waiting.resume();
       });
     };
     auto on_close = [this, id = session.id](Connection&, CloseReason) { upstreams_.erase(id); };
@@ -99,7 +102,7 @@ class SocksProxy {
   Loop& loop_;
   Resolver resolver_;
   const Duration handshake_timeout_;
-  std::map<uint64_t, std::unique_ptr<Client>> upstreams_;  // each leaves with its connection
+  std::map<uint64_t, std::unique_ptr<Client>> upstreams_;  // by session id; each is erased when its connection ends
   uint64_t last_id_ = 0;
 };
 

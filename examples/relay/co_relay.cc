@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tcp_relay as a coroutine: joins each client with a connection of its own. `co_relay UPSTREAM [ADDRESS]`
+// The relay of tcp_relay.cc as a coroutine. It opens a connection to UPSTREAM for each client and passes all bytes on.
+// `co_relay UPSTREAM [ADDRESS]`
 #include <examples/shared/service.h>
 
 #include <peal/coro/co_server.h>
@@ -8,18 +9,18 @@
 
 using namespace peal;
 
-// [relay]
+// Quoted in docs: [relay]
 Task<> relay(Stream client, const std::string& upstream) {
   auto server = co_await connect(upstream);
   if (!server) co_return client.abort();
   co_await pipe(client, *server);
 }
-// [relay]
+// End of quote: [relay]
 
 int main(int argc, char** argv) {
   const std::string upstream = examples::argument(argc, argv, 1, "");
   if (auto address = SocketAddress::parse(upstream); !address) {
-    return examples::failed("no address: " + upstream, address.error());
+    return examples::failed("cannot use UPSTREAM '" + upstream + "'", address.error());
   }
   Loop loop;
   CoServer server(loop, [&](Stream client) { return relay(std::move(client), upstream); });

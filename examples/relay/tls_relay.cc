@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ends TLS for a server that does not speak it: `tls_relay UPSTREAM CERTIFICATE KEY [ADDRESS]`. The two halves of a
-// connection end by themselves, as they do without it, and neither side is read faster than the other takes it.
+// Adds TLS to a server that has none: `tls_relay UPSTREAM CERTIFICATE KEY [ADDRESS]`. The relay decrypts what a client
+// sends, and encrypts what UPSTREAM sends. If one side ends its direction (half-close), the other direction stays open.
+// If one side reads slowly, the relay reads no faster from the other side.
 #include <examples/relay/upstream.h>
 #include <examples/shared/service.h>
 

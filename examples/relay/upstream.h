@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What relays do with a client: a connection of its own to the upstream, and a pipe between the two.
+// relay(): opens a connection to the upstream server for one client, and joins the two connections by a pipe.
 #pragma once
 
 #include <memory>
@@ -9,13 +9,15 @@
 
 namespace peal::examples {
 
-// The way to the upstream: kept by the client's connection until they are joined, then by the pipe until both are gone.
+// Owns the connection to the upstream server. Two places keep an Upstream alive: the context of the client's
+// connection, and the callback of the pipe that joins the two connections. An Upstream therefore lives until both
+// connections have ended.
 struct Upstream {
   std::unique_ptr<Client> client;
 };
 
 inline void relay(Connection& client, const SocketAddress& address) {
-  client.pause();  // until there is somebody to hear it
+  client.pause();  // reads nothing until the upstream is connected
   auto upstream = std::make_shared<Upstream>();
   auto join = [which = client.handle(), weak = std::weak_ptr(upstream)](Connection& to) {
     which.run([&](Connection& from) {

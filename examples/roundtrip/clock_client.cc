@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Measures over TCP how far the server's clock is off, a few times a second: `clock_client ADDRESS [COUNT]`, COUNT
-// exchanges (0: for ever).
+// Measures over TCP how far the server's clock is ahead of the local clock: `clock_client ADDRESS [COUNT]`. Measures
+// about five times a second, and ends after COUNT measurements. If COUNT is 0, the default, it never ends.
 #include <cstdlib>
 
 #include <examples/roundtrip/clock_exchange.h>

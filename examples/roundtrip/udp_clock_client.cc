@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Measures over UDP how far the server's clock is off, five times a second: `udp_clock_client ADDRESS [COUNT]`, until
-// COUNT answers have come (0: for ever). A datagram that is lost is simply not answered.
+// Measures over UDP how far the server's clock is ahead of the local clock: `udp_clock_client ADDRESS [COUNT]`.
+// Measures five times a second. Ends after COUNT answers. If COUNT is 0, the default, it never ends. A lost datagram is
+// not sent again.
 #include <sys/socket.h>
 
 #include <cstdlib>
@@ -37,7 +38,7 @@ int main(int argc, char** argv) {
   DatagramSocket socket(loop, {.on_datagram = on_datagram, .on_error = on_error});
   loop.post([&] {
     if (auto bound = socket.open(server->family() == AF_INET6 ? "[::]:0" : "0.0.0.0:0"); !bound) {
-      exit_code = failed("no socket", bound.error());
+      exit_code = failed("cannot open a socket", bound.error());
       return loop.stop();
     }
     loop.every(std::chrono::milliseconds(200), [&] {

@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
                           ClockExchange exchange = ClockExchange::from(bytes.view());
                           exchange.answered = ClockExchange::now();
                           const auto sent = self.send_to(from, exchange.bytes());
-                          if (!sent) failed("an answer is lost, to be asked for again", sent.error());
+                          if (!sent) failed("cannot send an answer, the client will ask again", sent.error());
                         }});
   int exit_code = 0;
   loop.post([&] {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The five services on one loop, each on a port of its own: `all_in_one [HOST [FIRST_PORT]]` takes FIRST_PORT and the
-// four after it (2007 by default; 0: any five free ones), in the order echo, discard, daytime, time, chargen.
+// Runs the five services on one loop, each on a port of its own: `all_in_one [HOST [FIRST_PORT]]`. They use FIRST_PORT
+// (2007 by default) and the next four ports, in the order echo, discard, daytime, time, chargen. If FIRST_PORT is 0,
+// the kernel chooses five free ports.
 #include <cstdlib>
 
 #include <examples/shared/service.h>

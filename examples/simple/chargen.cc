@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Chargen (RFC 864): sends for as long as the client reads, and prints how fast. `chargen [ADDRESS]`
+// Chargen (RFC 864): sends characters while the client reads, and prints the throughput. `chargen [ADDRESS]`
 #include <examples/shared/service.h>
 #include <examples/simple/services.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Daytime (RFC 867): the date and time as text, then the end. `daytime [ADDRESS]`, then `nc 127.0.0.1 2013`.
+// Daytime (RFC 867): sends the date and time as text, then closes. Start `daytime [ADDRESS]`, then `nc 127.0.0.1 2013`.
 #include <examples/shared/service.h>
 #include <examples/simple/services.h>
 

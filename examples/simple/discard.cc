@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Discard (RFC 863): takes everything, says nothing. `discard [ADDRESS]`
+// Discard (RFC 863): reads everything and sends nothing. `discard [ADDRESS]`
 #include <examples/shared/service.h>
 #include <examples/simple/services.h>
 

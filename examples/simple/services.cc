@@ -11,7 +11,8 @@
 namespace peal::examples {
 namespace {
 
-// RFC 864's pattern: lines of 72 of the 95 printing characters, each line beginning one character further on.
+// Returns the pattern of RFC 864. Each line has 72 of the 95 printable characters. Each line begins one character later
+// than the line before it.
 std::string chargen_lines() {
   constexpr int kPrinting = 95;
   constexpr int kLine = 72;
@@ -49,8 +50,10 @@ SharedConnectionCallbacks time_service() {
   }};
 }
 
-// One copy of the lines serves all clients. Sending until send() answers false, and again whenever the output has
-// drained, keeps a slow reader's queue at the high-water mark.
+// All clients share one copy of the lines. `fill` sends the lines until send() returns false, because the queued output
+// is above the high-water mark. on_writable calls `fill` again when the queue has drained to half of the mark. The
+// queue therefore never exceeds the mark by more than one copy of the lines. `sent_bytes` counts the bytes that were
+// given to send().
 SharedConnectionCallbacks chargen_service(std::atomic<uint64_t>& sent_bytes) {
   auto fill = [lines = share_bytes(chargen_lines()), &sent_bytes](Connection& connection) {
     do {

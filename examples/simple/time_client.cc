@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks a time server (RFC 868) and prints its answer as a date. `time_client [ADDRESS]`
+// Asks a time server (RFC 868) for the time, and prints it as a date. `time_client [ADDRESS]`
 #include <ctime>
 
 #include <examples/shared/service.h>
@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   peal::Loop loop;
   auto on_message = [&](peal::Connection& connection, peal::Buffer& input) {
     const std::optional<uint32_t> seconds = peal::read_integer<4>(input);
-    if (!seconds) return;  // the rest is still on its way
+    if (!seconds) return;  // fewer than four bytes have arrived
     const auto since_1970 = static_cast<std::time_t>(*seconds - kSecondsFrom1900To1970);
     fmt::print("{:%Y-%m-%d %H:%M:%S} UTC\n", fmt::gmtime(since_1970));
     exit_code = 0;

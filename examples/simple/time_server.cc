@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Time (RFC 868): four bytes, the seconds since 1900, then the end. `time_server [ADDRESS]`
+// Time (RFC 868): sends the seconds since 1900 in four bytes, then closes. `time_server [ADDRESS]`
 #include <examples/shared/service.h>
 #include <examples/simple/services.h>
 

@@ -9,11 +9,13 @@
 namespace peal::examples {
 namespace {
 
-// Depth first, always at the cell with the fewest candidates. What a row, a column and a box still lack is nine bits
-// each.
+// Solves a sudoku by depth-first search. The search continues with the empty cell that has the fewest possible digits,
+// because a wrong guess is least likely in that cell. If a cell has at most one possible digit, the search takes that
+// cell without looking at further cells. Each row, column and box has nine bits, one for each digit. A bit is set while
+// its digit is missing in that row, column or box.
 class Board {
  public:
-  // False when the givens contradict each other.
+  // Places the given digits. Returns false if they contradict each other.
   bool set_up(std::string_view cells) {
     for (size_t cell = 0; cell < kSudokuCells; ++cell) {
       if (cells[cell] == '0') {

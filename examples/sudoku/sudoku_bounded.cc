@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sudoku, model 5 of 5: as model 4, but nothing waits for the pool: a full queue answers ServerTooBusy at once, and a
-// client that does not read its answers is cut off. `sudoku_bounded [ADDRESS [LOOPS [THREADS [QUEUE]]]]`. The one to
-// put on a network.
+// Sudoku, model 5 of 5: several loops read and write, and a pool of threads solves. No loop waits for the pool: if the
+// queue of the pool is full, the answer ServerTooBusy is sent immediately. A client that does not read its answers is
+// disconnected. `sudoku_bounded [ADDRESS [LOOPS [THREADS [QUEUE]]]]`. Use this model on a public network.
 #include <examples/sudoku/sudoku_on_pool.h>
 
 int main(int argc, char** argv) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A load test of a sudoku server: `sudoku_load ADDRESS [CONNECTIONS [IN_FLIGHT [SECONDS]]]` keeps IN_FLIGHT requests on
-// their way on each connection (a closed loop), checks every solution, prints the rate and the latencies.
+// A load test of a sudoku server: `sudoku_load ADDRESS [CONNECTIONS [IN_FLIGHT [SECONDS]]]`. It keeps IN_FLIGHT
+// requests in progress on each connection (a closed loop). It checks every solution, and prints the rate and the
+// latencies.
 #include <charconv>
 #include <cstdlib>
 #include <memory>
@@ -49,7 +50,8 @@ class SudokuLoad {
     });
     return {};
   }
-  // False: it ended early, or an answer was wrong.
+  // Prints the results. Returns true if the test ran for its full time and at least one puzzle was solved. The test
+  // ends before its time if an answer is wrong, a connection fails or closes, or SIGINT or SIGTERM arrives.
   bool print() const {
     const double seconds = std::chrono::duration<double>(loop_.engine().now() - begin_).count();
     auto microseconds = [this](double percentile) {
@@ -61,7 +63,7 @@ class SudokuLoad {
   }
 
  private:
-  using Pending = std::unordered_map<uint64_t, TimePoint>;  // by id: when it was sent
+  using Pending = std::unordered_map<uint64_t, TimePoint>;  // for each request id, when it was sent
 
   void opened(Connection& connection) {
     connection.emplace_context<Pending>();
@@ -73,7 +75,9 @@ class SudokuLoad {
   }
   void answered(Connection& connection, std::string_view line) {
     if (line == "ServerTooBusy") {
-      // Which request it was for is not told: try again a little later.
+      // A new request replaces the refused request, so that IN_FLIGHT requests stay in progress. The refused request
+      // cannot be repeated or removed from Pending, because the answer does not contain the id of that request. The new
+      // request is sent 1 ms later, because the server is too busy now.
       ++busy_;
       loop_.after(std::chrono::milliseconds(1),
                   [this, handle = connection.handle()] { handle.run([this](Connection& open) { ask(open); }); });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sudoku, model 2 of 5: several loops, each solving for its own connections. `sudoku_loops [ADDRESS [THREADS]]`. Uses
-// all cores once there are connections enough; a hard puzzle holds up one loop's clients.
+// Sudoku, model 2 of 5: several loops, and each solves the puzzles of its own connections.
+// `sudoku_loops [ADDRESS [THREADS]]`. The loops use all cores if there are enough connections. A hard puzzle delays
+// only the clients of one loop.
 #include <cstdlib>
 
 #include <examples/sudoku/sudoku_service.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sudoku, model 4 of 5: several loops read and write, a pool solves. `sudoku_loops_and_pool [ADDRESS [LOOPS
-// [THREADS]]]`. For many connections and much work at once.
+// Sudoku, model 4 of 5: several loops read and write, and a pool of threads solves.
+// `sudoku_loops_and_pool [ADDRESS [LOOPS [THREADS]]]`. Use this model for many connections with much work.
 #include <examples/sudoku/sudoku_on_pool.h>
 
 int main(int argc, char** argv) {

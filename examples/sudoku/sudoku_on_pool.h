@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sudoku solved on a pool's threads: the loop reads and writes only. Answers of one connection may overtake each other;
-// the ids tell them apart. Which loops read, and what happens when the pool is full, is the server's choice.
+// Solves sudokus on the threads of a pool, while the loop only reads and writes. The answers of one connection may come
+// in another order than the requests, so each answer repeats the id of its request. Each server program chooses the
+// loops, and what happens if the pool is full.
 #pragma once
 
 #include <cstdlib>
@@ -25,7 +26,8 @@ inline SharedConnectionCallbacks sudoku_on_pool(ThreadPool& pool) {
   return {.on_message = messages(kSudokuLines, on_line, answer_too_long_sudoku)};
 }
 
-// argv[index] as a number of threads; at least one.
+// Returns argv[index] as a number of threads. Returns 2 if the program has fewer arguments, and 1 if the argument is
+// below 1 or does not begin with a number.
 inline unsigned thread_argument(int argc, char** argv, int index) {
   return static_cast<unsigned>(std::max(1, std::atoi(argument(argc, argv, index, "2").c_str())));
 }

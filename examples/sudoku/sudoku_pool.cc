@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sudoku, model 3 of 5: one loop reads and writes, a pool solves. `sudoku_pool [ADDRESS [THREADS]]`. A hard puzzle
-// holds up nobody while another thread is free; when the pool's queue is full the loop waits, and with it all clients:
-// that is the backpressure.
+// Sudoku, model 3 of 5: one loop reads and writes, and a pool of threads solves. `sudoku_pool [ADDRESS [THREADS]]`. A
+// hard puzzle delays no other client if another thread is free. If the queue of the pool is full, the loop waits for
+// the pool. All clients then wait too (backpressure).
 #include <examples/sudoku/sudoku_on_pool.h>
 
 int main(int argc, char** argv) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the five sudoku servers share.
+// The parts that the five sudoku servers share.
 #pragma once
 
 #include <examples/shared/service.h>
@@ -11,10 +11,11 @@ namespace peal::examples {
 
 inline constexpr std::string_view kSudokuAddress = "127.0.0.1:9984";
 
-// The on_bad of a server that reads kSudokuLines.
+// Answers BadRequest to a line that is longer than kSudokuLines allows. Pass this function as the argument `on_bad` to
+// peal::messages(), which calls the function and closes the connection afterwards.
 inline void answer_too_long_sudoku(Connection& connection, Trouble) { connection.send(kBadSudoku); }
 
-// Solves where it stands: on the connection's loop.
+// Returns callbacks that solve each puzzle on the loop of its connection.
 inline SharedConnectionCallbacks sudoku_on_the_loop() {
   auto on_line = [](Connection& connection, std::string_view line) {
     const std::optional<std::string> answer = answer_sudoku(line);

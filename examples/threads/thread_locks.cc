@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What threads share: a counter, an account under a lock that clang checks, a list.
+// Shows what threads can share: an atomic counter, an account whose lock clang checks, and a list with a lock.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace {
 
-// [mutex]
+// Quoted in docs: [mutex]
 class Account {
  public:
   void pay_in(int euros) {
@@ -19,7 +19,9 @@ class Account {
     add(euros);
     paid_in_.notify_all();
   }
-  // Waits until there is enough. False: there was not, up to the deadline.
+  // Waits until the account holds at least `euros`, subtracts `euros` from the account and returns true. Returns false
+  // if the deadline passes during the wait. A payment at the time of the deadline may come too late, because the
+  // account is not checked once more.
   bool pay_out(int euros, peal::TimePoint deadline) {
     peal::MutexLock lock(mutex_);
     while (euros_ < euros) {
@@ -36,26 +38,26 @@ class Account {
   peal::Condition paid_in_;
   int euros_ PEAL_GUARDED_BY(mutex_) = 0;
 };
-// [mutex]
+// End of quote: [mutex]
 
-// [atomic]
+// Quoted in docs: [atomic]
 std::atomic<int> visitors = 0;
 
 void visit() { visitors.fetch_add(1, std::memory_order_relaxed); }
-// [atomic]
+// End of quote: [atomic]
 
 }  // namespace
 
 int main() {
   Account account;
-  // [list]
+  // Quoted in docs: [list]
   peal::LockedList<int> guests;
   std::thread door([&] {
     for (int guest = 1; guest <= 3; ++guest) guests.push(guest);
   });
   door.join();
-  guests.for_each([&](int guest) { account.pay_in(guest); });  // no lock is held here
-  // [list]
+  guests.for_each([&](int guest) { account.pay_in(guest); });  // no lock is held during this call
+  // End of quote: [list]
   for (int i = 0; i < 3; ++i) visit();
   const bool paid = account.pay_out(6, peal::monotonic_now() + std::chrono::seconds(1));
   fmt::print("{} visitors, {}\n", visitors.load(), paid ? "paid" : "poor");

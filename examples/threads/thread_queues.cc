@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Work handed from thread to thread: a bounded queue by itself, then a pool of threads with one inside.
+// Hands work from one thread to another, first with a bounded queue, then with a pool of threads. The pool has such a
+// queue inside.
 #include <atomic>
 #include <memory>
 #include <string>
@@ -13,21 +14,21 @@
 namespace {
 
 void pass_lines() {
-  // [queue]
-  peal::BlockingQueue<std::string> lines(8);  // peal::BlockingQueue<std::string> lines; would be unbounded
+  // Quoted in docs: [queue]
+  peal::BlockingQueue<std::string> lines(8);  // without the 8, the queue would be unbounded
   std::thread reader([&lines] {
-    for (int i = 0; i < 20; ++i) lines.put("line " + std::to_string(i));  // waits while eight are waiting
+    for (int i = 0; i < 20; ++i) lines.put("line " + std::to_string(i));  // waits while the queue is full
     lines.close();
   });
   std::size_t bytes = 0;
-  while (auto line = lines.take()) bytes += line->size();  // nothing: closed, and all is taken
+  while (auto line = lines.take()) bytes += line->size();  // take() returns nothing if the queue is closed and empty
   reader.join();
-  // [queue]
+  // End of quote: [queue]
   fmt::print("{} bytes\n", bytes);
 }
 
 int add_up() {
-  // [pool]
+  // Quoted in docs: [pool]
   std::atomic<int> sum = 0;
   auto pool = peal::ThreadPool::start(
       {.name = "adder", .threads = 2, .queue_capacity = 100, .when_full = peal::WhenFull::kRunHere});
@@ -36,7 +37,7 @@ int add_up() {
   (*pool)->stop(peal::StopPool::kDrain);
   const peal::ThreadPoolStats stats = (*pool)->stats();
   fmt::print("{}: {} tasks, {} by the submitter, {} threw\n", sum.load(), stats.finished, stats.ran_here, stats.threw);
-  // [pool]
+  // End of quote: [pool]
   return sum == 500'500 ? 0 : 1;
 }
 

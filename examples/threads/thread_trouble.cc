@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What went wrong and where: an exception with the stack of whoever threw it, the log, a callback that outlives its
-// object.
+// Shows how to find errors: an exception with the stack trace of its throw, and the log. Also shows a callback that may
+// outlive its object.
 #include <functional>
 #include <memory>
 
@@ -11,7 +11,7 @@
 
 namespace {
 
-// [exception]
+// Quoted in docs: [exception]
 void open_the_vault(int tries) {
   if (tries > 2) throw peal::Exception("the vault stays shut");
 }
@@ -23,30 +23,31 @@ void try_the_vault() {
     PEAL_LOG_WARN("{}\n{}", error.what(), peal::LogLines{error.stack_trace()});
   }
 }
-// [exception]
+// End of quote: [exception]
 
-// [weak]
-// Does nothing once the object is gone.
+// Quoted in docs: [weak]
+// Returns a callback that does nothing after the last owner has released `document`.
 std::function<void()> when_saved(const std::shared_ptr<int>& document) {
   return [weak = std::weak_ptr(document)] {
     if (const auto alive = weak.lock()) ++*alive;
   };
 }
-// [weak]
+// End of quote: [weak]
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  // [log]
+  // Quoted in docs: [log]
   if (argc > 1) {
-    // Again on SIGHUP, after logrotate has moved the file away.
+    // A server must call set_log_file() again after logrotate has renamed the file, because the log would otherwise
+    // still go to the renamed file. logrotate can send SIGHUP to announce the renaming.
     if (auto opened = peal::set_log_file(argv[1]); !opened) {
       PEAL_LOG_ERROR("cannot log to {}: {}", argv[1], opened.error().message());
     }
   }
   peal::set_log_level(peal::LogLevel::kDebug);
   PEAL_LOG_DEBUG("{} arguments", argc);
-  // [log]
+  // End of quote: [log]
   try_the_vault();
   auto document = std::make_shared<int>(0);
   const auto callback = when_saved(document);

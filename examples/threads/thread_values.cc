@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Times, dates, text and files: the standard library, libc and zlib have them.
+// Shows times, dates, text, files and facts about the process, with the standard library, libc and zlib.
 #include <unistd.h>
 #include <zlib.h>
 
@@ -19,39 +19,39 @@
 namespace {
 
 void times() {
-  // [times]
-  const auto now = std::chrono::system_clock::now();  // what a calendar shows; it may jump
+  // Quoted in docs: [times]
+  const auto now = std::chrono::system_clock::now();  // calendar time, which jumps when the clock is set
   fmt::print("{:%F %T} UTC\n", fmt::gmtime(std::chrono::system_clock::to_time_t(now)));
-  const peal::TimePoint deadline = peal::monotonic_now() + std::chrono::milliseconds(500);  // never jumps
+  const peal::TimePoint deadline = peal::monotonic_now() + std::chrono::milliseconds(500);  // this clock is never set
   fmt::print("{} ns to go\n", (deadline - peal::monotonic_now()).count());
-  // [times]
+  // End of quote: [times]
 }
 
 void dates() {
-  // [dates]
+  // Quoted in docs: [dates]
   using namespace std::chrono;
   const year_month_day leap_day = 2024y / February / 29;
   const sys_days hundred_days_later = sys_days(leap_day) + days(100);
   fmt::print("day {} of the epoch, weekday {}\n", hundred_days_later.time_since_epoch().count(),
              weekday(hundred_days_later).c_encoding());
-  // [dates]
+  // End of quote: [dates]
 }
 
 void zones() {
-  // [zones]
-  ::setenv("TZ", "Europe/Paris", 1);  // at the start of main, before there are threads
+  // Quoted in docs: [zones]
+  ::setenv("TZ", "Europe/Paris", 1);  // call setenv() before other threads exist, because it is not thread-safe
   ::tzset();
   fmt::print("{:%F %T %Z}\n", fmt::localtime(std::time(nullptr)));
-  // [zones]
+  // End of quote: [zones]
 }
 
-// [text]
-// Any text, owned by somebody else, who keeps it until this returns.
+// Quoted in docs: [text]
+// Accepts any kind of string without a copy. The caller must keep the string until the function returns.
 std::string shout(std::string_view text) { return fmt::format("{:*^{}}!", text, text.size() + 4); }
-// [text]
+// End of quote: [text]
 
 bool files(const std::string& folder) {
-  // [files]
+  // Quoted in docs: [files]
   std::ifstream file("/proc/self/status");
   const std::string status{std::istreambuf_iterator<char>(file), {}};
   const std::string name = folder + "/status.gz";
@@ -59,18 +59,18 @@ bool files(const std::string& folder) {
   if (packed == nullptr) return false;
   const bool written = ::gzwrite(packed, status.data(), static_cast<unsigned>(status.size())) > 0;
   const bool closed = ::gzclose(packed) == Z_OK;
-  // [files]
+  // End of quote: [files]
   std::filesystem::remove(name);
   return written && closed;
 }
 
 void process() {
-  // [process]
+  // Quoted in docs: [process]
   const auto fds = std::filesystem::directory_iterator("/proc/self/fd");
   fmt::print("process {} of {}, {} descriptors, {} CPUs\n", ::getpid(),
              std::filesystem::read_symlink("/proc/self/exe").filename().string(), std::distance(begin(fds), end(fds)),
              ::sysconf(_SC_NPROCESSORS_ONLN));
-  // [process]
+  // End of quote: [process]
 }
 
 }  // namespace

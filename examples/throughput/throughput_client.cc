@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Drives an echo or discard server for some seconds and prints the throughput: `throughput_client echo|discard ADDRESS
-// [MESSAGE_BYTES [SECONDS]]`. Against echo one message is always on its way; against discard as many as fit.
+// Sends to an echo or discard server for some seconds, and prints the throughput:
+// `throughput_client echo|discard ADDRESS [MESSAGE_BYTES [SECONDS]]`. With echo, one message at a time is in flight.
+// With discard, it sends as fast as the connection accepts messages.
 #include <cstdlib>
 
 #include <examples/shared/service.h>
@@ -23,7 +24,10 @@ int main(int argc, char** argv) {
   int exit_code = 1;
   Loop loop;
   auto pump = [&](Connection& connection) {
-    if (echoes) return void(connection.send(message));
+    if (echoes) {
+      connection.send(message);
+      return;
+    }
     while (connection.send(message)) {
     }
   };

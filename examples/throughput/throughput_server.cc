@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An echo or discard server on any number of threads that prints what it takes in, every second:
-// `throughput_server echo|discard [ADDRESS [THREADS]]`.
+// An echo or discard server on THREADS threads (1 by default). It prints each second how many bytes and messages it
+// receives: `throughput_server echo|discard [ADDRESS [THREADS]]`.
 #include <atomic>
 #include <cstdlib>
 
@@ -10,7 +10,7 @@ namespace {
 
 using namespace peal;
 
-// Counted by all loops at once; printed from a thread of its own loop.
+// All serving loops add to these counters. Another loop, on its own thread, prints them.
 struct Counters {
   std::atomic<uint64_t> bytes = 0;
   std::atomic<uint64_t> messages = 0;
@@ -48,7 +48,11 @@ int main(int argc, char** argv) {
                                          [&, echoes = mode == "echo"](Connection& connection, Buffer& input) {
                                            counters.bytes.fetch_add(input.size(), std::memory_order_relaxed);
                                            counters.messages.fetch_add(1, std::memory_order_relaxed);
-                                           echoes ? void(connection.send(std::move(input))) : input.clear();
+                                           if (echoes) {
+                                             connection.send(std::move(input));
+                                           } else {
+                                             input.clear();
+                                           }
                                          },
                                      .on_close = [&](Connection&, CloseReason) { --counters.connections; }});
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Timers, 2 of 5: several at once, in the order of their deadlines, not of the calls; a cancelled one never fires.
+// Timers, 2 of 5: starts several timers. They fire in the order of their deadlines, not in the order of the after()
+// calls. A cancelled timer never fires.
 #include <fmt/core.h>
 
 #include <peal/loop/loop.h>

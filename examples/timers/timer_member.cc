@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Timers, 4 of 5: an object that owns its timer. Its destructor cancels, so the timer never calls what is gone; the
-// timer re-arms itself, each time a little later.
+// Timers, 4 of 5: shows an object that owns a timer. Its destructor cancels the timer, so that no callback uses a
+// destroyed object. The callback starts the timer again for 10 ms later.
 #include <fmt/core.h>
 
 #include <peal/loop/loop.h>

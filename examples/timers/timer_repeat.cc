@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Timers, 3 of 5: one that repeats, with a counter of its own, until it cancels itself.
+// Timers, 3 of 5: starts a timer that fires every 10 ms. Its callback counts the calls, and cancels the timer after
+// five.
 #include <fmt/core.h>
 
 #include <peal/loop/loop.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Timers, 5 of 5: two loops on two threads count together. Timers belong to their loop's thread; the count belongs to
-// the main one, so the others post to it: no lock anywhere.
+// Timers, 5 of 5: counts the timers of two loops on two threads. Each timer runs on the thread of its loop, and posts
+// to the main loop. Only the main thread uses the count, so the count needs no lock.
 #include <fmt/core.h>
 
 #include <peal/loop/loop_group.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Timers, 1 of 5: wait for one. The loop sleeps in the kernel until the timer is due, and its task ends the loop.
+// Timers, 1 of 5: waits for one timer. The loop sleeps in the kernel until the timer fires. The callback of the timer
+// stops the loop.
 #include <fmt/core.h>
 
 #include <peal/loop/loop.h>

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A site of files over https: `https_site FOLDER CERTIFICATE KEY [ADDRESS]`, the certificate with its chain in PEM.
-// SIGHUP reads both anew, as certbot's --deploy-hook wants it: who is connected stays, and if the new files are no good
-// the old ones go on. `http/to_https` is for port 80 beside it; `peal tls self-signed` makes files to try it with.
+// Serves a folder as a web site over https: `https_site FOLDER CERTIFICATE KEY [ADDRESS]`. CERTIFICATE is a PEM file
+// that includes the chain.
+//
+// At SIGHUP, the program reads the certificate and the key again. Send SIGHUP from certbot's --deploy-hook. Open
+// connections stay open. If the new files are wrong, the old certificate stays in use. For port 80, run the example
+// `to_https` beside this program. `peal tls self-signed` makes a certificate for tests.
 #include <csignal>
 
 #include <examples/shared/service.h>
@@ -21,7 +24,7 @@ int main(int argc, char** argv) {
   if (!pages) return examples::failed(argv[1], pages.error());
   Router router;
   router.get("/{path*}", *pages);
-  // [https]
+  // Quoted in docs: [https]
   const auto tls = TlsServerContext::make(
       {.certificates = {{.chain_file = argv[2], .key_file = argv[3]}}, .applications = {"http/1.1", "http/1.0"}});
   if (!tls) {
@@ -30,7 +33,7 @@ int main(int argc, char** argv) {
   }
   Loop loop;
   HttpServer server(loop, std::move(router), {.layer = tls->get(), .hsts = HstsOptions{}});
-  // [https]
+  // End of quote: [https]
   const auto heard = loop.on_signal(SIGHUP, [&tls] {
     const TlsResult<void> done = (*tls)->reload();
     fmt::print(stderr, "{}\n", done ? "the certificate was read anew" : done.error());

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two services that prove to each other who they are. Each has a certificate of one authority that both believe:
+// Two services that prove to each other who they are. Each has a certificate from one authority that both trust:
 //   mutual_tls serve AUTHORITY CERTIFICATE KEY [ADDRESS]
 //   mutual_tls ask   AUTHORITY CERTIFICATE KEY ADDRESS
-// The one that is asked answers with the name in the certificate of who asks: what it would look up rights by.
+// The server answers with the name in the client's certificate. A real service would decide by that name what the
+// client may do.
 #include <examples/shared/service.h>
 
 #include <peal/net/client.h>
@@ -19,7 +20,6 @@ int complain(const std::string& sentence) {
 }
 
 int serve(const std::string& authority, const TlsCertificate& own, const std::string& address) {
-  // [serve]
   const auto tls = TlsServerContext::make(
       {.certificates = {own}, .client_auth = TlsClientAuth::kRequired, .client_roots = {.file = authority}});
   if (!tls) return complain(tls.error());
@@ -31,12 +31,10 @@ int serve(const std::string& authority, const TlsCertificate& own, const std::st
                        connection.send("hello, " + connection.layer_facts()->peer + "\n");
                      }},
                 {.connection = {.layer = tls->get()}});
-  // [serve]
   return examples::listen(server, address) ? examples::run(loop) : 1;
 }
 
 int ask(const std::string& authority, const TlsCertificate& own, const std::string& address) {
-  // [ask]
   const auto tls = TlsClientContext::make({.roots = {.file = authority}, .certificate = own});
   if (!tls) return complain(tls.error());
   Loop loop;
@@ -59,7 +57,6 @@ int ask(const std::string& authority, const TlsCertificate& own, const std::stri
                   why = error.message();
                   loop.stop();
                 });
-  // [ask]
   if (Result<void> begun = client.connect(address); !begun) return examples::failed(address, begun.error());
   if (Result<void> ran = loop.run(); !ran) return examples::failed("cannot run the loop", ran.error());
   return why.empty() ? 0 : complain(why);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes mail by SMTP and prints it: `smtp_receiver CERTIFICATE KEY [ADDRESS]`. One half of the start_tls pair;
-// `smtp_sender` is the other. A client begins in the clear, and only over TLS is its mail taken. Lines end with CR LF
-// and nothing else does, so that no mail holds another one for somebody who would read it otherwise.
+// Receives mail by SMTP and prints it: `smtp_receiver CERTIFICATE KEY [ADDRESS]`. Together with `smtp_sender` it shows
+// start_layer(), which begins TLS on an open connection. It accepts mail only after a client has begun TLS. Only CR LF
+// ends a line. If a single LF ended a line too, an attacker could hide a second mail inside a mail (SMTP smuggling).
 #include <algorithm>
 
 #include <examples/shared/service.h>
@@ -24,7 +24,9 @@ void print(const SmtpMail& mail, const LayerFacts& over) {
   std::fflush(stdout);
 }
 
-// The first line, taken out of the input without its end; none while it is incomplete, and of one that is no good.
+// Takes the first line out of `input`, and returns the line without its CR LF. Returns nothing if the line is
+// incomplete. A line is not valid if it is longer than kLongestLine, or contains a CR or LF in addition to the CR LF at
+// its end. If the line is not valid, answers with an error, closes the connection and returns nothing.
 std::optional<std::string> next_line(Connection& connection, Buffer& input) {
   const std::string_view ahead = input.view(std::min(input.size(), SmtpSession::kLongestLine));
   const size_t end = ahead.find("\r\n");
@@ -40,9 +42,12 @@ std::optional<std::string> next_line(Connection& connection, Buffer& input) {
   return line;
 }
 
-// [lines]
+// Quoted in docs: [lines]
 void take_lines(Connection& connection, Buffer& input) {
-  while (connection.is_open()) {  // what is behind STARTTLS is no command, whoever said it
+  // start_layer() begins the TLS handshake, and is_open() is false during a handshake. So the loop ends after STARTTLS,
+  // and unencrypted bytes that follow STARTTLS are not read as commands. If sending has failed, start_layer() does
+  // nothing and the loop continues. The session then still refuses mail, because TLS has not begun.
+  while (connection.is_open()) {
     const std::optional<std::string> line = next_line(connection, input);
     if (!line) return;
     const SmtpAnswer answer = connection.context<SmtpSession>().take(*line);
@@ -52,7 +57,7 @@ void take_lines(Connection& connection, Buffer& input) {
     if (answer.next == SmtpNext::kClose) connection.close();
   }
 }
-// [lines]
+// End of quote: [lines]
 
 }  // namespace
 
@@ -67,7 +72,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   Loop loop;
-  // [server]
+  // Quoted in docs: [server]
   ConnectionCallbacks callbacks;
   callbacks.on_open = [](Connection& connection) {
     connection.emplace_context<SmtpSession>(false);
@@ -78,6 +83,6 @@ int main(int argc, char** argv) {
   ServerOptions options{.max_connections = 100};
   options.connection = {.idle_timeout = std::chrono::minutes(5), .layer = tls->get(), .layer_later = true};
   Server server(loop, std::move(callbacks), options);
-  // [server]
+  // End of quote: [server]
   return examples::listen(server, examples::argument(argc, argv, 3, "127.0.0.1:2525")) ? examples::run(loop) : 1;
 }

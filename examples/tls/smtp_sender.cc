@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends a mail by SMTP, in a coroutine: `smtp_sender SERVER FROM TO [ROOTS] <MESSAGE`, the server as in
-// "mail.example.org:25", ROOTS a file of certificates to believe instead of the system's. One half of the start_tls
-// pair; `smtp_receiver` is the other. It goes on over TLS (STARTTLS, RFC 3207) with a server that proves to be the one
-// it was told, and to no other does it send anything: not the mail, nor who writes to whom.
+// Sends a mail by SMTP, in a coroutine: `smtp_sender SERVER FROM TO [ROOTS] <MESSAGE`. SERVER is for example
+// "mail.example.org:25". ROOTS is a file of certificates to trust instead of the system's. Together with
+// `smtp_receiver` it shows start_layer(), which begins TLS on an open connection (STARTTLS, RFC 3207). The server must
+// prove with a certificate that it is SERVER. Any other server gets neither the mail nor the addresses.
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,21 +21,24 @@ namespace {
 
 using namespace peal;
 
-constexpr Duration kPatience = std::chrono::minutes(5);  // for each line of an answer (RFC 5321 4.5.3.2)
-constexpr size_t kLongestLine = 1000;                    // with its end
+constexpr Duration kPatience = std::chrono::minutes(5);  // the timeout for each line of an answer (RFC 5321 4.5.3.2)
+constexpr size_t kLongestLine = 1000;                    // in bytes, including CR LF
 constexpr int kMostLines = 100;
 
 struct Mail {
   std::string server, from, to;
-  std::string text;  // as it is sent: lines end with CR LF, and one more dot begins those that begin with a dot
+  std::string text;  // as sent: lines end with CR LF; a dot at the beginning of a line is doubled
 };
 
-// What the server answered, all its lines; or the sentence that says why it was nothing good.
+// All lines of the server's answer, or a sentence that says what has failed.
 using Answer = std::expected<std::string, std::string>;
 
-// Says a line, unless it is empty, and hears the answer, which is to begin with `code`.
+// Sends `line`, which may also be the lines of a whole mail, and returns the server's answer. If `line` is empty, sends
+// nothing, because a server greets a new client without being asked. Fails if the last line of the answer does not
+// begin with `code`, or if no complete answer arrives.
 Task<Answer> ask(Stream& stream, std::string line, std::string_view code) {
-  // Where it cannot be written, the answer says why, or its absence.
+  // An error of write() is ignored, because the connection has then ended or is about to end. The reads below return
+  // the last answer that the server has sent, or fail and say why.
   if (!line.empty()) (void)co_await stream.write(line.append("\r\n"));
   std::string all;
   for (int lines = 0; lines < kMostLines; ++lines) {
@@ -48,10 +51,10 @@ Task<Answer> ask(Stream& stream, std::string line, std::string_view code) {
     if (answer.starts_with(code)) co_return all;
     co_return std::unexpected("the server says: " + answer.substr(0, answer.size() - 2));
   }
-  co_return std::unexpected("the server does not come to an end");
+  co_return std::unexpected("the answer of the server has too many lines");
 }
 
-// Among the lines of the answer to EHLO.
+// True if `answer`, the answer to EHLO, lists the extension.
 bool offers(std::string answer, std::string_view extension) {
   for (char& letter : answer) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
   return answer.contains(fmt::format("250-{}\r\n", extension)) || answer.contains(fmt::format("250 {}\r\n", extension));
@@ -63,19 +66,21 @@ std::string hello() {
   return fmt::format("EHLO {}", name);
 }
 
-// [starttls]
-// What the server offers over TLS. What it said in the clear, anybody may have said.
+// Quoted in docs: [starttls]
+// Begins TLS, and returns the server's answer to EHLO over TLS, which lists its extensions. The answer to the first
+// EHLO is not encrypted, so an attacker may have changed that answer. The function therefore looks only for STARTTLS in
+// that answer. If STARTTLS is missing, the function fails and no mail is sent.
 Task<Answer> go_over_to_tls(Stream& stream) {
   Answer heard = co_await ask(stream, hello(), "250");
   if (!heard) co_return heard;
   if (!offers(*heard, "STARTTLS")) co_return std::unexpected("the server does not offer STARTTLS: nothing is sent");
   heard = co_await ask(stream, "STARTTLS", "220");
   if (!heard) co_return heard;
-  const Result<void> secured = co_await stream.start_layer();  // with the server whose name was connected to
+  const Result<void> secured = co_await stream.start_layer();  // checks that the certificate has the name of SERVER
   if (!secured) co_return std::unexpected("no TLS: " + secured.error().message());
   co_return co_await ask(stream, hello(), "250");
 }
-// [starttls]
+// End of quote: [starttls]
 
 Task<Answer> deliver(Stream& stream, const Mail& mail) {
   Answer heard = co_await ask(stream, "", "220");
@@ -103,7 +108,9 @@ Task<> send(Loop& loop, const TlsClientContext& tls, const Mail& mail, Answer& o
   loop.stop();
 }
 
-// Nothing where a line is too long, or holds a CR that does not end it.
+// Reads the message from `in`, and returns the text in the form of Mail::text. Returns nothing if a line is longer than
+// SMTP allows (kLongestLine). Also returns nothing if a line contains a CR that is not at its end, because SMTP allows
+// a CR only directly before an LF (RFC 5321 2.3.8).
 std::optional<std::string> read_text(std::istream& in) {
   std::string text;
   for (std::string line; std::getline(in, line);) {
@@ -124,7 +131,10 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: smtp_sender SERVER FROM TO [ROOTS] <MESSAGE\n");
     return 2;
   }
-  const auto complain = [](const std::string& sentence) { return fmt::print(stderr, "{}\n", sentence), 1; };
+  const auto complain = [](const std::string& sentence) {
+    fmt::print(stderr, "{}\n", sentence);
+    return 1;
+  };
   const auto tls = TlsClientContext::make({.roots = {.file = examples::argument(argc, argv, 4, "")}});
   if (!tls) return complain(tls.error());
   std::optional<std::string> text = read_text(std::cin);

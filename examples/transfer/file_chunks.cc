@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends a file to whoever connects, the second way: chunk by chunk, the next when the last is nearly out, so that a
-// client costs the high-water mark and no more. `file_chunks FILE [ADDRESS]`
+// Sends a file to each client, the second way: in chunks. It reads the next chunks only when most of the output has
+// been sent. Each client therefore needs little more memory than the high-water mark of the output.
+// `file_chunks FILE [ADDRESS]`
 #include <array>
 #include <fstream>
 
@@ -31,7 +32,10 @@ int main(int argc, char** argv) {
                              send_more(connection);
                            },
                        .on_writable = send_more,
-                       // A client that has nothing to say and sends FIN still gets all of the file.
+                       // A client such as `nc -N` may send FIN before the whole file has been sent. Because on_peer_end
+                       // is set, the connection stays open until send_more() calls close(), and the client gets the
+                       // whole file. If on_peer_end were unset, the connection would end after the output that is
+                       // already queued.
                        .on_peer_end = [](Connection&) {}});
   return examples::listen(server, examples::argument(argc, argv, 2, "127.0.0.1:2022")) ? examples::run(loop) : 1;
 }

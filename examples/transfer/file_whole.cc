@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends a file to whoever connects, the first way: all of it in memory, once for each client. `file_whole FILE
-// [ADDRESS]`
+// Sends a file to each client, the first way: it reads the whole file into memory, once for each client.
+// `file_whole FILE [ADDRESS]`
 #include <fstream>
 #include <iterator>
 
@@ -16,7 +16,8 @@ int main(int argc, char** argv) {
     connection.close();
   };
   Loop loop;
-  // A file may be larger than what is taken for a peer that does not read.
+  // A connection is reset if more output is queued than output_limit_bytes, 64 MiB by default. send_whole() queues the
+  // whole file, which may be larger, so the limit is removed.
   Server server(loop, {.on_open = send_whole}, {.connection = {.output_limit_bytes = SIZE_MAX}});
   return examples::listen(server, examples::argument(argc, argv, 2, "127.0.0.1:2021")) ? examples::run(loop) : 1;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends a file to whoever connects, the third way: the kernel sends it, from one fd for all clients.
+// Sends a file to each client, the third way: the kernel sends it. All clients share one fd of the file.
 // `file_zero_copy FILE [ADDRESS]`
 #include <examples/shared/service.h>
 

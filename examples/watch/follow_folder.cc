@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prints what happens in a folder: `follow_folder [FOLDER]`, Ctrl-C ends it. inotify(7) says so through an fd, and a
-// Watch makes calls on the loop of that, beside whatever else the loop does.
+// Prints the changes in a folder, until Ctrl-C or until the folder is gone: `follow_folder [FOLDER]`. The kernel
+// reports changes through an fd, see inotify(7). A Watch calls a function on the loop when the fd is readable. The loop
+// can do other work meanwhile.
 #include <sys/inotify.h>
 #include <unistd.h>
 
@@ -30,7 +31,7 @@ std::string_view what_happened(uint32_t mask) {
                                                                          {IN_DELETE, "deleted"},
                                                                          {IN_MOVED_FROM, "moved away"},
                                                                          {IN_MOVED_TO, "moved here"},
-                                                                         {IN_Q_OVERFLOW, "more than could be told"},
+                                                                         {IN_Q_OVERFLOW, "changes lost: queue is full"},
                                                                          {IN_IGNORED, "the folder is gone"}}};
   for (const auto& [bit, word] : kWords) {
     if ((mask & bit) != 0) return word;
@@ -38,7 +39,8 @@ std::string_view what_happened(uint32_t mask) {
   return "changed";
 }
 
-// A name is whatever bytes its maker chose: what would move the cursor is not printed.
+// Replaces control characters by '?'. A file name may contain any bytes, and control characters would move the cursor
+// of the terminal.
 std::string printable(std::string_view name) {
   std::string text(name);
   for (char& c : text) {
@@ -47,7 +49,8 @@ std::string printable(std::string_view name) {
   return text;
 }
 
-// False: the folder is gone.
+// Prints `events`, which are the bytes that one read() of the inotify fd has returned. Returns false if the kernel does
+// not watch the folder any more (IN_IGNORED), because the folder was deleted or its file system was unmounted.
 bool print_changes(std::string_view events) {
   bool there = true;
   while (!events.empty()) {
@@ -68,12 +71,12 @@ int main(int argc, char** argv) {
   using peal::examples::failed;
   const std::string folder = peal::examples::argument(argc, argv, 1, ".");
   Fd fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  if (!fd) return failed("cannot ask for changes", peal::errno_code(errno));
+  if (!fd) return failed("cannot start inotify", peal::errno_code(errno));
   if (::inotify_add_watch(fd.get(), folder.c_str(), kChanges | IN_ONLYDIR) < 0) {
     return failed(folder, peal::errno_code(errno));
   }
   peal::Loop loop;
-  // [watch]
+  // Quoted in docs: [watch]
   const int inotify = fd.get();
   auto on_change = [&loop, inotify](Readiness) {
     std::array<char, 64 * 1024> bytes;
@@ -81,7 +84,7 @@ int main(int argc, char** argv) {
     if (size > 0 && !print_changes({bytes.data(), static_cast<size_t>(size)})) loop.stop();
   };
   const Watch watch(loop, std::move(fd), {.readable = true}, on_change);
-  // [watch]
+  // End of quote: [watch]
   fmt::print("following {}\n", folder);
   std::fflush(stdout);
   return peal::examples::run(loop);
