@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Framings: messages in a chain of blocks must be those that a simple reader finds in contiguous bytes, and what a
-// framing appends it must read back. An input is
-//   kind, parameter, limit, bytes of a block, stream
-// where the limit is a byte, or none if it is 255.
+// Framings. The messages found in a chain of blocks must be those that a simple reader finds in contiguous bytes. What
+// a framing appends, it must read back.
+//
+// An input has four bytes and a stream. The four bytes are the kind, a parameter, the limit and the block size minus 1.
+// A limit of 255 means that there is no limit.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +19,7 @@
 namespace peal {
 namespace {
 
-// The first message, found byte by byte. Sizes count only if it is kWhole.
+// The first message, found byte by byte. The sizes are valid only if the state is kWhole.
 struct Found {
   FrameState state = FrameState::kMore;
   size_t header_bytes = 0;
@@ -61,7 +62,7 @@ Found find_first(const LineFraming& framing, std::string_view bytes) {
   for (size_t at = 0; at < bytes.size(); ++at) {
     const bool after_cr = at > 0 && bytes[at - 1] == '\r';
     const bool newline = bytes[at] == '\n';
-    // How many bytes the line has at least. A CR may still be part of its end.
+    // The line has at least this many bytes. A CR may still be part of its end.
     const size_t line_bytes = newline && after_cr ? at - 1 : at + (newline || bytes[at] == '\r' ? 0 : 1);
     if (line_bytes > framing.limit_bytes) return {FrameState::kTooLong};
     if (newline) return {FrameState::kWhole, 0, line_bytes, at + 1 - line_bytes};
@@ -80,7 +81,8 @@ Found find_first(const DelimiterFraming& framing, std::string_view bytes) {
   return {};
 }
 
-// Blocks of shared bytes are never joined with others, and the sanitizer guards the end of each.
+// Makes a chain of blocks. Blocks of shared bytes are never joined with others, so the sanitizer guards the end of
+// each.
 Buffer in_blocks(std::string_view bytes, size_t block_bytes) {
   Buffer chain;
   for (size_t at = 0; at < bytes.size(); at += block_bytes) {
@@ -100,7 +102,7 @@ void check_peek(const FramePeek& peek, const Found& expected, size_t bytes) {
               "peek() of {} bytes: a body of {} bytes, expected {}", bytes, peek.body_bytes, expected.body_bytes);
 }
 
-// Reads all messages in one go and as they arrive, block by block.
+// Reads all messages from the whole stream, and again while the stream arrives block by block.
 template <class Its>
 void check_reading(const Its& framing, std::string_view stream, size_t block_bytes) {
   Buffer whole = in_blocks(stream, block_bytes);
@@ -109,7 +111,7 @@ void check_reading(const Its& framing, std::string_view stream, size_t block_byt
   size_t arrived = 0;
   std::string_view left = stream;
   for (;;) {
-    const std::string exact(left);  // in memory of its own, which the sanitizer guards
+    const std::string exact(left);  // a copy, so the sanitizer finds reads beyond its end
     const Found expected = find_first(framing, exact);
     check_peek(framing.peek(exact), expected, exact.size());
     check_peek(framing.peek(whole), expected, exact.size());
@@ -117,7 +119,8 @@ void check_reading(const Its& framing, std::string_view stream, size_t block_byt
     Buffer frame("before");
     Buffer late("before");
     const FrameState state = framing.next(whole, body);
-    PEAL_ASSERT(state == expected.state && framing.next_frame(frames, frame) == state, "next() is not as peek()");
+    PEAL_ASSERT(state == expected.state && framing.next_frame(frames, frame) == state,
+                "next() and peek() return different states");
     FrameState arriving_state = framing.next(arriving, late);
     while (arriving_state == FrameState::kMore && arrived < stream.size()) {
       const std::string_view part = stream.substr(arrived, block_bytes);
@@ -125,17 +128,18 @@ void check_reading(const Its& framing, std::string_view stream, size_t block_byt
       arrived += part.size();
       arriving_state = framing.next(arriving, late);
     }
-    PEAL_ASSERT(arriving_state == state, "in blocks of {} bytes it ends otherwise", block_bytes);
+    PEAL_ASSERT(arriving_state == state, "the state differs if blocks of {} bytes arrive", block_bytes);
     if (state != FrameState::kWhole) {
-      PEAL_ASSERT(body.view() == "before" && frame.view() == "before" && late.view() == "before", "body changed");
-      PEAL_ASSERT(whole.view() == left && frames.view() == left, "input changed");
+      PEAL_ASSERT(body.view() == "before" && frame.view() == "before" && late.view() == "before",
+                  "a body was changed without a message");
+      PEAL_ASSERT(whole.view() == left && frames.view() == left, "the input was changed without a message");
       return;
     }
     const size_t frame_bytes = expected.header_bytes + expected.body_bytes + expected.trailer_bytes;
     PEAL_ASSERT(body.size() <= framing.limit_bytes, "{} bytes are over the limit", body.size());
-    PEAL_ASSERT(body.view() == left.substr(expected.header_bytes, expected.body_bytes), "another body");
-    PEAL_ASSERT(late.view() == body.view(), "another body when it arrives block by block");
-    PEAL_ASSERT(frame.view() == left.substr(0, frame_bytes), "another frame");
+    PEAL_ASSERT(body.view() == left.substr(expected.header_bytes, expected.body_bytes), "next() returns another body");
+    PEAL_ASSERT(late.view() == body.view(), "next() returns another body if blocks arrive one by one");
+    PEAL_ASSERT(frame.view() == left.substr(0, frame_bytes), "next_frame() returns another frame");
     left.remove_prefix(frame_bytes);
     PEAL_ASSERT(whole.size() == left.size(), "{} bytes left, expected {}", whole.size(), left.size());
   }
@@ -148,7 +152,8 @@ void check_writing(const Its& framing, std::string_view body) {
   try {
     framing.append(output, body);
   } catch (const std::invalid_argument&) {
-    PEAL_ASSERT(!output.holds_blocks(), "a refused body of {} bytes left {}", body.size(), output.size());
+    PEAL_ASSERT(!output.holds_blocks(), "a refused body of {} bytes left {} bytes of output", body.size(),
+                output.size());
     return;
   }
   framing.append(output, body);
@@ -157,10 +162,10 @@ void check_writing(const Its& framing, std::string_view body) {
     const FrameState state = framing.next(output, back);
     PEAL_ASSERT(state == FrameState::kWhole && back.view() == body, "{} bytes are not read back", body.size());
   }
-  PEAL_ASSERT(output.empty(), "{} bytes behind two messages", output.size());
+  PEAL_ASSERT(output.empty(), "{} bytes are left after two messages", output.size());
 }
 
-// Whatever was read can be written.
+// Checks reading and writing. A message that was read can also be written.
 template <class Its>
 void check(const Its& framing, std::string_view stream, size_t block_bytes) {
   check_reading(framing, stream, block_bytes);
@@ -197,7 +202,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     }
     default: {
-      // The delimiter is the front of the stream.
+      // The delimiter is the beginning of the stream.
       const size_t delimiter_bytes = std::min<size_t>(parameter % 16U + 1, stream.size());
       if (delimiter_bytes == 0) return 0;
       const peal::DelimiterFraming framing{.delimiter = std::string(stream.substr(0, delimiter_bytes)),

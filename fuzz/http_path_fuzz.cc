@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Paths and queries of any text: a path that is taken stays inside the root and, normalized once, needs no more; a
-// query reads the same as a form.
+// Paths and queries from any text. A path that is accepted must stay inside the root, and normalizing it again must not
+// change it. A query must be read like a form.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace {
 
-// Whether a file server that walks the segments one by one ever stands above where it began.
+// Returns whether a file server that walks the path segment by segment would ever leave its root folder.
 bool leaves_root(std::string_view path) {
   int depth = 0;
   while (!path.empty()) {
@@ -33,20 +33,22 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   std::string storage;
   if (const auto path = peal::normalize_http_path(input, storage)) {
-    PEAL_ASSERT(path->starts_with('/') && path->size() <= input.size(), "{} from {}", *path, input);
+    PEAL_ASSERT(path->starts_with('/') && path->size() <= input.size(), "the path {} was made from {}", *path, input);
     PEAL_ASSERT(!leaves_root(*path), "{} leaves the root", *path);
-    for (const std::string_view dots : {"/../", "/./"}) PEAL_ASSERT(!path->contains(dots), "{} in {}", dots, *path);
+    for (const std::string_view dots : {"/../", "/./"})
+      PEAL_ASSERT(!path->contains(dots), "{} is left in {}", dots, *path);
     PEAL_ASSERT(!path->ends_with("/..") && !path->ends_with("/."), "{} ends in dots", *path);
     if (input.find('%') != std::string_view::npos) {
-      PEAL_ASSERT(path->find('\0') == std::string_view::npos || input.find('\0') != std::string_view::npos, "NUL");
+      PEAL_ASSERT(path->find('\0') == std::string_view::npos || input.find('\0') != std::string_view::npos,
+                  "the path contains a decoded NUL");
     } else {
       std::string again;
-      PEAL_ASSERT(*peal::normalize_http_path(*path, again) == *path, "{} is not normal", *path);
+      PEAL_ASSERT(*peal::normalize_http_path(*path, again) == *path, "{} changes if it is normalized again", *path);
     }
   }
   std::string decoded;
   peal::append_http_decoded(input, decoded);
-  PEAL_ASSERT(decoded.size() <= input.size(), "decoded to {} of {} bytes", decoded.size(), input.size());
+  PEAL_ASSERT(decoded.size() <= input.size(), "{} bytes were decoded from {}", decoded.size(), input.size());
   size_t bytes = 0;
   const peal::HttpForm form = peal::HttpForm::parse(std::string(input)).value();
   size_t fields = 0;
@@ -56,9 +58,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     peal::append_http_decoded(pair.key, key);
     const auto found = peal::HttpQuery(input).find(key, storage);
     PEAL_ASSERT(found.has_value(), "{} is not found", key);
-    PEAL_ASSERT(form.field(fields++).name == key && form.find(key) == found, "{} reads otherwise in a form", key);
+    PEAL_ASSERT(form.field(fields++).name == key && form.find(key) == found, "{} has another value in a form", key);
   }
-  PEAL_ASSERT(fields == form.size(), "{} fields of {}", form.size(), fields);
-  PEAL_ASSERT(bytes <= input.size() + 1, "{} bytes of pairs in {}", bytes, input.size());
+  PEAL_ASSERT(fields == form.size(), "the form has {} fields, the query has {}", form.size(), fields);
+  PEAL_ASSERT(bytes <= input.size() + 1, "the pairs have {} bytes, the input has {}", bytes, input.size());
   return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HTTP requests: what is seen of them must not depend on how the bytes were cut, nor on which scan read them, nor on
-// what the head object had read before. The first byte of an input says how long the pieces are.
+// HTTP requests. What is read must not depend on how the bytes are cut, nor on which scan reads them, nor on what the
+// head object has read before. The first byte of an input chooses the length of the pieces.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace peal {
 namespace {
 
-// All that a server would act upon, in order.
+// Everything that a server would act upon, in order.
 struct Record {
   std::string seen;
   std::string body;
@@ -33,12 +33,13 @@ void note_head(const HttpRequestHead& head, Record& record) {
     note(field.name);
     note(field.value);
     PEAL_ASSERT(head.find(field.name).has_value(), "{} is not found", field.name);
-    PEAL_ASSERT(field.value.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos, "a line end");
+    PEAL_ASSERT(field.value.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos,
+                "a field value has a line end or NUL");
   }
   note(std::to_string(head.content_length().value_or(0)));
   record.seen.push_back(static_cast<char>('0' + head.minor_version() + 2 * head.keep_alive() + 4 * head.chunked() +
                                           8 * head.expects_continue() + 16 * head.has_body()));
-  PEAL_ASSERT(!head.chunked() || !head.content_length(), "two framings");
+  PEAL_ASSERT(!head.chunked() || !head.content_length(), "the head is chunked and has a length");
 }
 
 Record read(HttpRequestParser& parser, HttpRequestHead& head, std::string_view input, size_t piece_bytes) {
@@ -46,18 +47,21 @@ Record read(HttpRequestParser& parser, HttpRequestHead& head, std::string_view i
   size_t consumed = 0;
   for (size_t arrived = 0; arrived < input.size();) {
     arrived += std::min(piece_bytes, input.size() - arrived);
-    // In memory of its own, which the sanitizer guards.
+    // A copy, so that the sanitizer finds reads beyond its end.
     const std::string memory(input.substr(consumed, arrived - consumed));
     std::string_view view = memory;
     for (;;) {
       const HttpRequestStep step = parser.next(view, head);
-      PEAL_ASSERT(step.consumed <= view.size(), "took {} of {}", step.consumed, view.size());
+      PEAL_ASSERT(step.consumed <= view.size(), "{} bytes were taken of {}", step.consumed, view.size());
       if (step.event == HttpRequestEvent::kHead) note_head(head, record);
       record.body.append(step.body);
       if (step.event == HttpRequestEvent::kEnd) record.body.append("|").append(parser.trailers()).append("|");
       view.remove_prefix(step.consumed);
       consumed += step.consumed;
-      if (step.event == HttpRequestEvent::kFailed) return record.error = parser.error(), record;
+      if (step.event == HttpRequestEvent::kFailed) {
+        record.error = parser.error();
+        return record;
+      }
       if (step.event == HttpRequestEvent::kNeedMore) break;
     }
   }
@@ -85,14 +89,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                                 .chunk_extension_bytes = 100,
                                 .trailer_bytes = 100};
   const peal::Record whole = peal::read_fresh(limits, input, input.size() + 1);
-  PEAL_ASSERT(peal::read_fresh(limits, input, size_t{data[0]} + 1) == whole, "pieces of {} read otherwise",
+  PEAL_ASSERT(peal::read_fresh(limits, input, size_t{data[0]} + 1) == whole, "pieces of {} bytes are read differently",
               data[0] + 1);
   const peal::ScanKind best = peal::scan_kind();
   peal::force_scan(peal::ScanKind::kPortable);
-  PEAL_ASSERT(peal::read_fresh(limits, input, size_t{data[0]} + 1) == whole, "the portable scan reads otherwise");
+  PEAL_ASSERT(peal::read_fresh(limits, input, size_t{data[0]} + 1) == whole, "the portable scan reads differently");
   peal::force_scan(best);
   static peal::HttpRequestHead used_before;
   peal::HttpRequestParser parser(limits);
-  PEAL_ASSERT(peal::read(parser, used_before, input, input.size() + 1) == whole, "what was read before matters");
+  PEAL_ASSERT(peal::read(parser, used_before, input, input.size() + 1) == whole,
+              "a head that was used before reads differently");
   return 0;
 }

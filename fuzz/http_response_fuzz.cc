@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HTTP responses: what the parser says must not depend on how the bytes were cut, nor on what it read before.
-// The first byte of an input says whether it answers HEAD and whether the peer closes, the second how long pieces are.
+// HTTP responses. What the parser returns must not depend on how the bytes are cut, nor on what it has read before. The
+// first byte of an input says whether the response answers HEAD and whether the peer closes. The second byte chooses
+// the length of the pieces.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -27,7 +28,7 @@ Verdict read(HttpResponseParser& parser, std::string_view input, size_t piece_by
   parser.begin((options & 1) != 0);
   size_t at = 0;
   while (at < input.size() && !parser.done() && parser.error() == HttpParseError::kNone) {
-    const std::string piece(input.substr(at, piece_bytes));  // in memory of its own, which the sanitizer guards
+    const std::string piece(input.substr(at, piece_bytes));  // a copy, so the sanitizer finds reads beyond its end
     at += parser.parse(piece, [&](std::string_view part) { verdict.body += part; });
   }
   if ((options & 2) != 0 && parser.error() == HttpParseError::kNone) parser.end();
@@ -48,10 +49,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const peal::HttpResponseLimits limits{.head_bytes = 600, .chunk_line_bytes = 60};
   peal::HttpResponseParser parser(limits);
   const peal::Verdict whole = peal::read(parser, input, input.size() + 1, data[0]);
-  PEAL_ASSERT(whole.body.size() <= input.size(), "{} bytes of body in {}", whole.body.size(), input.size());
-  PEAL_ASSERT(peal::read(parser, input, input.size() + 1, data[0]) == whole, "the second time reads otherwise");
+  PEAL_ASSERT(whole.body.size() <= input.size(), "a body of {} bytes in an input of {}", whole.body.size(),
+              input.size());
+  PEAL_ASSERT(peal::read(parser, input, input.size() + 1, data[0]) == whole,
+              "the second reading differs from the first");
   peal::HttpResponseParser cut(limits);
-  PEAL_ASSERT(peal::read(cut, input, size_t{data[1]} + 1, data[0]) == whole, "pieces of {} bytes read otherwise",
+  PEAL_ASSERT(peal::read(cut, input, size_t{data[1]} + 1, data[0]) == whole, "pieces of {} bytes are read differently",
               data[1] + 1);
   return 0;
 }

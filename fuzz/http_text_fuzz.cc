@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// URLs and request heads made of any text: what is taken is safe to send, and a URL put together again reads the same,
-// also one that a reference leads to.
+// URLs and request heads from any text. What is accepted must be safe to send. A URL that is written as text must be
+// read as the same URL again, and so must a URL to which a reference was resolved.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -15,18 +15,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   if (const auto url = peal::HttpUrl::parse(input)) {
     const auto again = peal::HttpUrl::parse(url->scheme + "://" + url->authority() + url->target);
-    PEAL_ASSERT(again.has_value(), "{}", again.error());
+    PEAL_ASSERT(again.has_value(), "the URL is not accepted again: {}", again.error());
     PEAL_ASSERT(again->host == url->host && again->port == url->port && again->target == url->target,
-                "{} reads otherwise", url->authority());
+                "{} is read differently the second time", url->authority());
     const auto text = peal::compose_http_request({.target = url->target, .host = url->authority()});
-    PEAL_ASSERT(text.has_value(), "{}", text.error());
+    PEAL_ASSERT(text.has_value(), "no request can be composed: {}", text.error());
   }
   static const peal::HttpUrl base = peal::HttpUrl::parse("http://h/a/b?c").value();
   if (const auto url = base.resolve(input)) {
     const auto again = peal::HttpUrl::parse(url->to_string());
-    PEAL_ASSERT(again.has_value() && again->target == url->target, "{} reads otherwise", url->to_string());
+    PEAL_ASSERT(again.has_value() && again->target == url->target, "{} is read differently the second time",
+                url->to_string());
   }
-  // Four texts, cut where NUL stands, or at the end: a line end in any of them but the body must not get through.
+  // Splits the input at NUL into five texts: method, target, host, and the name and the value of a field. A line end in
+  // one of them must not get into the request, which has at most five lines.
   std::string_view rest = input;
   const auto next = [&] {
     const size_t end = std::min(rest.find('\0'), rest.size());
@@ -38,6 +40,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   request.fields.push_back({.name = next(), .value = next()});
   const auto text = peal::compose_http_request(request);
   const auto lines = text ? std::ranges::count(*text, '\n') : 0;
-  PEAL_ASSERT(lines <= 5, "{} lines of one field", lines);
+  PEAL_ASSERT(lines <= 5, "the request has {} lines", lines);
   return 0;
 }

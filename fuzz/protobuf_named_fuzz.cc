@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NamedCodec: a stream of frames must be read the same way from contiguous bytes and from a chain of blocks, and what
-// was read must be read back when it is written. An input is
-//   kind, bytes of a block, stream
-// where an odd kind means that the stream is one body without checksum: a right length and checksum are put around it,
-// or no change would ever get past them.
+// NamedCodec. A stream of frames must be read the same way from contiguous bytes and from a chain of blocks. A message
+// that was read and then written must be read back.
+//
+// An input has one byte for the kind, one byte for the block size minus 1, and a stream. If the kind is odd, the stream
+// is one body without a checksum, and the test adds the right length and checksum. Without this, almost all changes of
+// the fuzzer would be refused because of a wrong length or checksum.
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -32,7 +33,7 @@ MessageTypes known_types() {
   return types;
 }
 
-// The message, or why there is none. `body`: a std::string_view or a Buffer.
+// Returns the message, or why there is none. `body` is a std::string_view or a Buffer.
 template <class Body>
 std::expected<std::unique_ptr<google::protobuf::Message>, Trouble> message_in(Body& body) {
   static const MessageTypes kTypes = known_types();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RpcEnvelope: what it reads in a message must be what protobuf's generated code reads, from contiguous bytes and from
-// a chain of blocks. When it is written, it must be the frame that generated code makes, and be read back. An input is
-//   kind, bytes of a block, stream
-// where an odd kind means that the stream is one message: a right length, tag and checksum are put around it, or no
-// change would ever get past them.
+// RpcEnvelope. It must read the same fields as protobuf's generated code, from contiguous bytes and from a chain of
+// blocks. What it writes must be the frame that generated code makes, and must be read back.
+//
+// An input has one byte for the kind, one byte for the block size minus 1, and a stream. If the kind is odd, the stream
+// is one message, and the test adds the right length, tag and checksum. Without this, almost all changes of the fuzzer
+// would be refused because of a wrong length, tag or checksum.
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -29,9 +30,10 @@ using test::RpcMessageOfAnyError;
 
 constexpr TaggedCodec kRpc{.tag = kRpcTag, .limit_bytes = 100'000};
 
-// Writes the fields that peal writes in a message of this type, and expects the frame that generated code makes.
+// Writes the fields that peal writes in a message of this type. Asserts that the frame is the one that generated code
+// makes.
 void check_written(const RpcMessageOfAnyError& fields) {
-  const google::protobuf::LogSilencer quiet;  // names that are no UTF-8
+  const google::protobuf::LogSilencer quiet;  // silences warnings about names that are not UTF-8
   constexpr TaggedCodec kWriter{.tag = kRpcTag};
   test::Payload payload;
   RpcMessageOfAnyError expected;
@@ -60,10 +62,10 @@ void check_written(const RpcMessageOfAnyError& fields) {
     append_response(kWriter, output, fields.id(), payload);
   }
   const std::string frame = test::framed_body(test::summed("RPC0" + expected.SerializeAsString()));
-  PEAL_ASSERT(output.to_string() == frame, "{} are written otherwise", test::text_of(expected));
+  PEAL_ASSERT(output.to_string() == frame, "{} are written differently by generated code", test::text_of(expected));
 }
 
-// The fields of the message, which both readers must agree on. `body`: a std::string_view or a Buffer.
+// Returns the fields of the message. Asserts that both readers agree on them. `body` is a std::string_view or a Buffer.
 template <class Body>
 std::expected<std::unique_ptr<google::protobuf::Message>, Trouble> fields_in(Body& body) {
   const std::expected<MessageBytes, Trouble> opened = kRpc.open(body);
@@ -74,7 +76,8 @@ std::expected<std::unique_ptr<google::protobuf::Message>, Trouble> fields_in(Bod
     const std::optional<RpcMessageOfAnyError> expected = test::read_by_protobuf(bytes);
     PEAL_ASSERT(test::bytes_of(fields) == test::bytes_of(expected), "peal reads {} and protobuf {}",
                 test::text_of(fields), test::text_of(expected));
-    PEAL_ASSERT(test::is_muduo_message(bytes) == fields.has_value(), "muduo reads {} otherwise", test::text_of(fields));
+    PEAL_ASSERT(test::is_muduo_message(bytes) == fields.has_value(), "muduo reads {} differently",
+                test::text_of(fields));
   }
   if (!fields) return std::unexpected(Trouble::kUnreadableMessage);
   check_written(*fields);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TaggedCodec and DelimitedCodec: as protobuf_named_fuzz.cc has it for NamedCodec. An input is
-//   kind, bytes of a block, stream
-// where kinds 0 and 1 are of a TaggedCodec. Kind 1 means that the stream is one message: a right length, tag and
-// checksum are put around it. Kind 2 is of a DelimitedCodec.
+// TaggedCodec and DelimitedCodec, tested like NamedCodec in protobuf_named_fuzz.cc. An input has one byte for the kind,
+// one byte for the block size minus 1, and a stream.
+// - Kind 0: a TaggedCodec reads the stream.
+// - Kind 1: the stream is one message. The test adds the right length, tag and checksum. Then a TaggedCodec reads it.
+// - Kind 2: a DelimitedCodec reads the stream.
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -21,7 +22,7 @@ namespace {
 constexpr TaggedCodec kTagged{.tag = "RPC0", .limit_bytes = 100'000};
 constexpr DelimitedCodec kDelimited{.limit_bytes = 100'000};
 
-// Reads the body as a Note.
+// Returns a function that reads a body as a Note.
 template <class Codec>
 auto note_reader(const Codec& codec) {
   return [&codec](auto& body) -> std::expected<std::unique_ptr<google::protobuf::Message>, Trouble> {

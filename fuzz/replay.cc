@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The main of a fuzz target built without a fuzzer: runs every file of the folders given, in order, as a test.
+// The main() of a fuzz target that was built without a fuzzer. Runs every file of the given folders as a test, in
+// order.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +25,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s: %zu bytes\n", file.c_str(), bytes.size());
     LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
   }
-  // Nothing to run is no proof.
+  // Fails if there was no file, because then nothing was tested.
   return files.empty() ? 1 : 0;
 }

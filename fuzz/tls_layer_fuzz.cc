@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TLS below a server and a client whose bytes go through a relay that the input commands: it cuts, holds back, drops,
-// repeats, swaps, changes and adds bytes, and ends early. Whatever it does, what a side is given is the beginning of
-// what the other has sent, and an end without an error means all of it.
+// A TLS server and a TLS client whose bytes go through a relay. The input commands the relay: it cuts, holds back,
+// drops, repeats, swaps, changes and adds bytes, or ends early. Whatever the relay does, each side may receive only a
+// beginning of what the other side has sent. If the stream ends without an error, the side must have received
+// everything.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -24,7 +25,7 @@ namespace {
 class Script {
  public:
   explicit Script(std::string_view bytes) : left_(bytes) {}
-  // 0, that is "let it pass", once it is over.
+  // Returns the next byte. Returns 0 after the end of the input, which means "let the bytes pass".
   uint8_t next() {
     if (left_.empty()) return 0;
     const auto byte = static_cast<uint8_t>(left_.front());
@@ -41,7 +42,7 @@ class Script {
   std::string_view left_;
 };
 
-// A stream with no interest in anything: each kind below says what it does.
+// A stream that ignores all events. The classes below handle the events that they need.
 class End : public StreamEvents {
  public:
   void on_connected(std::error_code) override {}
@@ -59,7 +60,7 @@ class End : public StreamEvents {
   ~End() = default;
 };
 
-// Says `saying` and ends, and keeps to what it may be given: the beginning of `heard_may_be`.
+// Sends `saying` and ends the sending direction. Asserts that it receives only a beginning of `heard_may_be`.
 class Talker final : public End {
  public:
   void on_connected(std::error_code error) override {
@@ -70,10 +71,11 @@ class Talker final : public End {
   }
   void on_received(Buffer& bytes) override {
     heard += bytes.to_string();
-    PEAL_ASSERT(heard_may_be.starts_with(heard), "{} bytes that nobody has sent", heard.size());
+    PEAL_ASSERT(heard_may_be.starts_with(heard), "{} bytes were received that the peer has not sent", heard.size());
   }
   void on_receive_end(std::error_code error) override {
-    PEAL_ASSERT(error || heard == heard_may_be, "an end after {} of {} bytes", heard.size(), heard_may_be.size());
+    PEAL_ASSERT(error || heard == heard_may_be, "the stream ended without an error after {} of {} bytes", heard.size(),
+                heard_may_be.size());
     port->close(id, CloseHow::kNormal);
   }
   void on_send_failed(std::error_code) override { port->close(id, CloseHow::kNormal); }
@@ -97,13 +99,21 @@ class Relay final : public End {
     const size_t where = script.next() % bytes.size();
     switch (command % 10) {
       default: break;
-      case 1: return void(held += bytes);          // until the next
-      case 2: bytes += held, held.clear(); break;  // the next before this
+      case 1:  // held until the end, or until command 2
+        held += bytes;
+        return;
+      case 2:  // bytes that arrived later are sent first
+        bytes += held;
+        held.clear();
+        break;
       case 3: bytes.erase(where, 1 + script.next() % 32); break;
       case 4: bytes += bytes.substr(where); break;
       case 5: bytes[where] = static_cast<char>(bytes[where] ^ (1 << script.next() % 8)); break;
       case 6: bytes.insert(where, script.take(script.next())); break;
-      case 7: bytes.resize(where), cut = true; break;
+      case 7:
+        bytes.resize(where);
+        cut = true;
+        break;
       case 8: bytes = script.take(script.next()); break;
       case 9: std::rotate(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(where), bytes.end()); break;
     }
@@ -171,7 +181,8 @@ void talk(Script script) {
   client.saying = server.heard_may_be = question;
   server.saying = client.heard_may_be = answer;
   Relay near(script), far(script);
-  near.other = &far, far.other = &near;
+  near.other = &far;
+  far.other = &near;
 
   const SocketAddress any = SocketAddress::parse("127.0.0.1:0").value();
   const ListenerId at_server = engine->bind(any, {}).value();
@@ -186,14 +197,14 @@ void talk(Script script) {
   engine->accept(at_relay, relays);
   connect(*clients, engine->local_address(at_relay).value(), client);
 
-  constexpr int kMostTurns = 2000;  // a side may wait for ever for what was dropped
+  constexpr int kMostTurns = 2000;  // a side may wait forever for bytes that were dropped
   const Duration turn = std::chrono::milliseconds(1);
   for (int i = 0, quiet = 0; i < kMostTurns && quiet < 10; ++i) {
     quiet = engine->wait(engine->now() + turn) == 0 ? quiet + 1 : 0;
   }
   engine->shut();
   for (const End* end : std::initializer_list<const End*>{&client, &server, &near, &far}) {
-    PEAL_ASSERT(end->closed, "an end that was never told that it has closed");
+    PEAL_ASSERT(end->closed, "on_closed() was not called for a stream");
   }
 }
 

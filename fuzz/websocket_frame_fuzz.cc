@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// WebSocket: what a reader says must not depend on how the bytes were cut, and what it takes in is bounded. The first
-// byte of an input says which side reads and with which terms, the second how long the pieces are.
+// WebSocket frames. What a reader returns must not depend on how the bytes are cut, and the size of a message must be
+// limited. The first byte of an input chooses the side that reads and the terms of compression. The second byte chooses
+// the length of the pieces.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -27,14 +28,15 @@ std::string what_is_said(std::string_view input, size_t piece_bytes, uint8_t opt
                          workspace, deflate);
   std::string said;
   for (size_t at = 0; at < input.size(); at += piece_bytes) {
-    const std::string piece(input.substr(at, piece_bytes));  // in memory of its own, which the sanitizer guards
+    const std::string piece(input.substr(at, piece_bytes));  // a copy, so the sanitizer finds reads beyond its end
     std::string_view left = piece;
     for (;;) {
       left.remove_prefix(reader.step(left));
       const std::string_view payload = reader.payload();
       if (reader.event() == WebSocketEvent::kNone) break;
-      PEAL_ASSERT(payload.size() <= kMostMessageBytes, "a message of {} bytes", payload.size());
-      PEAL_ASSERT(reader.event() != WebSocketEvent::kText || is_utf8(payload), "{} bytes are no text", payload.size());
+      PEAL_ASSERT(payload.size() <= kMostMessageBytes, "a payload of {} bytes is over the limit", payload.size());
+      PEAL_ASSERT(reader.event() != WebSocketEvent::kText || is_utf8(payload), "a text of {} bytes is not UTF-8",
+                  payload.size());
       said.append(1, static_cast<char>(reader.event())).append(payload).append("|");
     }
     PEAL_ASSERT(left.empty(), "{} bytes were not taken", left.size());
@@ -50,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data + 2), size - 2);
   const std::string whole = peal::what_is_said(input, std::max<size_t>(input.size(), 1), data[0]);
   const size_t piece_bytes = size_t{data[1]} + 1;
-  PEAL_ASSERT(peal::what_is_said(input, piece_bytes, data[0]) == whole, "pieces of {} bytes read otherwise",
+  PEAL_ASSERT(peal::what_is_said(input, piece_bytes, data[0]) == whole, "pieces of {} bytes are read differently",
               piece_bytes);
   return 0;
 }
