@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests: runs that are as short as runs can be, and what became of them.
+// Helpers for tests: options for very short runs, and functions that run them and return their results.
 #pragma once
 
 #include <stdexcept>
@@ -24,14 +24,14 @@ inline LoadOptions brief_load(const SocketAddress& target, size_t connections) {
   return options;
 }
 
-// Of a run that must have one: a test without it has failed.
+// Runs the load generator and returns its results. If the run fails, throws an exception, so that the test fails.
 inline Outcome outcome_of(const LoadOptions& options, const Protocol& protocol, OnInterval on_interval = {}) {
   std::expected<Outcome, std::string> outcome = run_load(options, protocol, std::move(on_interval));
   if (!outcome) throw std::runtime_error(outcome.error());
   return std::move(*outcome);
 }
 
-// The names of those that make a run INVALID.
+// Returns the names of all gates whose verdict is INVALID. A gate is a check of the results of a run.
 inline std::vector<std::string> invalid_ones(const std::vector<Gate>& gates) {
   std::vector<std::string> names;
   for (const Gate& gate : gates) {

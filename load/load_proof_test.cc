@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether the generator tells the truth: servers with known delays, freezes and drops, and what must then be recorded.
-// The bounds follow from the script and the schedule alone; a slow machine only adds to a latency, so they are lower
-// bounds, or shares of what was due.
+// Tests that the load generator reports the truth. The servers delay, freeze or drop answers in a known way, and the
+// results must show it. The expected bounds are computed from the server's script and the send schedule alone. A slow
+// machine can only make a latency longer. So the bounds are lower bounds, or shares of the messages that the schedule
+// wanted sent.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -41,7 +42,8 @@ double rate_times_mean(const Outcome& outcome, const Histogram& times) {
   return outcome.messages_per_s() * times.mean() * 1e-9;
 }
 
-// A server that freezes once, for so long, when it is first asked after `from` requests. All its connections wait.
+// Returns a script for a server that sleeps once, for the time `freeze`. It sleeps when it gets request number `from`,
+// counted over all connections. During the sleep, it answers no request.
 ScriptedHttp::Script freezing(size_t from, Duration freeze) {
   return [from, freeze, asked = std::make_shared<std::atomic<size_t>>(0)](size_t, size_t, const std::string&) {
     return ScriptedAnswer{.freeze = ++*asked == from ? freeze : Duration::zero()};
@@ -51,9 +53,10 @@ ScriptedHttp::Script freezing(size_t from, Duration freeze) {
 TEST(LoadProof, a_known_delay_is_what_is_recorded) {
   ScriptedHttp server([](size_t, size_t, const std::string&) { return ScriptedAnswer{.delay = 20ms}; });
   const Outcome closed = run(options_for(server, 5, 500ms));
-  EXPECT_EQ(above(closed.total.latency, 20ms), closed.total.counts.messages) << "no answer came before its time";
+  EXPECT_EQ(above(closed.total.latency, 20ms), closed.total.counts.messages)
+      << "no answer came before its delay was over";
   const auto rounds = static_cast<uint64_t>(closed.window / Duration(20ms)) + 1;
-  EXPECT_LE(closed.total.counts.messages, 5 * rounds) << "and five connections can not have more of them";
+  EXPECT_LE(closed.total.counts.messages, 5 * rounds) << "five connections cannot get more answers in this time";
 
   LoadOptions options = options_for(server, 20, 500ms);
   options.arrivals = ArrivalPlan::constant(200);
@@ -69,7 +72,7 @@ TEST(LoadProof, two_delays_make_two_peaks_of_the_right_size) {
   LoadOptions options = options_for(server, 50, 2s);
   options.arrivals = ArrivalPlan::poisson(200);
   double slow = 0;
-  // A machine that holds the server up makes slow ones of quick ones: then there is another run.
+  // On a busy machine, answers that should be fast may be slow. Then the test repeats the run.
   for (int runs = 0; runs < kMostRuns && std::abs(slow - 0.25) > 0.05; ++runs) {
     const Outcome outcome = run(options);
     const Histogram& service = *outcome.total.service;
@@ -79,24 +82,28 @@ TEST(LoadProof, two_delays_make_two_peaks_of_the_right_size) {
   EXPECT_NEAR(slow, 0.25, 0.05);
 }
 
-// The classic trap. Of a server that freezes for 1.4 s a closed loop sees one slow answer a connection; users who come
-// at their own time see as many as come within it.
+// The server freezes for 1.4 s. A closed loop waits for each answer before it sends again, so it records only one slow
+// answer for each connection. Real users do not wait for each other: all who come during the freeze are delayed. An
+// open loop must show that.
 TEST(LoadProof, a_freeze_is_seen_by_all_who_came_within_it) {
   constexpr Duration kFreeze = 1400ms;
   ScriptedHttp closed_server(freezing(500, kFreeze));
   const Outcome closed = run(options_for(closed_server, 4, 2s));
-  EXPECT_GE(above(closed.total.latency, kFreeze - 5ms), 1U) << "who was asked first waits for all of it";
-  EXPECT_LE(above(closed.total.latency, kFreeze / 2), 4U + 4U) << "the others asked before they could see it";
+  EXPECT_GE(above(closed.total.latency, kFreeze - 5ms), 1U) << "the request that starts the freeze waits for all of it";
+  EXPECT_LE(above(closed.total.latency, kFreeze / 2), 4U + 4U)
+      << "a closed loop sends nothing more on a connection that waits";
 
   ScriptedHttp open_server(freezing(500, kFreeze));
   LoadOptions options = options_for(open_server, 4, 2s);
   options.arrivals = ArrivalPlan::constant(1000);
   const Outcome open = run(options);
-  // One is due each millisecond: 700 of them when half of the freeze or more was still to come.
+  // The schedule wants one message sent every millisecond, so 700 messages are due in the first half of the freeze.
+  // Each of them waits at least for the second half, which is 700 ms. The test accepts 10 messages fewer. The next
+  // check does the same for three quarters of the freeze.
   EXPECT_GE(above(open.total.latency, kFreeze / 2) + open.unsent, 690U);
   EXPECT_GE(above(open.total.latency, kFreeze / 4) + open.unsent, 1040U);
   EXPECT_GE(open.total.latency.max(), (kFreeze - 2ms).count());
-  // What the connections themselves saw hides it, as the closed loop does.
+  // The service time begins when a message is really sent. So it hides the freeze, as a closed loop does.
   EXPECT_LE(above(*open.total.service, kFreeze / 2), 4U + 4U);
 }
 
@@ -110,22 +117,23 @@ TEST(LoadProof, past_a_deadline_nothing_is_sent_and_all_is_counted) {
   EXPECT_TRUE(outcome.failures.empty());
   const auto counted = static_cast<double>(outcome.total.send_lag->total_count() + outcome.total.counts.shed);
   EXPECT_NEAR(counted + static_cast<double>(outcome.unsent), outcome.offered, 300)
-      << "each message that was due was sent, shed, or is left over; the run of a busy machine begins and ends late";
+      << "each message that was due was sent, shed, or is unsent; on a busy machine a run begins and ends late";
   EXPECT_LE(outcome.total.send_lag->max(), std::chrono::nanoseconds(100ms).count() * 5);
 }
 
 TEST(LoadProof, dropped_answers_are_failures_or_censored_never_forgotten) {
-  // Each hundredth request is swallowed: its connection hears nothing more.
+  // The server leaves every hundredth request unanswered. The client then sends nothing more on that connection until
+  // its own timeout of 1.5 s has passed.
   std::atomic<size_t> asked = 0;
   ScriptedHttp server([&](size_t, size_t, const std::string&) { return ScriptedAnswer{.silent = ++asked % 100 == 0}; });
   LoadOptions options = options_for(server, 8, 2s);
-  options.timeout = 1500ms;  // longer than a busy machine holds an answer up
+  options.timeout = 1500ms;  // longer than a busy machine may delay an answer
   const Outcome outcome = run(options);
   ASSERT_TRUE(outcome.failures.kinds.contains("timeout"));
   const uint64_t dropped = asked / 100;
   const uint64_t failed = outcome.failures.count();
   EXPECT_LE(failed, dropped);
-  EXPECT_GE(failed + 8, dropped) << "but for those that were in flight at the end";
+  EXPECT_GE(failed + 8, dropped) << "except those that were in flight at the end";
   EXPECT_EQ(outcome.lifetime.messages + dropped, asked);
 }
 
@@ -135,7 +143,8 @@ TEST(LoadProof, littles_law_holds) {
   });
   const LoadOptions closed_options = options_for(server, 10, 1s);
   double in_flight = 0;
-  // A machine that holds the server up at either end of a run hides some of them: then there is another run.
+  // On a busy machine the server may be delayed at the beginning or the end of a run. Then messages are missing from
+  // the count, and the test repeats the run.
   for (int runs = 0; runs < kMostRuns && std::abs(in_flight - 10) > 1; ++runs) {
     const Outcome closed = run(closed_options);
     in_flight = rate_times_mean(closed, closed.total.latency);
@@ -151,7 +160,8 @@ TEST(LoadProof, littles_law_holds) {
 }
 
 TEST(LoadProof, what_was_sent_follows_the_schedule) {
-  // When requests arrive at the server, seen from the schedule: the k-th never before it was due.
+  // When each request arrived at the server. Request number k must not arrive before the time at which the schedule
+  // wanted it sent.
   std::vector<TimePoint> arrived;
   ScriptedHttp server([&](size_t, size_t, const std::string&) {
     arrived.push_back(TimePoint(std::chrono::steady_clock::now().time_since_epoch()));
@@ -167,7 +177,8 @@ TEST(LoadProof, what_was_sent_follows_the_schedule) {
   for (size_t k = 0; k < arrived.size(); ++k) {
     EXPECT_GE(arrived[k], before + options.arrivals->due(k, piece)) << k;
   }
-  // The measurement begins a little after the schedule: what was due in it is what the schedule has from there on.
+  // The test does not know how long after the start of the schedule the measurement begins. So it tries all delays from
+  // 0 to 200 ms. For at least one of them, the number of scheduled messages must differ from `offered` by at most 3.
   const auto due_from = [&](Duration begin) { return options.arrivals->expected_count(begin, begin + outcome.window); };
   double nearest = 1e9;
   for (Duration begin{}; begin <= 200ms; begin += 1ms) {

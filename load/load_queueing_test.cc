@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs with --expect-queueing against servers that serve a connection at a time: what waits is no failure, whatever
-// else goes wrong is one.
+// Tests runs with --expect-queueing against servers that serve only one connection at a time. A connection that waits
+// until the server serves it is not a failure. All other faults are failures.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,9 @@ RunRecord recorded(const LoadOptions& options, const Protocol& protocol) {
   return make_record(std::string(protocol.name()), "", "", options, outcome_of(options, protocol));
 }
 
-// The same of a server that answers. A busy machine may hardly let it in so short a time: then the run is longer.
+// Repeats a run until the server has answered at least five messages, and returns the record of the last run. Each run
+// is four times as long as the one before. This is needed on a busy machine, where the server may get too little CPU
+// time.
 RunRecord recorded_of_answers(LoadOptions options, const Protocol& protocol) {
   RunRecord record = recorded(options, protocol);
   while (record.outcome.total.counts.messages < 5 && options.duration < std::chrono::seconds(10)) {
@@ -56,8 +58,7 @@ void expect_one_served(const RunRecord& record, size_t connections) {
   EXPECT_GT(record.outcome.total.counts.messages, 0U);
   EXPECT_THAT(failures_of(record), IsEmpty());
   EXPECT_THAT(invalid_ones(record.gates), IsEmpty());
-  EXPECT_THAT(record.skipped,
-              Contains(testing::Field(&SkippedGate::sentence, HasSubstr("waits for a connection's turn"))));
+  EXPECT_THAT(record.skipped, Contains(testing::Field(&SkippedGate::sentence, HasSubstr("wait for their turn"))));
 }
 
 TEST(LoadQueueing, a_server_that_serves_one_at_a_time) {
@@ -72,7 +73,7 @@ TEST(LoadQueueing, a_server_that_serves_one_at_a_time) {
   }
 }
 
-TEST(LoadQueueing, of_every_protocol) {
+TEST(LoadQueueing, every_protocol_can_wait_for_a_connections_turn) {
   const QueueingServer unframed;
   expect_one_served(recorded_of_answers(queueing(unframed.address(), 5), EchoProtocol::unframed(64)), 5);
   const QueueingServer http([](std::string_view) { return "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"; });
@@ -81,7 +82,7 @@ TEST(LoadQueueing, of_every_protocol) {
   expect_one_served(recorded_of_answers(queueing(http.address(), 5), *protocol), 5);
 }
 
-TEST(LoadQueueing, unless_it_is_expected_it_stays_an_error) {
+TEST(LoadQueueing, without_expect_queueing_a_waiting_connection_is_an_error) {
   const QueueingServer server;
   LoadOptions options = queueing(server.address(), 10);
   options.expect_queueing = false;
@@ -91,7 +92,7 @@ TEST(LoadQueueing, unless_it_is_expected_it_stays_an_error) {
   EXPECT_EQ(record.outcome.queued.connections, 0U);
 }
 
-TEST(LoadQueueing, where_everybody_is_served_nobody_has_waited) {
+TEST(LoadQueueing, if_all_connections_are_served_none_has_waited) {
   const ScriptedServer server;
   LoadOptions options = queueing(server.address(), 10);
   options.grace = std::chrono::seconds(5);
@@ -101,12 +102,13 @@ TEST(LoadQueueing, where_everybody_is_served_nobody_has_waited) {
   EXPECT_THAT(invalid_ones(record.gates), IsEmpty());
 }
 
-// Each is served, and waits again when it is opened anew.
+// The client closes each connection after five messages and opens a new one. The new connection then waits until the
+// server serves it. None of this is a failure.
 TEST(LoadQueueing, connections_that_end_take_turns) {
   const QueueingServer server;
   LoadOptions options = queueing(server.address(), 4);
   options.requests_per_connection = {.least = 5, .most = 5};
-  options.grace = std::chrono::seconds(2);  // until the server has turned to somebody
+  options.grace = std::chrono::seconds(2);  // long enough for the server to accept the next connection
   const RunRecord record = recorded_of_answers(options, EchoProtocol::framed(64));
   EXPECT_GT(record.outcome.lifetime.retired, 0U);
   EXPECT_LE(record.outcome.queued.connections, 4U);
@@ -114,7 +116,9 @@ TEST(LoadQueueing, connections_that_end_take_turns) {
   EXPECT_THAT(invalid_ones(record.gates), IsEmpty());
 }
 
-// One answer a connection, and after some of them it accepts and answers nobody any more.
+// The client sends one message on each connection. The server answers three messages. After that, it still accepts
+// connections, but answers nothing. No connection is being served then, so the other messages do not wait in a queue:
+// they have failed.
 TEST(LoadQueueing, a_server_that_has_gone_silent_is_no_queue) {
   size_t asked = 0;
   const QueueingServer server(
@@ -124,11 +128,11 @@ TEST(LoadQueueing, a_server_that_has_gone_silent_is_no_queue) {
   const RunRecord record = recorded(options, EchoProtocol::framed(64));
   EXPECT_EQ(record.outcome.queued.connections, 0U);
   EXPECT_THAT(failures_of(record), ElementsAre("no_answer"));
-  EXPECT_THAT(record.outcome.failures.kinds.at("no_answer").first, HasSubstr("nobody was being served"));
+  EXPECT_THAT(record.outcome.failures.kinds.at("no_answer").first, HasSubstr("the server was serving no connection"));
   EXPECT_THAT(invalid_ones(record.gates), Contains("errors"));
 }
 
-TEST(LoadQueueing, wrong_bytes_are_an_error_all_the_same) {
+TEST(LoadQueueing, wrong_bytes_are_an_error_even_if_queueing_is_expected) {
   const QueueingServer server([](std::string_view bytes) {
     std::string answer(bytes);
     answer.back() = static_cast<char>(answer.back() ^ 1);
@@ -139,8 +143,9 @@ TEST(LoadQueueing, wrong_bytes_are_an_error_all_the_same) {
   EXPECT_THAT(invalid_ones(record.gates), Contains("errors"));
 }
 
-TEST(LoadQueueing, whose_turn_has_come_and_is_not_answered_is_a_failure) {
-  for (const size_t answered : {10U, 68U}) {  // part of the first answer; the first answer alone
+TEST(LoadQueueing, a_connection_whose_turn_has_come_must_be_answered) {
+  // How many bytes the server sends back in total: only a part of the first answer (10 bytes), or all of it (68 bytes).
+  for (const size_t answered : {10U, 68U}) {
     size_t left = answered;
     const QueueingServer server([&left](std::string_view bytes) {
       const size_t size = std::min(bytes.size(), left);
@@ -155,8 +160,9 @@ TEST(LoadQueueing, whose_turn_has_come_and_is_not_answered_is_a_failure) {
   }
 }
 
-TEST(LoadQueueing, who_cannot_even_connect_waits_too) {
-  // The kernel lets two wait behind who is served, and drops the other attempts.
+TEST(LoadQueueing, a_connection_that_cannot_open_counts_as_waiting) {
+  // With a backlog of 1, the kernel lets two connections wait while the server serves another one. The kernel drops all
+  // further attempts to connect.
   const QueueingServer server(QueueingServer::echo, 1);
   LoadOptions options = queueing(server.address(), 100);
   options.connect_timeout = 200ms;
@@ -169,7 +175,7 @@ TEST(LoadQueueing, who_cannot_even_connect_waits_too) {
   EXPECT_THAT(invalid_ones(record.gates), IsEmpty());
 }
 
-TEST(LoadQueueing, where_nobody_is_served_nothing_was_measured) {
+TEST(LoadQueueing, a_run_without_any_answer_has_measured_nothing) {
   const QueueingServer server([](std::string_view) { return std::string(); });
   const RunRecord record = recorded(queueing(server.address(), 5), EchoProtocol::framed(64));
   EXPECT_EQ(record.outcome.served, 0U);

@@ -57,24 +57,27 @@ class LoadRun final : public LaneReports {
   Outcome outcome_;
   Trouble trouble_;
   Phase phase_ = Phase::kConnecting;
-  TimerId timer_;  // the phase's end
+  TimerId timer_;  // ends the current phase
   TimerId interval_timer_;
   size_t settled_ = 0;
   size_t out_of_connections_ = 0;
   size_t first_cuts_ = 0;
   size_t last_cuts_ = 0;
   size_t quiet_ = 0;
-  size_t deaf_ = 0;
-  uint64_t due_before_ = 0;      // the first instant
-  uint64_t resumed_before_ = 0;  // sessions of the layer
+  size_t deaf_ = 0;              // lanes (threads of the run) that have stopped receiving
+  uint64_t due_before_ = 0;      // messages that the schedule wanted sent before the measurement
+  uint64_t resumed_before_ = 0;  // sessions that the layer (TLS) had resumed before this run
   std::optional<ServerProbe> probe_;
   std::optional<ServerLook> server_before_;
-  // The interval that is being collected: lanes that have not yet handed theirs over, and what the others did.
+  // The interval that is measured now. At its end, each thread hands over its results of this interval. `looks_left_`
+  // is the number of threads that have not done this yet. `step_` and `step_latency_` are the sums of the results that
+  // were handed over.
   size_t looks_left_ = 0;
   Interval step_;
   Histogram step_latency_{kLatencyRange};
   TimePoint measured_from_;
-  // The lanes' loops end before the lanes, and both before the loop they report to.
+  // Do not change the order of these three members: the last one is destroyed first. `group_` must be destroyed before
+  // `lanes_`, because its threads use the lanes. `loop_` must be destroyed last, because the lanes report to it.
   std::unique_ptr<Loop> loop_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::unique_ptr<LoopGroup> group_;
@@ -98,7 +101,7 @@ std::expected<Outcome, std::string> LoadRun::run() {
   const Result<void> ran = loop_->run();
   group_->stop();
   group_->join();
-  if (!ran) return std::unexpected(fmt::format("the generator's loop cannot run: {}", ran.error().message()));
+  if (!ran) return std::unexpected(fmt::format("cannot run the generator's event loop: {}", ran.error().message()));
   if (trouble_) return std::unexpected(std::move(*trouble_));
   collect();
   return std::move(outcome_);
@@ -107,16 +110,18 @@ std::expected<Outcome, std::string> LoadRun::run() {
 LoadRun::Trouble LoadRun::prepare() {
   if (options_.server_pid) {
     Result<ServerProbe> probe = ServerProbe::of(*options_.server_pid);
-    if (!probe) return fmt::format("there is no process {} whose CPU could be read", *options_.server_pid);
+    if (!probe)
+      return fmt::format("there is no process {}, or its CPU time cannot be read: check --server-pid",
+                         *options_.server_pid);
     probe_ = std::move(*probe);
     outcome_.server.emplace();
   }
   Result<std::unique_ptr<Loop>> loop = Loop::make({.engine = "epoll"});
-  if (!loop) return fmt::format("the generator has no loop: {}", loop.error().message());
+  if (!loop) return fmt::format("cannot create the generator's event loop: {}", loop.error().message());
   loop_ = std::move(*loop);
   for (const int signal : {SIGINT, SIGTERM}) {
     const auto done = loop_->on_signal(signal, [this] { interrupt(); });
-    if (!done) return fmt::format("signals cannot be handled: {}", done.error().message());
+    if (!done) return fmt::format("cannot handle SIGINT and SIGTERM: {}", done.error().message());
   }
   return std::nullopt;
 }
@@ -124,7 +129,7 @@ LoadRun::Trouble LoadRun::prepare() {
 LoadRun::Trouble LoadRun::make_lanes() {
   Result<std::unique_ptr<LoopGroup>> group =
       LoopGroup::start(options_.threads, {.engine = options_.engine, .spin = options_.spin}, "load");
-  if (!group) return fmt::format("the generator's threads cannot start: {}", group.error().message());
+  if (!group) return fmt::format("cannot start the generator's threads: {}", group.error().message());
   group_ = std::move(*group);
   outcome_.engine = (*group_)[0].engine().name();
   size_t first = 0;
@@ -159,7 +164,9 @@ void LoadRun::on_settled(size_t) {
   if (phase_ == Phase::kConnecting && ++settled_ == lanes_.size()) wait_for_start();
 }
 
-// Nothing is due on the monotonic clock at a wall-clock instant, so the wait is computed once.
+// Begins the warm-up at the time LoadOptions::start_at, or immediately if this option is not set. `start_at` is a time
+// of the wall clock, but the loop's timers use the monotonic clock. So the length of the wait is computed only once,
+// here. Later changes of the wall clock have no effect.
 void LoadRun::wait_for_start() {
   loop_->cancel(timer_);
   phase_ = Phase::kWaiting;
@@ -182,7 +189,9 @@ void LoadRun::measure() {
   if (out_of_connections_ == lanes_.size()) drain();
 }
 
-// Every lane has begun to count: no window will be shorter than was asked for.
+// Called when all threads have begun to measure. Starts the timer that ends the measurement, and the timer that ends
+// each interval. The timers start after the last thread, so each thread measures for at least the time
+// LoadOptions::duration.
 void LoadRun::start_clock() {
   if (phase_ != Phase::kMeasuring) return;
   measured_from_ = loop_->engine().now();
@@ -204,10 +213,13 @@ void LoadRun::drain() {
   cut_all(CutKind::kLast);
 }
 
-// Every lane stops listening before the first closes a connection: a server that serves one at a time would turn to the
-// next one then, and answer it after the end.
+// Ends the run. First all threads stop receiving. The connections are closed only when the last thread has stopped.
+// This order matters for a server that serves one connection at a time. When its current connection closes, the server
+// answers the messages of the next connection. These answers come after the end of the run, so no thread may receive
+// them.
 void LoadRun::finish() {
   if (std::exchange(phase_, Phase::kDone) == Phase::kDone) return;
+  loop_->cancel(timer_);
   for (size_t i = 0; i < lanes_.size(); ++i) {
     (*group_)[i].post([this, lane = lanes_[i].get(), run = loop_->mailbox()] {
       lane->give_up_waiting();
@@ -222,7 +234,7 @@ void LoadRun::interrupt() {
   switch (phase_) {
     case Phase::kConnecting:
     case Phase::kWaiting:
-    case Phase::kWarming: trouble_ = "interrupted before anything was measured"; return finish();
+    case Phase::kWarming: trouble_ = std::string(kInterruptedEarly); return finish();
     case Phase::kMeasuring: outcome_.interrupted = true; return drain();
     case Phase::kDraining:
       if (last_cuts_ == lanes_.size()) finish();
@@ -253,11 +265,13 @@ void LoadRun::on_cut(size_t, Cut cut) {
   if (++last_cuts_ < lanes_.size()) return;
   outcome_.offered -= static_cast<double>(due_before_);
   end_step();
-  // All that counts is here: now somebody may become impatient.
+  // All threads have handed over their results. Some messages may still be in flight. The run waits for their answers,
+  // but not longer than the time LoadOptions::grace.
   if (phase_ == Phase::kDraining) timer_ = loop_->after(options_.grace, [this] { finish(); });
 }
 
-// From the first cut of the lane that looks at the server to its last.
+// Computes the CPU time and the context switches of the server in the measurement. Only one thread of the run measures
+// the server, at the beginning and at the end of the measurement. `cut.server` holds what this thread has measured.
 void LoadRun::take_server(const Cut& cut) {
   if (!probe_ || !cut.server) return;
   if (cut.kind == CutKind::kWarmUp) server_before_ = cut.server;
@@ -279,7 +293,8 @@ void LoadRun::take_step(const Cut& cut) {
   step_latency_.add(cut.recording->latency);
 }
 
-// Every lane has handed over its part of the interval.
+// Called when all threads have handed over their results of an interval. Adds the interval to the outcome. Also reports
+// it to the caller of run_load(), unless it is the last interval.
 void LoadRun::end_step() {
   if (measured_from_ == TimePoint{}) return;
   step_.to = loop_->engine().now() - measured_from_;
@@ -297,7 +312,8 @@ void LoadRun::on_quiet(size_t) {
   finish();
 }
 
-// A run without connections has nothing left to measure.
+// Called once for each thread: all connections of the thread have ended, and it does not open new ones. When this is
+// true of all threads, nothing is left to measure, so the measurement ends.
 void LoadRun::on_out_of_connections(size_t) {
   if (++out_of_connections_ < lanes_.size()) return;
   if (phase_ == Phase::kWarming || phase_ == Phase::kWaiting) {
@@ -314,7 +330,8 @@ void LoadRun::take_handshakes(Lane& lane) {
   outcome_.handshakes->add(rest);
 }
 
-// The loops have ended: the lanes are this thread's.
+// Adds up the results of all threads. The loops of these threads have ended, so the calling thread may read the
+// results.
 void LoadRun::collect() {
   if (outcome_.handshakes) outcome_.handshakes->resumed = options_.layer->stats().resumed - resumed_before_;
   for (const std::unique_ptr<Lane>& lane : lanes_) {
@@ -322,15 +339,21 @@ void LoadRun::collect() {
     outcome_.connect.add(lane->recording().connect);
     if (outcome_.handshakes) take_handshakes(*lane);
     outcome_.failures.add(lane->failures());
+    for (size_t status = 0; status < lane->statuses().size(); ++status) {
+      if (const uint64_t count = lane->statuses()[status]) outcome_.statuses[static_cast<int>(status)] += count;
+    }
     outcome_.opened += lane->opened();
     outcome_.served += lane->served();
     outcome_.queued.add(lane->queued());
     outcome_.idle_open += lane->idle_open();
   }
   outcome_.window = outcome_.total.span / static_cast<int64_t>(lanes_.size());
-  // Where nobody holds the server any more it is no turn that the others wait for.
+  // With --expect-queueing, messages may wait in the server while the server serves another connection. Such waiting is
+  // no failure. If the server has answered messages, but serves no connection at the end of the run, the server has
+  // stopped answering. In that case, the waiting messages count as failures.
   if (outcome_.served > 0 && outcome_.queued.messages > 0 && outcome_.queued.being_served == 0) {
-    outcome_.failures.add("no_answer", "a message was not answered when the run ended, and nobody was being served",
+    outcome_.failures.add("no_answer",
+                          "a message was not answered when the run ended, and the server was serving no connection",
                           outcome_.queued.messages);
     outcome_.queued = {};
   }
@@ -345,7 +368,7 @@ std::expected<Outcome, std::string> run_load(const LoadOptions& options, const P
   std::expected<Outcome, std::string> outcome = LoadRun(options, protocol, std::move(on_interval)).run();
   if (!outcome || outcome->opened > 0) return outcome;
   const std::string why =
-      outcome->failures.empty() ? "no reason is known" : outcome->failures.kinds.begin()->second.first;
+      outcome->failures.empty() ? "the reason is not known" : outcome->failures.kinds.begin()->second.first;
   return std::unexpected(fmt::format("cannot connect to {}: {}", options.target_text, why));
 }
 

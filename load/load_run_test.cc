@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs against servers of the test's own. They last as long as they are asked to; nothing is said about speed.
+// Tests the load generator against servers that the test controls. Speed is not tested, so a slow machine does not make
+// a test fail.
 #include <load/load_run.h>
 
 #include <netinet/tcp.h>
@@ -38,7 +39,9 @@ Outcome outcome_of_unframed(const LoadOptions& options, OnInterval on_interval =
   return outcome_of(options, EchoProtocol::unframed(options.size), std::move(on_interval));
 }
 
-// The same of a server that answers. A busy machine may not let it in so short a time: then the run is longer.
+// Repeats a run until the server has answered at least one message, and returns the outcome of the last run. Each run
+// is four times as long as the one before. This is needed on a busy machine, where the server may get too little CPU
+// time.
 Outcome outcome_of_answers(LoadOptions& options) {
   Outcome outcome = outcome_of_unframed(options);
   while (outcome.total.counts.messages == 0 && options.duration < std::chrono::seconds(10)) {
@@ -62,7 +65,7 @@ void expect_all_came_back(const Outcome& outcome, const LoadOptions& options) {
   EXPECT_GE(outcome.window, options.duration);
 }
 
-// A listener that hardly anybody may wait at.
+// Returns a listening socket with a backlog of 1, so that almost no connection can wait to be accepted.
 Fd short_queue() {
   return open_listening_socket(SocketAddress::parse("127.0.0.1:0").value(), ListenOptions{.backlog = 1}).value();
 }
@@ -112,7 +115,8 @@ TEST_P(LoadRun, at_a_rate_latency_counts_from_when_a_message_was_due) {
   EXPECT_EQ(total.service->total_count(), total.counts.messages);
   EXPECT_GT(total.send_lag->total_count(), 0U);
   EXPECT_GE(total.latency.mean(), total.service->mean());
-  // The schedule alone says how many messages may have been sent until the end.
+  // The schedule wants 1000 messages sent per second, so the server cannot answer more. The test adds 60 s for the time
+  // before and after the measurement. That is much more than is needed.
   const double offered = 1000 * (outcome.seconds() + 60);
   EXPECT_LE(static_cast<double>(outcome.lifetime.messages), offered);
   EXPECT_EQ(outcome.lifetime.bytes_sent, outcome.lifetime.messages * 64);
@@ -152,7 +156,7 @@ TEST(LoadRunFaults, a_server_that_closes_half_way_is_asked_again) {
   }
 }
 
-TEST(LoadRunFaults, a_server_may_close_what_it_was_never_asked_on) {
+TEST(LoadRunFaults, a_server_may_close_a_connection_that_carried_no_request) {
   ScriptedServer server(Manner::kKeepFirst);
   LoadOptions options = brief_load(server.address(), 3);
   options.arrivals = ArrivalPlan::at({100ms});
@@ -177,14 +181,15 @@ TEST(LoadRunFaults, a_server_that_never_answers_is_not_waited_for) {
   EXPECT_THAT(invalid_gates(options, outcome), testing::IsSupersetOf({"errors", "bytes", "nothing"}));
 }
 
-TEST(LoadRunFaults, at_a_rate_what_is_unsent_or_unanswered_is_counted) {
+TEST(LoadRunFaults, at_a_rate_unsent_and_unanswered_messages_are_counted) {
   ScriptedServer server(Manner::kSilent);
   LoadOptions options = brief_load(server.address(), 3);
   options.arrivals = ArrivalPlan::constant(1000);
   options.grace = 20ms;
   const Outcome outcome = outcome_of_unframed(options);
   EXPECT_EQ(outcome.unanswered, 3U);
-  // At least what was due in the measured time, but for the three that found a connection.
+  // The schedule wants 100 messages sent during the measurement of 100 ms. The server never answers, so only one
+  // message can be sent on each of the three connections. At least the other 97 stay unsent.
   EXPECT_GE(outcome.unsent, 97U);
   EXPECT_THAT(invalid_gates(options, outcome), Contains("achieved"));
 }
@@ -197,7 +202,8 @@ TEST(LoadRunFaults, nobody_listens) {
 }
 
 TEST(LoadRunFaults, connections_that_do_not_open_in_time) {
-  // Nobody accepts, so the kernel completes as many as the queue holds and drops the other attempts.
+  // The server never calls accept(). So the kernel opens only as many connections as the listener's queue holds, and
+  // drops all other attempts.
   const Fd listener = short_queue();
   LoadOptions options = brief_load(listening_address(listener.get()).value(), 100);
   options.connect_timeout = 200ms;
@@ -215,7 +221,7 @@ TEST(LoadRunFaults, there_is_no_such_server_process) {
   options.server_pid = 1 << 23;
   const std::expected<Outcome, std::string> outcome = run_unframed(options);
   ASSERT_FALSE(outcome.has_value());
-  EXPECT_THAT(outcome.error(), HasSubstr("there is no process 8388608"));
+  EXPECT_THAT(outcome.error(), HasSubstr("there is no process 8388608, or its CPU time cannot be read"));
 }
 
 TEST(LoadRunLife, the_servers_cpu_and_memory_are_read) {
@@ -238,10 +244,11 @@ TEST(LoadRunLife, a_signal_ends_it_with_what_was_measured) {
   const Outcome outcome = outcome_of_unframed(options, [&](const Interval& interval, const Outcome& so_far) {
     EXPECT_EQ(interval.open, 2U);
     EXPECT_EQ(interval.in_flight, 2U);
-    if (interval.counts.messages == 0) return;  // a busy machine held the server up
+    if (interval.counts.messages == 0) return;  // the machine was busy and the server got no time
     EXPECT_GT(interval.p99_ns, 0);
     EXPECT_GE(so_far.total.counts.messages, interval.counts.messages);
-    // To this thread: the server's has not blocked the signal.
+    // raise() sends the signal to this thread, whose loop handles it. kill() could choose the server's thread, which
+    // has not blocked the signal.
     if (++looks == 2) ::raise(SIGINT);
   });
   EXPECT_TRUE(outcome.interrupted);
@@ -259,7 +266,7 @@ TEST(LoadRunLife, connections_come_from_the_addresses_asked_for) {
   expect_all_came_back(outcome, options);
 }
 
-TEST(LoadRunLife, every_interval_but_the_last_is_told) {
+TEST(LoadRunLife, on_interval_is_called_for_every_interval_except_the_last) {
   ScriptedServer server;
   LoadOptions options = brief_load(server.address(), 4);
   options.threads = 2;
@@ -273,15 +280,17 @@ TEST(LoadRunLife, every_interval_but_the_last_is_told) {
   EXPECT_EQ(told + 1, outcome.intervals.size());
 }
 
-// Whether the kernel drops the SYN of whoever comes next.
+// Returns true if the queue of the listening socket is full. The kernel then drops the next SYN. For a listening
+// socket, `tcpi_unacked` is the number of waiting connections, and `tcpi_sacked` is the limit of this number.
 bool queue_is_full(int listener) {
   tcp_info info{};
   socklen_t size = sizeof info;
   EXPECT_EQ(::getsockopt(listener, IPPROTO_TCP, TCP_INFO, &info, &size), 0);
-  return info.tcpi_unacked > info.tcpi_sacked;  // of a listener: how many wait, and how many may
+  return info.tcpi_unacked > info.tcpi_sacked;
 }
 
-// Answers the first connection's message once nobody else can connect, and waits for its end.
+// Accepts the first connection, then fills the listener's queue so that no other client can connect. Then echoes one
+// message of 64 bytes on the first connection, and waits until the client closes it.
 void serve_one_and_let_nobody_in(int listener, const SocketAddress& address) {
   pollfd first{.fd = listener, .events = POLLIN, .revents = 0};
   EXPECT_EQ(::poll(&first, 1, -1), 1);
@@ -299,8 +308,9 @@ void serve_one_and_let_nobody_in(int listener, const SocketAddress& address) {
   EXPECT_EQ(::recv(served.get(), message, sizeof message, 0), 0);
 }
 
-// The report of a run of short connections said "8 failed" of eight that were being opened when it ended, and "gates
-// all passed".
+// Regression: a user interrupted a run of short connections while eight of them were being opened. The report said "8
+// failed", although all checks passed and nothing had failed. A connection attempt that the end of the run cuts off
+// must not count as failed.
 TEST(LoadRunLife, a_connect_that_the_end_cuts_off_has_not_failed) {
   const Fd listener = short_queue();
   const SocketAddress address = listening_address(listener.get()).value();

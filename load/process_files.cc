@@ -21,8 +21,8 @@
 namespace peal::load {
 namespace {
 
-constexpr size_t kMostBytes = 64 << 20;  // no file of a process is as large
-constexpr size_t kStatFields = 22;       // from the third, the first after the name, to the resident pages
+constexpr size_t kMostBytes = 64 << 20;  // limit for the size of a file under /proc; none is that large
+constexpr size_t kStatFields = 22;       // fields 3 to 24 of /proc/PID/stat, numbered as in proc(5)
 
 Result<std::string> read_file(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -38,7 +38,8 @@ std::string_view next_word(std::string_view& text) {
   return word;
 }
 
-// 0 for what is no number: the kernel wrote it.
+// Returns the number in `word`, or 0 if `word` is not a number. An invalid number is not reported, because the kernel
+// writes only valid ones.
 template <class Number>
 Number number_in(std::string_view word, int base = 10) {
   Number number = 0;
@@ -46,7 +47,8 @@ Number number_in(std::string_view word, int base = 10) {
   return number;
 }
 
-// What follows `key`, which has a line of its own; empty when it has none.
+// Returns the first word after `key` in `text`, or an empty word if `key` is not found. `key` must begin with a
+// newline, for example "\nSigIgn:", so that it is found only at the beginning of a line.
 std::string_view value_of(std::string_view text, std::string_view key) {
   const size_t at = text.find(key);
   if (at == text.npos) return {};
@@ -54,7 +56,8 @@ std::string_view value_of(std::string_view text, std::string_view key) {
   return next_word(text);
 }
 
-// The entries of `folder` that are numbers.
+// Calls `use` with each positive number that is the name of an entry of the directory `folder`. For example, the names
+// in /proc that are numbers are pids.
 template <class Use>
 void for_each_id(const std::string& folder, Use use) {
   std::error_code error;
@@ -82,15 +85,17 @@ Result<ProcessStat> read_process_stat(int pid) {
   if (!text) {
     const bool out_of_fds = text.error() == errno_code(EMFILE) || text.error() == errno_code(ENFILE);
     if (out_of_fds) return std::unexpected(text.error());
-    // hidepid says that there is no such file; the clock says that there is such a process.
+    // The file could not be opened. If the process still has a CPU clock, the process exists, and its files are hidden
+    // by the mount option hidepid of /proc.
     return fail(cpu_clock_of(pid) ? EACCES : ESRCH);
   }
-  // "PID (NAME) STATE PARENT ...": a name may hold anything, parentheses and blanks included.
+  // The text is "PID (NAME) STATE PARENT ...". NAME may contain blanks and parentheses, so it ends at the last ')' of
+  // the text.
   std::string_view left = *text;
   left.remove_prefix(std::min(left.rfind(')'), left.size() - 1) + 1);
   std::array<std::string_view, kStatFields> words;
   for (std::string_view& word : words) word = next_word(left);
-  const auto field = [&words](size_t number) { return words[number - 3]; };  // as proc(5) numbers them
+  const auto field = [&words](size_t number) { return words[number - 3]; };  // fields are numbered as in proc(5)
   const int64_t ticks = number_in<int64_t>(field(16)) + number_in<int64_t>(field(17));
   return ProcessStat{.parent = number_in<int>(field(4)),
                      .alive = field(3) != "Z" && field(3) != "X",

@@ -19,7 +19,7 @@ namespace {
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-TEST(ProcessFiles, a_name_with_parentheses_hides_nothing) {
+TEST(ProcessFiles, a_process_name_may_contain_parentheses) {
   PipeSignal named;
   PipeSignal end;
   ForkedServer process([&] {
@@ -71,7 +71,7 @@ TEST(ProcessFiles, both_ways_find_the_children_of_all_threads) {
   }
   const auto threads = read_thread_statuses(::getpid());
   EXPECT_TRUE(threads.contains(::getpid()) && threads.contains(thread_id));
-  if (!kThreadSanitized) {  // which has a thread of its own, sooner or later
+  if (!kThreadSanitized) {  // ThreadSanitizer may have started a thread of its own
     EXPECT_EQ(threads.size(), 2U);
   }
   for (int i = 0; i < 2; ++i) end.tell();
@@ -81,7 +81,7 @@ TEST(ProcessFiles, both_ways_find_the_children_of_all_threads) {
   wait_for(of_thread);
 }
 
-TEST(ProcessFiles, who_ignores_the_end_of_children_is_known) {
+TEST(ProcessFiles, a_process_that_ignores_sigchld_is_recognized) {
   PipeSignal ready;
   PipeSignal end;
   ForkedServer process([&] {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// QueueingServer: for tests, a server that serves a connection to its end before it accepts the next; all others wait
-// in its backlog. A thread of its own, in blocking calls; made and destroyed on the test's thread, destroyed when
-// nobody is connected any more.
+// A server for tests. It serves one connection until the client closes it, and only then accepts the next one. Until
+// then, all other connections wait in its backlog. It makes blocking calls on a thread of its own. Create and destroy
+// it on the test's thread. Destroy it only when all clients have disconnected, because the destructor waits for the end
+// of the last connection.
 #pragma once
 
 #include <fcntl.h>
@@ -20,7 +21,8 @@ namespace peal::load {
 
 class QueueingServer {
  public:
-  // What is sent back for what one read brought; "": nothing.
+  // A function that makes the server's answers. Its argument is the bytes that one recv() has returned, and its result
+  // is the answer. If the result is empty, the server sends nothing.
   using AnswerOf = std::function<std::string(std::string_view bytes)>;
 
   static std::string echo(std::string_view bytes) { return std::string(bytes); }
@@ -32,7 +34,7 @@ class QueueingServer {
                       .value()),
         address_(listening_address(listener_.get()).value()),
         thread_([this] { serve(); }) {}
-  ~QueueingServer() { ::shutdown(listener_.get(), SHUT_RDWR); }  // accept ends
+  ~QueueingServer() { ::shutdown(listener_.get(), SHUT_RDWR); }  // makes accept4() fail, which ends the thread
   QueueingServer(const QueueingServer&) = delete;
   QueueingServer& operator=(const QueueingServer&) = delete;
 
@@ -40,7 +42,7 @@ class QueueingServer {
 
  private:
   void serve() {
-    ::fcntl(listener_.get(), F_SETFL, 0);  // it blocks
+    ::fcntl(listener_.get(), F_SETFL, 0);  // makes accept4() block
     for (;;) {
       const Fd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
       if (!client) return;
@@ -60,7 +62,7 @@ class QueueingServer {
   const AnswerOf answer_;
   const Fd listener_;
   const SocketAddress address_;
-  std::jthread thread_;  // joined first
+  std::jthread thread_;  // must be the last member, so that it is joined before the others are destroyed
 };
 
 }  // namespace peal::load

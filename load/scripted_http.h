@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ScriptedHttp: for tests, a server that answers each request as a script says: with these bytes, after so long, and
-// then perhaps closes. Requests are told apart by their empty line and Content-Length. One loop on a thread of its own;
-// made and destroyed on the test's thread.
+// An HTTP server for tests. A script decides how it answers each request: with which bytes, after which delay, and
+// whether it then closes the connection. A request ends at its empty line or, if it has a Content-Length, after its
+// body. The server runs a loop on a thread of its own. Create and destroy it on the test's thread.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,21 @@ namespace peal::load {
 
 struct ScriptedAnswer {
   std::string bytes = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
-  Duration delay{};   // before it is sent; the request behind it waits its turn
-  Duration freeze{};  // before that the whole server stands still
+  Duration delay{};   // time before the answer is sent; later requests on this connection wait for it
+  Duration freeze{};  // time for which the whole server sleeps before `delay` begins
   bool close = false;
   bool reset = false;
-  bool silent = false;  // no answer at all
+  bool silent = false;  // sends no answer
 };
 
 class ScriptedHttp final : public ScriptedListener {
  public:
-  // Called on the server's thread: the connection and the request on it, both counted from 0, and the request's text.
+  // A function that returns the answer to a request. The server calls it on its own thread. `connection` is the number
+  // of the connection. `request` is the number of the request on this connection. Both numbers begin at 0. `text` is
+  // the complete request.
   using Script = std::function<ScriptedAnswer(size_t connection, size_t request, const std::string& text)>;
 
-  // All connections but the first `staying` ones are closed as they are accepted.
+  // Keeps the first `staying` connections open. Closes every further connection as soon as it is accepted.
   explicit ScriptedHttp(Script script, size_t staying = SIZE_MAX) : script_(std::move(script)), staying_(staying) {
     begin_accepting();
   }
@@ -55,7 +57,8 @@ class ScriptedHttp final : public ScriptedListener {
       answer_next();
     }
 
-    // The text of one whole request, or nothing.
+    // Removes the first complete request from the received text and returns this request. Returns an empty string if no
+    // request is complete yet.
     std::string take_request() {
       const size_t head = text_.find("\r\n\r\n");
       if (head == std::string::npos) return {};
@@ -106,7 +109,7 @@ class ScriptedHttp final : public ScriptedListener {
     StreamId stream_;
     std::string text_;
     size_t requests_ = 0;
-    bool waiting_ = false;  // an answer is being delayed
+    bool waiting_ = false;  // true while a delayed answer has not been sent
   };
 
   void on_accepted(LooseStream stream) override {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ScriptedListener: for tests, what scripted servers share: a loop on a thread of its own that accepts on a free port.
-// Made and destroyed on the test's thread; who derives begins accepting at the end of his constructor and ends it at
-// the beginning of his destructor.
+// Base class of the scripted servers for tests. It has a loop on a thread of its own, which accepts connections on a
+// free port. Create and destroy the server on the test's thread. A derived class must call begin_accepting() at the end
+// of its constructor and end() at the beginning of its destructor.
 #pragma once
 
 #include <future>
@@ -34,7 +34,7 @@ class ScriptedListener : private AcceptEvents {
   void end() {
     group_->stop();
     group_->join();
-    group_.reset();  // while whom it calls still lives
+    group_.reset();  // the loop calls functions of the derived class, so the loop is destroyed first
   }
   Loop& loop() { return (*group_)[0]; }
   Engine& engine() { return loop().engine(); }
@@ -46,7 +46,8 @@ class ScriptedListener : private AcceptEvents {
   std::unique_ptr<LoopGroup> group_;
 };
 
-// One of its connections, which is told what it receives and when that ends, and of nothing else.
+// A connection of a test server. A derived class must handle received bytes and the end of the input. This class
+// ignores all other events.
 class ScriptedPeer : public StreamEvents {
  protected:
   ~ScriptedPeer() = default;

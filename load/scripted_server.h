@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ScriptedServer: for tests, a server that sends back what arrives until a connection has seen so many bytes, and then
-// misbehaves in one way; or that echoes on its first connection and closes the others as they are accepted. One loop on
-// a thread of its own; made and destroyed on the test's thread.
+// An echo server for tests that can misbehave. It echoes on each connection until that connection has received
+// `after_bytes` bytes. After that, `manner` says what it does with received bytes. With kEcho it always echoes. With
+// kKeepFirst it always echoes, too, but closes every connection except the first as soon as it is accepted. The server
+// runs a loop on a thread of its own. Create and destroy it on the test's thread.
 #pragma once
 
 #include <cstdint>

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kernel knows of a server, seen from outside: the CPU time, the memory and the context switches of a process
-// and of all its descendants, so that servers which fork count in full. Any thread.
+// Measures a server process together with all its descendants, from outside. It measures CPU time, memory and context
+// switches. A probe can be used on any thread, but only by one thread at a time.
 //
-// The CPU time of a tree, at an instant, is the sum over its processes of
-//   - its own clock: nanoseconds, of all its threads, those that have ended included; and
-//   - what the children it has waited for had used (and theirs), which the kernel shows in ticks.
-// A worker that ends moves from the first sum to its parent's part of the second when its parent waits for it. A look
-// checks that nobody moved while it was looking, and else looks again: a worker is counted once, before and after. What
-// a difference between two looks may be off by is the rounding of the second part, less than 2 ticks (20 ms) for each
-// process that waits for children; it does not add up, however many end.
+// The CPU time is a sum over the server process and its descendants. Two times count for each process:
+// - The time on its own CPU clock, in nanoseconds. It includes all its threads, even those that have ended.
+// - The CPU time of the ended children it has waited for, and of their ended children. The kernel gives this time in
+//   clock ticks.
 //
-// Not known, and so not counted: what a child used after the last look that saw it, if its parent ignores SIGCHLD
-// (ServerLook::forgets_children) or ended before it. Processes are remembered: one that was seen once still belongs to
-// the server when its parent has ended and nothing ties them any more.
+// When a parent waits for an ended child, the kernel adds the child's time to the second time of the parent, and the
+// child's own clock disappears. look() checks that this did not happen while it was reading, and otherwise reads again.
+// So each process is counted once. Because of the clock ticks, the difference between two measurements may be wrong by
+// less than 2 ticks (20 ms) for each process that waits for children. This error does not grow with the number of ended
+// children.
+//
+// The time that a process used after the last measurement is lost in two cases: its parent ignores SIGCHLD
+// (ServerLook::forgets_children), or its parent has ended earlier than the process itself. The probe remembers all
+// processes that it has seen. So a process still counts after its parent has ended.
 #pragma once
 
 #include <cstddef>
@@ -27,33 +30,40 @@
 
 namespace peal::load {
 
-// Sums over the tree. Of two looks of one probe the later one never shows less CPU time or fewer switches.
+// The result of one measurement. The numbers are sums over the server process and all its descendants. `cpu` and the
+// counts of context switches never decrease from one measurement to the next. The reason: what ended processes and
+// threads have used, as far as it was measured, still counts.
 struct ServerLook {
   TimePoint at;            // when the CPU clocks were read
-  Duration cpu{};          // user and system
-  uint64_t rss_bytes = 0;  // a page that several processes share counts in each
-  // Of threads that have ended, what was seen of them: nobody but the kernel knows the rest.
+  Duration cpu{};          // user and system time
+  uint64_t rss_bytes = 0;  // a page that several processes share counts once for each of them
+  // Counts of context switches, summed over all threads. A thread that has ended still counts, with its values from the
+  // last measurement before its end. Its switches after that measurement are not known.
   uint64_t voluntary_switches = 0;
   uint64_t involuntary_switches = 0;
-  size_t processes = 0;           // alive
-  bool forgets_children = false;  // one of them has children and ignores SIGCHLD, now or at an earlier look
+  size_t processes = 0;           // processes that have not ended
+  bool forgets_children = false;  // true if, now or earlier, a process with children ignored SIGCHLD
 };
 
 class ServerProbe {
  public:
-  // ESRCH: there is no such process. EACCES: there is, and /proc hides it.
+  // Makes a probe that measures the process `pid` and its descendants. Fails with ESRCH if there is no such process.
+  // Fails with EACCES if /proc hides the process from this user.
   static Result<ServerProbe> of(int pid);
 
   int pid() const { return pid_; }
-  // Opens some 2 files a thread of the server, the CPU clocks first. ESRCH: the process is gone, its descendants may go
-  // on; one that has ended and was not waited for is not gone. EACCES: a process of the tree is hidden.
+  // Measures the process and its descendants now. Opens about two files for each thread of the server. Fails with
+  // - ESRCH if the process no longer exists, even if descendants still run,
+  // - EACCES if /proc hides one of the processes from this user (mount option hidepid),
+  // - EMFILE or ENFILE if no more files can be opened.
+  // An ended process still exists until its parent has waited for it.
   Result<ServerLook> look();
 
  private:
   struct Member {
     int pid;
     ProcessStat stat;
-    Duration cpu{};  // its own
+    Duration cpu{};  // time on the CPU clock of this process
     bool forgets_children = false;
     bool gone = false;
   };
@@ -68,10 +78,12 @@ class ServerProbe {
 
   int pid_;
   uint64_t started_;
-  // As the last look saw them; each stands behind its parent.
+  // The processes that the last call of look() has found. A parent comes before its children.
   std::vector<Member> members_;
   std::unordered_map<int, ThreadStatus> threads_;
-  // Of those that are gone, as far as it is not in their parents'.
+  // The sum of the last measured CPU times of processes that no longer exist. When a parent waits for an ended child,
+  // the kernel adds the child's CPU time to the time of the parent. If an ended process counts in an ancestor in this
+  // way, its CPU time is not included here, because it would count twice.
   Duration lost_cpu_{};
   ThreadStatus lost_switches_;
   Duration last_cpu_{};

@@ -21,9 +21,10 @@ namespace {
 using std::chrono_literals::operator""ms;
 
 constexpr Duration kBurn = 100ms;
-// Of what ended children used: the kernel shows user and system time in ticks, each cut off.
+// Tolerance for the CPU time of ended children. The kernel rounds their user time and their system time down to ticks
+// of 10 ms.
 constexpr Duration kTicks = 20ms;
-// The kernel gives a finished server's sum in microseconds.
+// Tolerance for the CPU time of the ended server. wait4() gives user time and system time in whole microseconds.
 constexpr Duration kCutOff = std::chrono::microseconds(2);
 
 ServerLook look_at(ServerProbe& probe) {
@@ -238,7 +239,7 @@ TEST(ServerProbe, a_worker_whose_parent_has_ended_still_belongs_to_the_server) {
   EXPECT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
 }
 
-TEST(ServerProbe, a_server_that_ignores_the_end_of_its_children_is_named) {
+TEST(ServerProbe, a_server_that_ignores_sigchld_is_reported) {
   PipeSignal burnt;
   PipeSignal go;
   PipeSignal ended;
@@ -250,7 +251,7 @@ TEST(ServerProbe, a_server_that_ignores_the_end_of_its_children_is_named) {
       burnt.tell();
       go.await();
     });
-    ::waitpid(child, nullptr, 0);  // ECHILD once it has ended
+    ::waitpid(child, nullptr, 0);  // waits until the child has ended, and then fails with ECHILD
     ended.tell();
     end.await();
   });
@@ -297,7 +298,8 @@ TEST(ServerProbe, switches_of_all_processes_are_what_the_kernel_counts) {
   go.tell();
   const auto second = static_cast<uint64_t>(switched.await());
   const ServerLook after = look_at(probe);
-  // A wait for the next command on either side of what was counted.
+  // The two counts may differ by one switch. The child also blocks while it waits for the test's next command, and one
+  // of the counts may not include this.
   EXPECT_GE(after.voluntary_switches - before.voluntary_switches + 1, second - first);
   end.tell();
 }
@@ -352,7 +354,7 @@ TEST(ServerProbe, a_server_that_proc_hides) {
   });
   const int64_t error = answer.await();
   stranger.finish();
-  if (error < 0) GTEST_SKIP() << "mounting /proc anew takes root's rights";
+  if (error < 0) GTEST_SKIP() << "only root may mount /proc again";
   EXPECT_EQ(error, EACCES);
 }
 

@@ -54,7 +54,7 @@ std::string_view idle_words(DrumIdle idle) {
 }  // namespace
 
 DrumFigures drum_figures(std::span<const DrumRound> rounds) {
-  PEAL_ASSERT(rounds.size() >= 2, "figures of {} rounds", rounds.size());
+  PEAL_ASSERT(rounds.size() >= 2, "the figures need at least 2 rounds, not {}", rounds.size());
   const std::span<const DrumRound> later = rounds.subspan(1);
   double waits = 0;
   double events = 0;

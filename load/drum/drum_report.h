@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a drum found, as text for people and as JSON. The contenders of the lab print the same JSON.
+// Writes the results of the drum, a benchmark of event loops (drum_ring.h), as text and as JSON. The drums for other
+// libraries in versus/contenders/drum print the same JSON.
 #pragma once
 
 #include <span>
@@ -9,7 +10,9 @@
 
 namespace peal::load {
 
-// Of rounds 2 and up: the mean is the classic figure, median and least are the modern ones.
+// Statistics of the durations of all rounds except the first. The first round is left out, because its work is
+// different. The first round registers the pairs for the first time, and later rounds register them again. The mean is
+// the traditional statistic of this benchmark. The median and the minimum are less sensitive to noise.
 struct DrumTimes {
   Duration mean{};
   Duration median{};
@@ -19,11 +22,11 @@ struct DrumTimes {
 struct DrumFigures {
   DrumTimes total;
   DrumTimes loop;
-  double waits = 0;            // a round, as a mean
-  double events_per_wait = 0;  // 0 without waits
+  double waits = 0;            // how often the loop waited in the kernel; mean per round
+  double events_per_wait = 0;  // 0 if there were no waits
 };
 
-// At least two rounds.
+// Computes the statistics of all rounds except the first. Asserts that there are at least two rounds.
 DrumFigures drum_figures(std::span<const DrumRound> rounds);
 std::string drum_text(const DrumOptions& options, const DrumOutcome& outcome);
 std::string drum_json(const DrumOptions& options, const DrumOutcome& outcome);

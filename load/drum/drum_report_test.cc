@@ -49,7 +49,7 @@ TEST(DrumReport, the_text_says_what_was_done_and_what_it_took) {
   EXPECT_THAT(text, Not(HasSubstr("heard nothing")));
 }
 
-TEST(DrumReport, watchers_that_were_idle_for_too_long_are_told) {
+TEST(DrumReport, the_text_counts_watchers_that_were_idle_for_too_long) {
   DrumOutcome slow = outcome();
   slow.idle_ends = 3;
   EXPECT_THAT(drum_text({.idle = DrumIdle::kRearm}, slow), HasSubstr("3 watchers heard nothing"));

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rounds are tasks of the loop. What a task posts runs in the next turn, so that a wait lies between the
-// registering and the dealing, in which an engine may hand over what it had put off (requests to an io_uring); what an
-// event posts runs after its wait's dispatch, when the engine's counters are whole.
+// The steps of a round are tasks that are posted to the loop. Two properties of tasks matter:
+// - If a task posts another one, that one runs in the next iteration of the loop. So the loop waits in the kernel
+//   between registering the pairs and sending the first bytes. In that wait, an engine can do work that it had
+//   postponed, such as submitting requests to an io_uring.
+// - If an event handler posts a task, the task runs after all events of the iteration. At that time the counters of the
+//   engine are complete.
 #include <load/drum/drum_ring.h>
 
 #include <fcntl.h>
@@ -27,7 +30,8 @@
 namespace peal::load {
 namespace {
 
-// Besides the pairs: the engine's, those that were open before, and a few that libraries open.
+// The number of file descriptors that the process may use for purposes other than the pairs. Some descriptors are open
+// already. The engine and libraries open more.
 constexpr size_t kFdsBeside = 32;
 
 struct FdPair {
@@ -53,15 +57,15 @@ std::expected<std::vector<FdPair>, std::string> open_pairs(const DrumOptions& op
   return pairs;
 }
 
-// select(2) has room for fds below FD_SETSIZE only, and its engine would leave the others out.
+// Returns an empty text if select(2) can watch all pairs. Otherwise returns one sentence that says why not. The reason
+// is that select(2) can watch only descriptors below FD_SETSIZE. The engine would ignore the others.
 std::string select_misfit(const std::vector<FdPair>& pairs) {
   const auto fits = [](const FdPair& pair) { return pair.receiving.get() < FD_SETSIZE; };
   const auto room = std::ranges::count_if(pairs, fits);
   if (static_cast<size_t>(room) == pairs.size()) return {};
   return fmt::format(
-      "select(2) takes only fds below FD_SETSIZE ({}), where at most {} pairs have their receiving end, not {}: ask "
-      "for "
-      "fewer or for another engine",
+      "select(2) takes only fds below FD_SETSIZE ({}), so it can watch only {} of the {} pairs: use fewer pairs or "
+      "another engine",
       FD_SETSIZE, room, pairs.size());
 }
 
@@ -81,7 +85,7 @@ class Ring {
   std::expected<DrumOutcome, std::string> run() {
     loop_.post([this] { begin_round(); });
     if (const Result<void> ran = loop_.run(); !ran) {
-      return std::unexpected(fmt::format("the loop cannot run: {}", ran.error().message()));
+      return std::unexpected(fmt::format("cannot run the event loop: {}", ran.error().message()));
     }
     if (!error_.empty()) return std::unexpected(error_);
     outcome_.engine = loop_.engine().name();
@@ -91,12 +95,18 @@ class Ring {
  private:
   void begin_round() {
     round_began_ = monotonic_now();
-    drummers_.empty() ? enlist() : register_anew();
+    if (drummers_.empty()) {
+      enlist();
+    } else {
+      register_anew();
+    }
     events_before_ = loop_.engine().stats().events;
     loop_.post([this] { settle(); });
   }
 
-  // Deals after the first turn that brought nothing: before it something of the registering was still under way.
+  // Sends the first bytes of the round as soon as a loop iteration has brought no event. The pairs have just been
+  // registered, and the engine may still have work from the registration, which must not be measured as part of
+  // DrumRound::loop. If the last iteration has brought events, settle() is called again after the next iteration.
   void settle() {
     const uint64_t before = std::exchange(events_before_, loop_.engine().stats().events);
     if (events_before_ == before) return deal();
@@ -112,7 +122,9 @@ class Ring {
     }
   }
 
-  // Out of the kernel's list and into it again, as leaving and coming clients would do.
+  // Registers each pair again: the loop stops watching the pair, and then watches the pair again. A server causes the
+  // same work when a client disconnects and another client connects. The benchmark measures this work as part of
+  // DrumRound::total. Also restarts the idle timers.
   void register_anew() {
     for (Drummer& drummer : drummers_) {
       drummer.watch.set_interest({});
@@ -136,8 +148,7 @@ class Ring {
     char byte;
     const ssize_t got = ::read(pairs_[i].receiving.get(), &byte, 1);
     if (got < 0 && errno == EAGAIN) return;
-    if (got != 1)
-      return fail_with(fmt::format("pair {} could not be read: {}", i, error_text(got < 0 ? errno : EPIPE)));
+    if (got != 1) return fail_with(fmt::format("cannot read from pair {}: {}", i, error_text(got < 0 ? errno : EPIPE)));
     ++receives_;
     if (options_.idle != DrumIdle::kNone) postpone(*drummers_[i].idle);
     if (writes_left_ > 0) {
@@ -148,13 +159,17 @@ class Ring {
   }
 
   void postpone(IdleTimer& idle) {
-    options_.idle == DrumIdle::kTouch ? idle.touch() : idle.rearm();
+    if (options_.idle == DrumIdle::kTouch) {
+      idle.touch();
+    } else {
+      idle.rearm();
+    }
     ++outcome_.idle_moves;
   }
 
   void send(size_t i) {
     if (::write(pairs_[i].sending.get(), "e", 1) != 1) {
-      fail_with(fmt::format("pair {} could not be written to: {}", i, error_text(errno)));
+      fail_with(fmt::format("cannot write to pair {}: {}", i, error_text(errno)));
     }
   }
 
@@ -167,7 +182,11 @@ class Ring {
                                  .waits = stats.waits - waits_before_,
                                  .events = stats.events - events_before_,
                                  .receives = receives_});
-      outcome_.rounds.size() < options_.rounds ? begin_round() : loop_.stop();
+      if (outcome_.rounds.size() < options_.rounds) {
+        begin_round();
+      } else {
+        loop_.stop();
+      }
     });
   }
 
@@ -179,7 +198,7 @@ class Ring {
   const DrumOptions& options_;
   Loop& loop_;
   const std::vector<FdPair>& pairs_;
-  std::deque<Drummer> drummers_;  // as many as pairs
+  std::deque<Drummer> drummers_;  // one for each pair
   DrumOutcome outcome_;
   std::string error_;
   TimePoint round_began_;
@@ -217,16 +236,17 @@ std::string drum_misfit(const DrumOptions& options, size_t fd_limit) {
 }
 
 Duration drum_idle_timeout(size_t watcher) {
-  constexpr size_t kStep = 7919;  // coprime to the spread, so that neighbours lie far apart
+  constexpr size_t kStep = 7919;  // has no common factor with 1001, so neighbours get very different timeouts
   return std::chrono::milliseconds(10'000 + watcher * kStep % 1001);
 }
 
 std::expected<DrumOutcome, std::string> run_drum(const DrumOptions& options) {
-  PEAL_ASSERT(drum_trouble(options).empty(), "a drum of {} pairs, {} active", options.pairs, options.active);
+  PEAL_ASSERT(drum_trouble(options).empty(), "the options of a drum with {} pairs, {} active, make no sense",
+              options.pairs, options.active);
   std::expected<std::vector<FdPair>, std::string> pairs = open_pairs(options);
   if (!pairs) return std::unexpected(pairs.error());
   Result<std::unique_ptr<Loop>> loop = Loop::make({.engine = options.engine});
-  if (!loop) return std::unexpected(fmt::format("the loop cannot be made: {}", loop.error().message()));
+  if (!loop) return std::unexpected(fmt::format("cannot create the event loop: {}", loop.error().message()));
   if ((*loop)->engine().name() == "select") {
     if (std::string misfit = select_misfit(*pairs); !misfit.empty()) return std::unexpected(misfit);
   }

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The drum: libevent's `bench`, which libev and muduo measured themselves by. Pairs of fds stand in a ring, some of
-// them hold a drumstick: one byte. Who receives a byte sends one to the next pair, as long as writes remain. What it
-// shows is what an event loop costs when few of many fds are busy, and what it costs to register them all again.
+// The drum: a benchmark of event loops. libevent calls it `bench`; libev and muduo have used it, too. Pairs of
+// connected file descriptors form a ring. At the start of a round, some pairs get a byte, which is called a drumstick.
+// A pair that receives a byte sends one to the next pair, until the number of writes of the round is used up. The drum
+// shows two costs of an event loop. One is handling events when only a few of many descriptors are busy. The other is
+// registering all descriptors again.
 //
-// A round: every watcher (with its idle timer, if asked for) is registered anew, the sticks are dealt out evenly, and
-// the loop runs until exactly `active` + `writes` bytes have been received. One loop, one thread: the caller's.
+// A round has three steps:
+// - All pairs are registered with the loop again, and their idle timers are started again if there are any.
+// - `active` pairs get a byte. They are spread evenly over the ring.
+// - The loop runs until exactly `active` + `writes` bytes were received.
+// There is one loop, on the calling thread.
 #pragma once
 
 #include <cstddef>
@@ -17,50 +22,54 @@
 
 namespace peal::load {
 
-// What a byte does to the idle timer of the watcher that received it.
+// Says how the idle timer of a pair (two connected file descriptors) is handled when the pair receives a byte.
 enum class DrumIdle : uint8_t {
   kNone,   // there are no timers
-  kTouch,  // stores its time, as peal's own idle timeout does: what a user of peal would write
-  kRearm,  // moves the timer in the loop's wheel, as libevent and libev do in theirs
+  kTouch,  // only stores the new deadline, as peal's own idle timeout does
+  kRearm,  // moves the loop's timer to the new deadline, as libevent and libev do
 };
 
 struct DrumOptions {
   size_t pairs = 100;
-  size_t active = 1;    // sticks; at most `pairs`
-  size_t writes = 100;  // passed on in a round, the dealing not counted
-  size_t rounds = 25;   // the first of which stands apart; at least 2
+  size_t active = 1;    // pairs that get a byte at the start of a round; at most `pairs`
+  size_t writes = 100;  // bytes that pairs send to the next pair in a round
+  size_t rounds = 25;   // at least 2; reports show the first one separately
   DrumIdle idle = DrumIdle::kNone;
-  bool pipes = false;           // instead of socketpairs
-  std::string engine = "auto";  // as make_engine() takes it
+  bool pipes = false;           // true: uses pipes instead of socketpairs
+  std::string engine = "auto";  // a name that make_engine() knows
 };
 
 struct DrumRound {
-  Duration total{};       // from the first registration on
-  Duration loop{};        // from after the dealing on
-  uint64_t waits = 0;     // trips into the kernel of `loop`
-  uint64_t events = 0;    // what they brought, as the engine counts it
-  uint64_t receives = 0;  // bytes
+  Duration total{};       // time from the first registration to the end of the round
+  Duration loop{};        // time from when the first bytes were sent to the end of the round
+  uint64_t waits = 0;     // how often the loop waited in the kernel during `loop`
+  uint64_t events = 0;    // how many events the engine counted during `loop`
+  uint64_t receives = 0;  // how many bytes were received
 };
 
 struct DrumOutcome {
-  std::string engine;  // that ran
+  std::string engine;  // the engine that ran
   std::vector<DrumRound> rounds;
-  uint64_t idle_moves = 0;  // times an idle timer was started, touched or re-armed
-  uint64_t idle_ends = 0;   // times one ran out: a watcher heard nothing for 10 to 11 s
+  uint64_t idle_moves = 0;  // how often an idle timer was started, touched or re-armed
+  uint64_t idle_ends = 0;   // how often an idle timer ran out, after 10 to 11 s without a byte
 };
 
 inline constexpr size_t kMostPairs = 10'000'000;
 inline constexpr size_t kMostDrumWrites = 1'000'000'000;
 inline constexpr size_t kMostRounds = 100'000;
 
-// Why these options make no sense, as one sentence; empty when they do.
+// Returns an empty text if the options are valid. Otherwise returns one sentence that says what is wrong.
 std::string drum_trouble(const DrumOptions& options);
-// Why they do not fit into a process that may have `fd_limit` fds open, as one sentence; empty when they do.
+// Checks whether a process that may open `fd_limit` file descriptors can open all the pairs. Returns an empty text if
+// so. Otherwise returns one sentence that says how many pairs it can open.
 std::string drum_misfit(const DrumOptions& options, size_t fd_limit);
-// From 10 to 11 s, the same for the same watcher in every round.
+// Returns the idle timeout of pair number `watcher`. The timeout is from 10 s to 11 s. The timeouts of two neighbouring
+// pairs differ by at least 89 ms, so the timers do not end in the order in which they were started. The timeout of a
+// pair is the same in every round.
 Duration drum_idle_timeout(size_t watcher);
 
-// Runs it all; no drum_trouble() may be left. Or why it could not, as one sentence.
+// Runs all rounds of the benchmark. Asserts that drum_trouble(options) is empty. If the benchmark cannot run, returns
+// one sentence that says why.
 std::expected<DrumOutcome, std::string> run_drum(const DrumOptions& options);
 
 }  // namespace peal::load

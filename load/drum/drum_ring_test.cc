@@ -57,22 +57,22 @@ TEST_P(DrumOnEngine, every_round_ends_after_exactly_the_sticks_and_the_writes) {
 
 TEST_P(DrumOnEngine, no_writes_at_all) { EXPECT_THAT(drum(options(50, 7, 0)).rounds, exactly(7)); }
 
-TEST_P(DrumOnEngine, everybody_holds_a_stick) { EXPECT_THAT(drum(options(60, 60, 600)).rounds, exactly(660)); }
+TEST_P(DrumOnEngine, every_pair_holds_a_stick) { EXPECT_THAT(drum(options(60, 60, 600)).rounds, exactly(660)); }
 
 TEST_P(DrumOnEngine, sticks_that_do_not_divide_the_ring) {
   EXPECT_THAT(drum(options(101, 7, 300)).rounds, exactly(307));
   EXPECT_THAT(drum(options(10, 9, 30)).rounds, exactly(39));
 }
 
-TEST_P(DrumOnEngine, one_pair_hands_to_itself) { EXPECT_THAT(drum(options(1, 1, 20)).rounds, exactly(21)); }
+TEST_P(DrumOnEngine, one_pair_passes_the_stick_to_itself) { EXPECT_THAT(drum(options(1, 1, 20)).rounds, exactly(21)); }
 
-TEST_P(DrumOnEngine, pipes_carry_it_too) {
+TEST_P(DrumOnEngine, pipes_work_too) {
   DrumOptions pipes = options(40, 4, 400);
   pipes.pipes = true;
   EXPECT_THAT(drum(pipes).rounds, exactly(404));
 }
 
-TEST_P(DrumOnEngine, idle_timers_are_moved_by_every_byte_and_run_out_for_nobody) {
+TEST_P(DrumOnEngine, idle_timers_are_moved_by_every_byte_and_none_runs_out) {
   for (const DrumIdle idle : {DrumIdle::kTouch, DrumIdle::kRearm}) {
     DrumOptions timed = options(50, 5, 200);
     timed.idle = idle;
@@ -104,9 +104,9 @@ TEST_P(DrumOnEngine, no_fd_is_left_behind) {
 INSTANTIATE_TEST_SUITE_P(Engines, DrumOnEngine, testing::Values("epoll", "poll", "select", "io_uring"),
                          [](const auto& engine) { return std::string(engine.param); });
 
-TEST(Drum, auto_takes_what_runs_here) { EXPECT_NE(drum({.rounds = 2}).engine, "auto"); }
+TEST(Drum, auto_chooses_an_engine_that_runs_here) { EXPECT_NE(drum({.rounds = 2}).engine, "auto"); }
 
-TEST(Drum, options_that_make_no_sense_are_said_to) {
+TEST(Drum, options_that_make_no_sense_are_refused) {
   EXPECT_EQ(drum_trouble({}), "");
   EXPECT_EQ(drum_trouble({.pairs = 0}), "-n takes 1 to 10000000, not 0");
   EXPECT_EQ(drum_trouble({.active = 0}), "-a takes 1 to 10000000, not 0");
@@ -115,7 +115,7 @@ TEST(Drum, options_that_make_no_sense_are_said_to) {
   EXPECT_EQ(drum_trouble({.pairs = 10, .active = 11}), "11 drumsticks are too many for 10 pairs: -a takes at most -n");
 }
 
-TEST(Drum, what_does_not_fit_into_the_fd_limit_says_what_does) {
+TEST(Drum, a_drum_beyond_the_fd_limit_is_told_how_many_pairs_fit) {
   EXPECT_EQ(drum_misfit({.pairs = 100}, 1024), "");
   EXPECT_EQ(drum_misfit({.pairs = 496}, 1024), "");
   EXPECT_EQ(drum_misfit({.pairs = 497}, 1024), "this process may open 1024 fds: at most 496 pairs, not 497");
@@ -123,12 +123,12 @@ TEST(Drum, what_does_not_fit_into_the_fd_limit_says_what_does) {
 }
 
 TEST(Drum, select_beyond_fd_setsize_is_refused_with_its_reason) {
-  std::vector<Fd> taken;  // so that few pairs do
+  std::vector<Fd> taken;  // uses up the low numbers, so that few pairs get fds below FD_SETSIZE (1024)
   while (taken.empty() || taken.back().get() < 1000) taken.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const std::expected<DrumOutcome, std::string> outcome = run_drum({.pairs = 30, .engine = "select"});
   ASSERT_FALSE(outcome);
   EXPECT_THAT(outcome.error(), HasSubstr("only fds below FD_SETSIZE (1024)"));
-  EXPECT_THAT(outcome.error(), HasSubstr("at most 12 pairs have their receiving end, not 30"));
+  EXPECT_THAT(outcome.error(), HasSubstr("so it can watch only 12 of the 30 pairs"));
 }
 
 TEST(Drum, idle_timeouts_lie_between_ten_and_eleven_seconds_and_differ) {

@@ -10,7 +10,8 @@ void use(const std::vector<int>& cpus) {
   cpu_set_t set;
   CPU_ZERO(&set);
   for (const int cpu : cpus) CPU_SET(cpu, &set);
-  // A CPU may have been taken away since: then the thread stays where it may be.
+  // An error of sched_setaffinity(2) is ignored. The call fails if none of `cpus` is available any more. The thread
+  // then keeps the CPUs that it has. That is acceptable, because a duel also works without pinned CPUs.
   static_cast<void>(::sched_setaffinity(0, sizeof set, &set));
 }
 

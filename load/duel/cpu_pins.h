@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which CPUs the servers of a duel and its generator have to themselves.
+// CpuPins: which CPUs the servers of a duel may use, and which the load generator may use.
 #pragma once
 
 #include <cstddef>
@@ -7,18 +7,21 @@
 
 namespace peal::load {
 
-// Those that this thread may use, the lowest first.
+// Returns the numbers of the CPUs on which the calling thread may run, in ascending order.
 std::vector<int> usable_cpus();
 
 struct CpuPins {
-  std::vector<int> server;  // empty, both: too few CPUs to keep the two apart, nothing is pinned
+  std::vector<int> server;  // both lists are empty if there are too few CPUs; then nothing is pinned
   std::vector<int> client;
 
-  // The first `server_threads` of the CPUs that this thread may use, and as many behind them as the generator has.
+  // Chooses from the CPUs on which the calling thread may run (usable_cpus()). The first `server_threads` CPUs are for
+  // the servers, and the next `client_threads` CPUs are for the load generator. Returns two empty lists if there are
+  // too few CPUs.
   static CpuPins of(size_t server_threads, size_t client_threads);
 };
 
-// While it lives the calling thread, and what it starts, stays on these CPUs; then where it was. None: nothing changes.
+// The constructor restricts the calling thread to the CPUs `cpus`. Threads and processes that the thread starts later
+// inherit the restriction. The destructor gives the thread its earlier CPUs back. If `cpus` is empty, nothing changes.
 class PinnedHere {
  public:
   explicit PinnedHere(const std::vector<int>& cpus);

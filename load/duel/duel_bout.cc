@@ -20,19 +20,20 @@ namespace {
 
 using Trouble = std::optional<std::string>;
 
-// The longest wait for work that a server puts off after its last slice, and for contenders that stop connecting.
+// Limits two waits. settle_accounts() waits for deferred work of servers, and connect() for give_up_connecting().
 constexpr Duration kLongestSettling = std::chrono::milliseconds(50);
-// The wait for late work is cut into this many looks, which tell constant use of CPU from work that was put off.
+// wait_for_the_late() measures the CPU time of each server in this many equal intervals. The median of these CPU times
+// counts as what the idle server always uses, so only CPU time above the median counts as deferred work.
 constexpr size_t kLateLooks = 20;
-constexpr int kBudgetPerLate = 20;  // at most this part of the budget
+constexpr int kBudgetPerLate = 20;  // the wait for deferred work takes at most 1/20 of the budget
 
 uint64_t switches_of(const ServerLook& look) { return look.voluntary_switches + look.involuntary_switches; }
 
-// One server's CPU time, charged to the slice that was begun last.
+// Assigns the CPU time of one server to slices. In a slice, the load generator sends messages to one server only.
 struct CpuAccount {
-  std::optional<ServerProbe> probe;  // of one that runs already; what the crew has started the crew looks at
+  std::optional<ServerProbe> probe;  // set if the server was already running; otherwise ServerCrew reads the CPU time
   ServerLook before{};
-  uint64_t rss_start_bytes = 0;  // before it had a connection
+  uint64_t rss_start_bytes = 0;  // memory before the first connection
   std::optional<size_t> slice = {};
 };
 
@@ -43,7 +44,6 @@ class Bout {
   ~Bout();
   Bout(const Bout&) = delete;
   Bout& operator=(const Bout&) = delete;
-
   Trouble play(const OnRound& on_round);
 
  private:
@@ -55,9 +55,11 @@ class Bout {
   Trouble play_slice(size_t contender, size_t place);
   Trouble await_answers(size_t contender);
   Trouble rest();
-  // In turn nobody waits for a closed loop to fall silent: a slice goes over into the next, as the messages of a run.
+  // Returns true if the sending does not stop between two slices of a contender, which requires in_turn and a closed
+  // loop. With in_turn, no other contender plays in between. In an open loop, each slice has its own send schedule.
   bool goes_on() const { return options_.in_turn && options_.load.closed_loop(); }
-  // Reads the contender's CPU time; what it has grown by belongs to the slice before.
+  // Charges the CPU time that the server has used since the last reading to the server's current slice. Then makes
+  // slices_[next_slice] the current slice. If `next_slice` is unset, later CPU time is charged to no slice.
   Trouble charge(size_t contender, std::optional<size_t> next_slice);
   Trouble charge_idle(size_t contender);
   Trouble settle_accounts();
@@ -67,9 +69,10 @@ class Bout {
   Trouble find_running();
   Trouble who_ended() { return told(crew_->who_ended()); }
   Trouble told(const ServerCrew::Trouble& trouble) const;
-  // With the first failure of the contender, if there was one. Ends what plays.
+  // Returns the error text "NAME: what: FAILURE". FAILURE is a failure of the contender's connections; if none has
+  // failed, the text is "NAME: what". First closes all connections, because collect() may be called only after leave().
   std::string with_reason(size_t contender, std::string_view what);
-  // As the user knows it: the twin is the same program.
+  // Returns the contender's name for error texts; for a twin (a copy of a contender), the name of the original.
   const std::string& name(size_t contender) const {
     return options_.contenders[options_.contenders[contender].twin_of.value_or(contender)].name;
   }
@@ -83,13 +86,11 @@ class Bout {
   const DuelOptions& options_;
   std::vector<SliceRecord>& slices_;
   std::vector<DuelSideRecord>& totals_;
-  // A contender each; none: its CPU time is not known. Those of one process share one.
+  // One per contender; null if its server's CPU time is unknown. Contenders with the same server share an account.
   std::vector<std::shared_ptr<CpuAccount>> accounts_;
-  // Who plays. Who comes first: anew for the start, and for each round.
-  std::vector<size_t> order_;
-  // The loops of the group end before the sides.
+  std::vector<size_t> order_;  // indices of the contenders, in playing order; shuffled again before each round
   std::vector<std::unique_ptr<DuelSide>> sides_;
-  std::unique_ptr<LoopGroup> group_;
+  std::unique_ptr<LoopGroup> group_;  // declared after sides_, so that its threads, which use sides_, end first
 };
 
 Bout::Bout(DuelLoop& loop, const DuelProtocol& protocol, std::unique_ptr<ServerCrew> crew, std::vector<size_t> players,
@@ -142,7 +143,7 @@ Trouble Bout::start_servers() {
   return told(crew_->await_listening(options_.patience.start));
 }
 
-// The processes that run already, and an account for everybody whose CPU time can be read.
+// Makes accounts_. Returns an error if a process id that the user gave is not that of a server, or cannot be measured.
 Trouble Bout::find_running() {
   std::map<int, std::shared_ptr<CpuAccount>> by_process;
   for (const size_t i : order_) {
@@ -150,12 +151,12 @@ Trouble Bout::find_running() {
     const std::optional<int> pid = options_.contenders[i].pid;
     if (crew_->has(i) || !pid) continue;
     if (const std::string_view why = why_no_server(*pid); !why.empty()) {
-      return fmt::format("{}: process {} is {}, and no server", name(i), *pid, why);
+      return fmt::format("{}: process {} is {}, not a server", name(i), *pid, why);
     }
     std::shared_ptr<CpuAccount>& account = by_process[*pid];
     if (!account) {
       Result<ServerProbe> probe = ServerProbe::of(*pid);
-      if (!probe) return fmt::format("{}: there is no process {} whose CPU time could be read", name(i), *pid);
+      if (!probe) return fmt::format("{}: there is no process {}, or its CPU time is hidden", name(i), *pid);
       account = std::make_shared<CpuAccount>(std::move(*probe));
     }
     accounts_[i] = account;
@@ -168,10 +169,11 @@ Trouble Bout::start_generator() {
   const LoadOptions& load = options_.load;
   Result<std::unique_ptr<LoopGroup>> group =
       LoopGroup::start(load.threads, {.engine = load.engine, .spin = load.spin}, "load");
-  if (!group) return fmt::format("the generator's threads cannot start: {}", group.error().message());
+  if (!group) return fmt::format("the generator's threads cannot be started: {}", group.error().message());
   group_ = std::move(*group);
   record_.engine = (*group_)[0].engine().name();
-  // Nobody has the generator's first memory in every restart: where its own lies moves what a server costs, too.
+  // The memory addresses of the generator's data influence the measured cost of a server. So this loop creates the data
+  // in the order order_, which is shuffled for each restart. No contender gets the best addresses every time.
   sides_.resize(options_.contenders.size());
   for (const size_t i : order_) {
     const DuelContender& contender = options_.contenders[i];
@@ -187,7 +189,7 @@ Trouble Bout::start_generator() {
   return std::nullopt;
 }
 
-// The memory that a server has before it has a connection.
+// Reads each server's memory use before the generator connects. The report has this value and the highest value.
 Trouble Bout::look_before_connecting() {
   for (const size_t i : order_) {
     if (!accounts_[i]) continue;
@@ -198,8 +200,8 @@ Trouble Bout::look_before_connecting() {
   return std::nullopt;
 }
 
-// All side by side, each with few under way: whose connections the kernel makes first gets other memory for them than
-// who comes last, and a thousand of them cost 5 % more.
+// Opens the connections to all contenders at the same time. Connections that are opened first get other kernel memory
+// than later ones. With a thousand connections, this difference changes the measured cost by 5 %.
 Trouble Bout::connect() {
   for (const size_t i : order_) sides_[i]->connect();
   const auto all_settled = [this] {
@@ -223,9 +225,8 @@ Trouble Bout::connect() {
 
 Trouble Bout::play_rounds(const OnRound& on_round) {
   for (size_t round = 0; round <= options_.rounds; ++round) {
-    // The first has warmed what the others measure: nothing of it counts.
     for (const size_t i : order_) {
-      if (round == 1) totals_[i] = {};
+      if (round == 1) totals_[i] = {};  // deletes the totals of round 0, which was the warm-up
     }
     std::ranges::shuffle(order_, random_);
     for (size_t place = 0; place < order_.size(); ++place) {
@@ -257,27 +258,29 @@ Trouble Bout::play_slice(size_t contender, size_t place) {
   return std::nullopt;
 }
 
-// Until its slice has ended; when the duel was stopped meanwhile, it may not have.
+// Waits for the end of the slice (DuelSide::quiet()). Returns an error if the wait exceeds patience.answer, if a server
+// has ended, or if all connections are lost. A stop of the duel is no error, because the callers check stopped().
 Trouble Bout::await_answers(size_t contender) {
   const DuelSide& side = *sides_[contender];
   const bool quiet = loop_.until(loop_.now() + options_.patience.answer, [&] { return side.quiet(); });
   if (!quiet && stopped()) return std::nullopt;
   if (Trouble trouble = who_ended()) return trouble;
   if (!quiet) {
-    return with_reason(contender, fmt::format("not every message was answered {} after its slice",
+    return with_reason(contender, fmt::format("not every message was answered within {} after its slice",
                                               human_time(options_.patience.answer)));
   }
   if (side.is_lost()) return with_reason(contender, "every connection is lost");
   return std::nullopt;
 }
 
-// After the last slice of who went on: what is answered from here on is charged to nobody.
+// Called after the last slice. Does nothing if goes_on() is false. Otherwise the generator still sends, so rest() stops
+// the sending. Charges the CPU time until now to the last slice, and later CPU time to no slice.
 Trouble Bout::rest() {
   if (!goes_on()) return std::nullopt;
   for (const size_t i : order_) {
     if (Trouble trouble = charge(i, std::nullopt)) return trouble;
     sides_[i]->pause();
-    if (options_.contenders[i].expect_queueing) continue;  // what waits for its turn is never answered
+    if (options_.contenders[i].expect_queueing) continue;  // connections that the server queues are never answered
     if (Trouble trouble = await_answers(i)) return trouble;
   }
   return std::nullopt;
@@ -325,7 +328,8 @@ Trouble Bout::charge_idle(size_t contender) {
   return std::nullopt;
 }
 
-// Once for what the last slices put off, and once more for what is used without a reason.
+// Waits briefly, because servers may defer work until after their slices. Charges the CPU time of this wait to the last
+// slices, unless rest() has ended them. After that, measures the CPU time that the idle servers use.
 Trouble Bout::settle_accounts() {
   const Duration pause = std::min(options_.slice, kLongestSettling);
   loop_.pass(pause);
@@ -340,7 +344,8 @@ Trouble Bout::settle_accounts() {
   return std::nullopt;
 }
 
-// In the first restart alone, and for longer: what a server has put off until now is in nobody's account.
+// Measures the CPU time that servers use long after their last slices. No slice is charged for this late CPU time, but
+// much of it makes the duel invalid. Called only in the first restart, because the wait is long.
 Trouble Bout::wait_for_the_late() {
   const Duration patience = std::min(options_.patience.late, options_.budget / kBudgetPerLate) *
                             static_cast<int64_t>(order_.size()) / static_cast<int64_t>(sides_.size());
@@ -370,7 +375,7 @@ void Bout::leave() {
   for (const size_t i : order_) sides_[i]->leave();
   group_->stop();
   group_->join();
-  // What the lanes have reported refers to them: it is heard while they live.
+  // Runs the tasks that the ended threads have posted to this loop. The tasks use sides_, which is destroyed soon.
   bool heard = false;
   loop_.loop().post([&heard] { heard = true; });
   while (!heard) loop_.loop().step();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Duels in which one contender plays at a time, against servers of the test's own.
+// Duels in which one contender plays at a time (DuelOptions::in_turn), against servers that the test starts.
 #include <load/duel/duel_bout.h>
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ DuelOptions in_turn(std::vector<DuelContender> contenders) {
   return options;
 }
 
-// Messages of a contender in all its slices.
+// Returns how many messages a contender has exchanged in all its slices.
 uint64_t messages_of(const DuelRecord& record, size_t contender) {
   uint64_t messages = 0;
   for (const SliceRecord& slice : record.slices) messages += slice.contender == contender ? slice.messages : 0;
@@ -47,13 +47,14 @@ TEST(DuelBout, one_contender_plays_all_its_rounds_before_the_next_begins) {
   }
   for (size_t i = 0; i < 3; ++i) {
     const DuelSideRecord& side = record.sides[i];
-    EXPECT_EQ(side.counts.messages, messages_of(record, i)) << "the warm-up's are not among them";
+    EXPECT_EQ(side.counts.messages, messages_of(record, i)) << "messages of the warm-up do not count";
     EXPECT_EQ(side.latency_by_restart.size(), 2U);
     EXPECT_FALSE(side.latency_by_restart[1].hdr.empty());
     EXPECT_THAT(side.rss_start_by_restart, Each(testing::Gt(1U << 20)));
     EXPECT_THAT(side.served_by_restart, ElementsAre(1U, 1U));
   }
-  // Not a number: a busy machine let one of them answer nothing in that restart.
+  // Server b uses more CPU time, so the logarithm of b / a is above 0. It may be NaN: on a busy machine, a contender
+  // may get no answer at all in one restart.
   EXPECT_THAT(restart_logs(record, DuelMetric::kServerCpu, 1, 0), Each(testing::Not(testing::Le(0.0))));
 }
 
@@ -69,10 +70,10 @@ TEST(DuelBout, connections_that_wait_for_their_turn_are_no_failures) {
     EXPECT_TRUE(record.sides[i].failures.empty()) << record.sides[i].failures.kinds.begin()->second.first;
     EXPECT_GT(messages_of(record, i), 0U);
   }
-  for (const SliceRecord& slice : record.slices) EXPECT_GE(slice.span, options.slice / 2) << "one follows another";
+  for (const SliceRecord& slice : record.slices) EXPECT_GE(slice.span, options.slice / 2) << "without a pause";
 }
 
-TEST(DuelBout, who_serves_few_and_is_not_expected_to_is_at_fault) {
+TEST(DuelBout, a_server_that_unexpectedly_serves_one_connection_is_at_fault) {
   DuelOptions options = in_turn({program("one", duelist({.serves_one = true})), program("all", duelist())});
   options.load.connections = 3;
   options.patience.answer = 50ms;
@@ -81,7 +82,7 @@ TEST(DuelBout, who_serves_few_and_is_not_expected_to_is_at_fault) {
   EXPECT_EQ(messages_of(record, 0), 0U);
 }
 
-TEST(DuelBout, who_cannot_play_is_left_out_and_the_others_go_on) {
+TEST(DuelBout, a_contender_that_cannot_play_is_left_out_and_the_others_continue) {
   const DuelRecord record =
       played(in_turn({program("a", duelist()), program("gone", {"/bin/false", "{port}"}), program("c", duelist())}));
   EXPECT_EQ(record.restarts, 2U);
@@ -93,13 +94,13 @@ TEST(DuelBout, who_cannot_play_is_left_out_and_the_others_go_on) {
   EXPECT_EQ(judgement.gates[0].sentence, "gone: it was left out; gone: the server ended by itself: exit code 1");
 }
 
-TEST(DuelBout, where_nobody_can_play_there_is_no_duel) {
+TEST(DuelBout, if_no_contender_can_play_the_duel_fails) {
   const auto record = play(in_turn({program("a", {"/bin/false", "{port}"}), program("b", {"/bin/false", "{port}"})}));
   ASSERT_FALSE(record.has_value());
   EXPECT_THAT(record.error(), HasSubstr("the server ended by itself: exit code 1"));
 }
 
-TEST(DuelBout, what_was_played_before_nobody_could_is_kept) {
+TEST(DuelBout, restarts_before_every_server_failed_are_kept) {
   const test::TemporaryFolder folder;
   const auto serves_once = [&](const std::string& name) {
     std::vector<std::string> command{"/bin/sh", "-c", "mkdir \"$0\" && exec \"$@\"", folder.path(name)};
@@ -116,7 +117,7 @@ TEST(DuelBout, what_was_played_before_nobody_could_is_kept) {
   }
 }
 
-TEST(DuelBout, idle_connections_are_held_and_say_nothing) {
+TEST(DuelBout, idle_connections_stay_open_and_send_nothing) {
   DuelOptions options = in_turn({program("a", duelist()), program("b", duelist())});
   options.load.connections = 2;
   options.load.idle_connections = 5;

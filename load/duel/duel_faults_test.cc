@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Duels in which a server does not do its part, and what is left of the servers when a duel is ended.
+// Tests the errors of duels with a faulty server. Also tests that a duel that ends early leaves no process of its
+// servers behind.
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,7 +31,7 @@ using std::chrono_literals::operator""s;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// "b" is the one that is at fault; "a" echoes.
+// Makes a duel in which "a" echoes and "b" is the faulty contender.
 DuelOptions duel_with(DuelContender faulty) {
   faulty.name = "b";
   return brief_duel({program("a", duelist()), std::move(faulty)});
@@ -58,7 +59,7 @@ TEST(DuelFaults, a_program_that_never_listens) {
   DuelOptions options = duel_with({"/bin/sh", "-c", "exec sleep 60", "{port}"});
   std::swap(options.contenders[0], options.contenders[1]);
   options.patience.start = 50ms;
-  EXPECT_EQ(fault_of(options), "b: it does not listen where it was told to after 50.0 ms");
+  EXPECT_EQ(fault_of(options), "b: it does not listen at its address after 50.0 ms");
 }
 
 TEST(DuelFaults, a_server_that_dies_half_way) {
@@ -77,17 +78,17 @@ TEST(DuelFaults, a_server_that_closes_every_connection) {
 
 TEST(DuelFaults, a_server_that_does_not_answer_a_message) {
   std::string fault = "a: ";
-  // On a busy machine the other one may be late: then there is another duel.
+  // On a busy machine, "a" may answer too late and be blamed first. Then the duel is repeated.
   for (int tries = 0; tries < 20 && fault.starts_with("a: "); ++tries) {
     const ScriptedServer server(Manner::kSilent, 640);
     DuelOptions options = duel_with(server);
     options.patience.answer = 50ms;
     fault = fault_of(options);
   }
-  EXPECT_EQ(fault, "b: not every message was answered 50.0 ms after its slice");
+  EXPECT_EQ(fault, "b: not every message was answered within 50.0 ms after its slice");
 }
 
-TEST(DuelFaults, a_server_where_nobody_listens_any_more) {
+TEST(DuelFaults, a_server_that_no_longer_listens) {
   DuelOptions options = [] {
     const ScriptedServer gone;
     return duel_with(gone);
@@ -102,7 +103,7 @@ TEST(DuelFaults, wrong_bytes_from_the_beginning) {
   EXPECT_EQ(fault_of(options), "b: every connection is lost: byte 63 of a 64-byte message came back changed");
 }
 
-TEST(DuelFaults, wrong_bytes_now_and_then_are_a_gate) {
+TEST(DuelFaults, occasional_wrong_bytes_fail_a_gate) {
   const ScriptedServer server(Manner::kFlipByte, 640);
   const std::expected<DuelRecord, std::string> record = play(duel_with(server));
   ASSERT_TRUE(record.has_value()) << record.error();
@@ -114,7 +115,7 @@ TEST(DuelFaults, wrong_bytes_now_and_then_are_a_gate) {
   EXPECT_THAT(judgement.gates[0].sentence, HasSubstr("(wrong_bytes): byte 63 of a 64-byte message came back changed"));
 }
 
-TEST(DuelFaults, a_process_that_a_server_leaves_to_itself_is_nobodys_and_does_not_stay) {
+TEST(DuelFaults, an_orphan_of_a_server_is_reported_and_ended) {
   std::vector<std::string> command{"/bin/sh", "-c", "(setsid sleep 600 >/dev/null 2>&1 &); exec \"$@\"", "sh"};
   std::ranges::copy(duelist(), std::back_inserter(command));
   const std::vector<int> before = ChildFinder().children_of(::getpid());
@@ -124,13 +125,13 @@ TEST(DuelFaults, a_process_that_a_server_leaves_to_itself_is_nobodys_and_does_no
   const DuelJudgement judgement = judge_duel(*record);
   ASSERT_FALSE(judgement.gates.empty());
   EXPECT_TRUE(judgement.gates[0].invalid);
-  EXPECT_THAT(judgement.gates[0].sentence, HasSubstr("left to itself by its parent"));
+  EXPECT_THAT(judgement.gates[0].sentence, HasSubstr("whose parents have ended"));
   EXPECT_EQ(ChildFinder().children_of(::getpid()), before);
 }
 
-// A child of this process, which had started another before the duel and ends while it is played: that one falls to
-// this process then, and is no server's.
-TEST(DuelFaults, who_comes_of_no_server_lives_on) {
+// Before the duel, a child of the test starts another process. The child ends during the duel, so the other process
+// becomes a child of the test. Expected: the duel does not kill that process, because no server has started it.
+TEST(DuelFaults, an_orphan_that_no_server_has_started_is_left_alone) {
   PipeSignal told;
   PipeSignal may_end;
   const int parent = fork_child([&] {
@@ -155,22 +156,22 @@ TEST(DuelFaults, who_comes_of_no_server_lives_on) {
   EXPECT_EQ(::waitpid(stranger, nullptr, 0), stranger);
 }
 
-TEST(DuelFaults, a_process_that_is_no_server) {
+TEST(DuelFaults, a_pid_of_a_process_that_is_no_server) {
   const ScriptedServer server;
   DuelOptions options = duel_with(server);
   options.contenders[1].pid = ::getpid();
-  EXPECT_EQ(fault_of(options), fmt::format("b: process {} is what started this duel, and no server", ::getpid()));
+  EXPECT_EQ(fault_of(options), fmt::format("b: process {} is an ancestor of this duel, not a server", ::getpid()));
   options.contenders[1].pid = ::getppid();
-  EXPECT_THAT(fault_of(options), HasSubstr("is what started this duel"));
+  EXPECT_THAT(fault_of(options), HasSubstr("is an ancestor of this duel"));
   const int ended = fork_child([] {});
   siginfo_t info{};
   ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(ended), &info, WEXITED | WNOWAIT), 0);
   options.contenders[1].pid = ended;
-  EXPECT_EQ(fault_of(options), fmt::format("b: process {} is a zombie, and no server", ended));
+  EXPECT_EQ(fault_of(options), fmt::format("b: process {} is a zombie, not a server", ended));
   ::waitpid(ended, nullptr, 0);
 }
 
-TEST(DuelFaults, beside_a_server_that_runs_already_nobody_is_pinned) {
+TEST(DuelFaults, with_a_server_that_already_runs_no_cpu_is_pinned) {
   const ScriptedServer server;
   const auto record = play(duel_with(server));
   ASSERT_TRUE(record.has_value()) << record.error();
@@ -185,7 +186,7 @@ TEST(DuelFaults, a_server_that_prints_more_than_a_pipe_holds) {
   EXPECT_GT(record->sides[1].counts.messages, 0U);
 }
 
-TEST(DuelFaults, a_server_that_closes_what_it_prints_to) {
+TEST(DuelFaults, a_server_that_closes_its_stdout_and_stderr) {
   std::vector<std::string> command{"/bin/sh", "-c", "exec >&- 2>&-; exec \"$@\"", "sh"};
   for (std::string& word : duelist()) command.push_back(word);
   const std::expected<DuelRecord, std::string> record = play(duel_with(command));
@@ -193,14 +194,15 @@ TEST(DuelFaults, a_server_that_closes_what_it_prints_to) {
   EXPECT_GT(record->sides[1].counts.messages, 0U);
 }
 
-// A duel without end, as a process whose servers fall to the test when it ends.
+// Runs an endless duel in a process of its own. When that process ends, servers that still run become the test's
+// children.
 class EndlessDuel {
  public:
   explicit EndlessDuel(const std::vector<std::string>& command)
       : duel_((::prctl(PR_SET_CHILD_SUBREAPER, 1), [this, &command] { play_it(command); })) {}
   ~EndlessDuel() { ::prctl(PR_SET_CHILD_SUBREAPER, 0); }
 
-  // Once its servers play.
+  // Sends the signal to the duel when the first restart of the duel is over.
   void signal(int number) {
     playing_.await();
     ::kill(duel_.pid(), number);
@@ -225,18 +227,18 @@ class EndlessDuel {
   ForkedServer duel_;
 };
 
-TEST(DuelEnds, interrupted_it_leaves_no_server_behind) {
+TEST(DuelEnds, an_interrupted_duel_leaves_no_server_behind) {
   for (const int number : {SIGINT, SIGTERM}) {
     EndlessDuel duel(duelist({.work = DuelistWork::kChild}));
     duel.signal(number);
     EXPECT_EQ(duel.outcome(), 1);
     duel.finish();
-    EXPECT_EQ(::waitpid(-1, nullptr, 0), -1) << "what it started and did not wait for would be the test's by now";
+    EXPECT_EQ(::waitpid(-1, nullptr, 0), -1) << "a process that the duel left behind would be the test's child by now";
     EXPECT_EQ(errno, ECHILD);
   }
 }
 
-TEST(DuelEnds, interrupted_it_starts_no_server_any_more) {
+TEST(DuelEnds, an_interrupted_duel_starts_no_more_servers) {
   const test::TemporaryFolder folder;
   const PlaceMaker interrupted = [](DuelLoop& loop, const DuelOptions& options) {
     ::raise(SIGINT);
@@ -247,15 +249,17 @@ TEST(DuelEnds, interrupted_it_starts_no_server_any_more) {
   EXPECT_FALSE(std::filesystem::exists(folder.path("started")));
 }
 
-TEST(DuelEnds, killed_it_takes_its_servers_along) {
-  // The second is a script's child, whom the kernel does not tell.
+TEST(DuelEnds, a_killed_duel_takes_its_servers_along) {
+  // The second server is the child of a script. When the duel is killed, the kernel signals the script, but not that
+  // server.
   std::vector<std::string> script{"/bin/sh", "-c", "\"$@\" & wait", "sh"};
   for (std::string& word : duelist()) script.push_back(word);
   EndlessDuel duel(script);
   duel.signal(SIGKILL);
   duel.finish();
   size_t ended = 0;
-  // All that fell to the test; those that guard the servers end by themselves.
+  // Waits for all processes that became the test's children. SIGTERM has ended the servers and the script. The guards
+  // (GroupGuard) end by themselves and exit with 0.
   for (int status = 0; ::waitpid(-1, &status, 0) > 0; ended += status != 0 ? 1 : 0) {
     EXPECT_TRUE(status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM)) << status;
   }

@@ -16,7 +16,7 @@ using DuelJson = nlohmann::ordered_json;
 
 double seconds_of(Duration time) { return std::chrono::duration<double>(time).count(); }
 
-// What is no number is null.
+// Returns a JSON number, or null for NaN and infinity, which JSON cannot represent.
 DuelJson number(double value) { return std::isfinite(value) ? DuelJson(value) : DuelJson(nullptr); }
 
 DuelJson number(const std::optional<double>& value) { return value ? number(*value) : DuelJson(nullptr); }
@@ -61,7 +61,8 @@ DuelJson asked(const DuelRecord& record) {
           {"interrupted", record.interrupted}};
 }
 
-// A histogram of nanoseconds.
+// Returns the percentiles and the maximum of a histogram in nanoseconds, the number of its values, and the encoded
+// histogram itself.
 DuelJson times_json(const Histogram& times) {
   return {{"p50", times.value_at_percentile(50)},
           {"p90", times.value_at_percentile(90)},
@@ -153,8 +154,9 @@ DuelJson pair_json(const DuelRecord& record, const DuelPair& pair) {
   return json;
 }
 
-// [restart, round, place, contender, messages, seconds, server CPU ns or null, generator CPU ns, p50 ns, p99 ns, the
-// server's context switches or null]
+// Returns the measurements of one slice as a JSON array. The array "slice_columns" of the document names these values,
+// in the same order. The server's CPU time and context switches are null if they are not known, or if much of the CPU
+// time may be missing.
 DuelJson slice_json(const SliceRecord& slice, const DuelFigures& figures) {
   const bool knows_cpu = slice.server_cpu && figures.server_cpu_ns;
   return DuelJson::array({slice.restart, slice.round, slice.place, slice.contender, slice.messages, slice.seconds(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A duel as JSON: what was asked for, every slice, every ratio, every verdict. Pure functions.
+// Writes a duel as JSON: the options, every slice, every ratio and every verdict. Pure functions.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace peal::load {
 
-// One document, with its last newline.
+// Returns the duel and its verdicts as one JSON document. The text ends with a newline.
 std::string duel_json(const DuelRecord& record, const DuelJudgement& judgement);
 
 }  // namespace peal::load

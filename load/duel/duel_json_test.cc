@@ -15,7 +15,7 @@ using std::chrono_literals::operator""ms;
 
 json json_of(const DuelRecord& record) { return json::parse(duel_json(record, judge_duel(record))); }
 
-TEST(DuelJson, what_was_asked_for) {
+TEST(DuelJson, the_options_of_the_duel) {
   MadeUpDuel duel(2);
   duel.options().load.seed = 7;
   duel.options().load.pipeline = 3;
@@ -102,7 +102,7 @@ TEST(DuelJson, every_contender) {
   EXPECT_EQ(report["contenders"][2]["twin_of"], "a");
 }
 
-TEST(DuelJson, in_turn_the_latencies_of_each_restart_are_told_whole) {
+TEST(DuelJson, in_turn_each_restart_has_its_whole_histogram) {
   MadeUpDuel duel(1, 2);
   duel.play({});
   EXPECT_FALSE(json_of(duel.record())["contenders"][0].contains("hdr_by_restart"));
@@ -163,10 +163,9 @@ TEST(DuelJson, every_claim_and_every_gate) {
   EXPECT_LE(claim["p"], claim["p_adjusted"]);
   EXPECT_EQ(report["claims"][1]["side"], ">=");
   EXPECT_EQ(report["claims"][1]["verdict"], "met");
-  EXPECT_EQ(
-      report["gates"],
-      (json{{{"verdict", "INVALID"}, {"sentence", "a-twin: 1 failures nobody asked for (reset): a connection broke"}},
-            {{"verdict", "NOISY"}, {"sentence", "the duel was interrupted"}}}));
+  EXPECT_EQ(report["gates"],
+            (json{{{"verdict", "INVALID"}, {"sentence", "a-twin: 1 unexpected failures (reset): a connection broke"}},
+                  {{"verdict", "NOISY"}, {"sentence", "the duel was interrupted"}}}));
 }
 
 TEST(DuelJson, every_slice_in_the_order_played) {
@@ -194,14 +193,14 @@ TEST(DuelJson, every_slice_in_the_order_played) {
     EXPECT_EQ(row[4], slice.messages);
     EXPECT_EQ(row[5], slice.seconds());
     EXPECT_EQ(row[6], slice.server_cpu ? json(slice.server_cpu->count()) : json(nullptr));
-    EXPECT_EQ(row[7], 7'000'000) << "without spinning";
+    EXPECT_EQ(row[7], 7'000'000) << "CPU time without spinning";
     EXPECT_EQ(row[8], slice.p50_ns);
     EXPECT_EQ(row[9], slice.p99_ns);
     EXPECT_EQ(row[10], slice.server_cpu ? json(12) : json(nullptr));
   }
 }
 
-TEST(DuelJson, slices_hold_no_cpu_time_that_is_not_all_of_it) {
+TEST(DuelJson, slices_leave_out_a_cpu_time_that_is_incomplete) {
   MadeUpDuel duel(2, 2);
   duel.record().sides[1].forgets_children = true;
   duel.options().load.requests_per_connection = {1, 1};
@@ -210,10 +209,13 @@ TEST(DuelJson, slices_hold_no_cpu_time_that_is_not_all_of_it) {
   }
 }
 
-TEST(DuelJson, what_is_no_number_is_null) {
+TEST(DuelJson, a_value_that_is_no_number_is_null) {
   MadeUpDuel duel(2, 2);
   duel.claim("b/a <= 1.1");
-  const json report = json_of(duel.play({}, [](SliceRecord& slice) { return slice.server_cpu.reset(), true; }));
+  const json report = json_of(duel.play({}, [](SliceRecord& slice) {
+    slice.server_cpu.reset();
+    return true;
+  }));
   EXPECT_TRUE(report["contenders"][0]["server_cpu_ns"].is_null());
   EXPECT_TRUE(report["contenders"][0]["server_share"].is_null());
   const json& pair = report["pairs"][0];
@@ -225,7 +227,7 @@ TEST(DuelJson, what_is_no_number_is_null) {
   EXPECT_TRUE(report["claims"][0]["ratio"].is_null());
 }
 
-TEST(DuelJson, a_duel_of_which_nothing_is_left) {
+TEST(DuelJson, a_duel_without_slices) {
   MadeUpDuel duel(2, 0);
   const json report = json_of(duel.play({}));
   EXPECT_EQ(report["slices"], json::array());

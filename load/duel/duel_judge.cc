@@ -16,30 +16,50 @@ namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 constexpr double kFullCore = 0.85;
-// No server takes a message from a socket and answers for less.
+// The lowest plausible CPU time per message, in nanoseconds. No server can read and answer a message in less time. A
+// lower value means that the measured process is not the server.
 constexpr double kLeastCpuNs = 50;
-// What a slice at a fixed rate may take longer than it was meant to until what was due in it is answered, beside the
-// usual latency. Who falls behind steadily is late at the end by twice that.
+// The limit that decides whether a server holds the rate of the send schedule. If a server is too slow, its messages
+// queue up, so the last ones are answered long after the end of the slice. For each slice of the server, the judge
+// computes (A - M) / L:
+// - A: the time from the start of the slice until all messages are answered
+// - M: the median latency of the slice. M is subtracted because even a fast server needs some time for the last answer.
+// - L: the length of the slice
+// The server holds the rate if the median of these values over all its slices is at most this limit.
+//
+// Example: a server steadily falls behind, so its latency grows from almost 0 to D during the slice. For this server, M
+// is about D / 2, and A is L + D. So (A - M) / L is 1 + D / (2 L), and the limit 1.03 allows a D of at most 6 % of L.
 constexpr double kMostDrain = 1.03;
-// Of one core, while nobody asks for anything.
+// The CPU time that a server may use while no message is in flight, as a share of one core. If a server uses more, the
+// report contains a warning, for two reasons. This CPU time counts as a cost of the server's messages, and this time
+// may be missing for the other servers.
 constexpr double kMostIdleCpu = 0.1;
-// Of the CPUs of another machine, on which the servers ran: as versus/gates.py has it of this one.
-constexpr double kMostStolen = 0.01;  // of all of them
-constexpr double kMostForeign = 0.1;  // of one core
-// Beside what was charged: what was put off beyond the end of a restart. Less in all is a server's tidying up.
+// Two limits for the machine of the servers. If one of them is exceeded, the report says that other work disturbed this
+// machine. The limits are checked only if the servers run on another machine than the load generator. The generator's
+// machine is checked only in duels that the lab has started: versus/gates.py has the same limits.
+constexpr double kMostStolen = 0.01;  // how much of all its CPU time the hypervisor may take away
+constexpr double kMostForeign = 0.1;  // how much of one core other programs may use
+// Late CPU time is the CPU time that a server uses so long after its last slice that no slice includes the time. CPU
+// time that an idle server uses steadily is not late (DuelSideRecord::late_cpu). Late CPU time is measured only in the
+// first restart. The figures of the server are invalid, because too much CPU time is missing in them, if both of these
+// are true:
+// - The late CPU time is more than kMostLateCpu, as a share of the CPU time that the slices of the first restart
+//   include (DuelSideRecord::charged_cpu).
+// - The late CPU time is at least kLeastLateCpu. So less late CPU time is always accepted, even if the slices include
+//   hardly any CPU time.
 constexpr double kMostLateCpu = 0.05;
 constexpr Duration kLeastLateCpu = std::chrono::milliseconds(5);
 
 bool is_latency(DuelMetric metric) { return metric == DuelMetric::kP50 || metric == DuelMetric::kP99; }
 
-// What a contender's slices of one restart add up to.
+// Sums over all slices of one contender in one restart.
 struct RestartSum {
   double messages = 0;
   double seconds = 0;
-  double client_cpu_ns = 0;  // without spinning
-  double server_cpu_ns = 0;  // of the slices of which it is known, and
-  double charged = 0;        // the messages of those
-  double charged_ns = 0;     // how long they took
+  double client_cpu_ns = 0;  // CPU time of the generator without spinning
+  double server_cpu_ns = 0;  // sum over the slices whose server CPU time is known
+  double charged = 0;        // messages of the slices whose server CPU time is known
+  double charged_ns = 0;     // total length of the slices whose server CPU time is known
   DuelPercentiles latency;
 };
 
@@ -62,7 +82,9 @@ std::vector<RestartSum> sums_of(const DuelRecord& record, size_t contender) {
   return sums;
 }
 
-// Not a number: it says nothing.
+// Returns the value of `metric` for one contender in one restart. `sum` is the sum of the slices of this contender and
+// restart. If the restart gave no value, the result is 0 or NaN. For example, a latency is 0 if no message was
+// answered, and a quotient is NaN if its divisor would be 0. restart_value() treats 0 and NaN as missing.
 double value_of(const RestartSum& sum, DuelMetric metric) {
   switch (metric) {
     case DuelMetric::kServerCpu: return sum.charged > 0 ? sum.server_cpu_ns / sum.charged : kNothing;
@@ -73,7 +95,11 @@ double value_of(const RestartSum& sum, DuelMetric metric) {
   return kNothing;
 }
 
-// What a contender's ended children used is not in its CPU time: where a connection is a request, that is most of it.
+// Returns false if much CPU time of the contender's server may be missing, because both of these are true:
+// - A process of the server has children and ignores SIGCHLD. The kernel then does not keep the CPU time of children
+//   that have ended.
+// - Each connection carries a limited number of requests, so connections are closed during the duel. If the server has
+//   one child process per connection, these children end during the duel.
 bool knows_cpu(const DuelRecord& record, size_t contender) {
   return !record.sides[contender].forgets_children || record.options.load.requests_per_connection.endless();
 }
@@ -89,7 +115,8 @@ std::vector<DuelMetric> metrics_of(const DuelOptions& options) {
   return metrics;
 }
 
-// The median over the restarts of what `value` says of each; nothing where it says nothing of any.
+// Calls `value` for the sums of each restart and returns the median of the results. Ignores results that are NaN or
+// infinite. Returns nothing if no result is left.
 template <class Value>
 std::optional<double> middle(const std::vector<RestartSum>& sums, Value value) {
   std::vector<double> values;
@@ -122,7 +149,8 @@ DuelFigures figures_of(const DuelRecord& record, size_t contender) {
   return figures;
 }
 
-// The median of `value` over a contender's slices.
+// Calls `value` for each slice of the contender. Returns the median of the results, or nothing if the contender has no
+// slice.
 template <class Value>
 std::optional<double> middle_slice(const DuelRecord& record, size_t contender, Value value) {
   std::vector<double> values;
@@ -155,7 +183,9 @@ DuelPair pair_of(const DuelRecord& record, DuelMetric metric, size_t subject, si
   return pair;
 }
 
-// The first gate that says that the figures of one of the two do not mean what they say.
+// Returns the reason why no verdict about the contenders `subject` and `rival` can be given. Returns an empty text if a
+// verdict can be given. A gate is a condition of a fair duel that was not met (DuelGate). No verdict can be given if a
+// gate makes the figures of one of the two contenders invalid. The reason is the sentence of the first such gate.
 std::string obstacle_of(const DuelJudgement& judgement, size_t subject, size_t rival) {
   for (const DuelGate& gate : judgement.gates) {
     if (gate.invalid && (gate.contender == subject || gate.contender == rival)) return gate.sentence;
@@ -163,7 +193,9 @@ std::string obstacle_of(const DuelJudgement& judgement, size_t subject, size_t r
   return {};
 }
 
-// What is asked of a pair that is no twin.
+// Makes the input from which judge_ratios() decides the verdict about `pair`. `pair` must be one of judgement.pairs or
+// judgement.claims. The inputs for judgement.twins are made by judge_all(), because they contain less: the verdict
+// about a twin depends neither on a gate nor on another twin.
 RatioQuestion question_of(const DuelRecord& record, const DuelJudgement& judgement, const DuelPair& pair) {
   const std::vector<DuelContender>& contenders = record.options.contenders;
   const bool is_rate = pair.metric == DuelMetric::kRate;
@@ -182,7 +214,12 @@ RatioQuestion question_of(const DuelRecord& record, const DuelJudgement& judgeme
   return question;
 }
 
-// The twins are judged each by itself, the pairs of a metric and the claims as families.
+// Gives a verdict about each pair of contenders in `judgement`. Holm's method adjusts the p-values for the number of
+// comparisons. Each of these groups is adjusted separately:
+// - for each metric, the first contender against its twin. If there is one twin, Holm's method does not change the
+//   p-value of this single comparison.
+// - for each metric, the first contender against all contenders that are no twins
+// - all claims, whatever their metrics
 void judge_all(const DuelRecord& record, DuelJudgement& judgement) {
   const std::vector<DuelContender>& contenders = record.options.contenders;
   std::vector<RatioQuestion> questions;
@@ -222,33 +259,35 @@ void add_gates(const DuelRecord& record, size_t contender, std::vector<DuelGate>
   if (!side.fault.empty()) {
     add(true, "it was left out; " + side.fault);
   } else if (is_mute(record, contender)) {
-    // Idle connections may hold all that it serves at a time.
+    // With expect_queueing, the user expects that the server serves only some of its connections at a time. The server
+    // may serve only connections on which the generator never sends (LoadOptions::idle_connections). No message is then
+    // answered, although the server has no fault. So its figures stay valid, and this gate is only a warning.
     add(!record.options.contenders[contender].expect_queueing, "not a single message came back");
   }
   for (const auto& [kind, failure] : side.failures.kinds) {
-    add(true, fmt::format("{} failures nobody asked for ({}): {}", failure.count, kind, failure.first));
+    add(true, fmt::format("{} unexpected failures ({}): {}", failure.count, kind, failure.first));
   }
   if (side.latency.clamped_count() > 0) {
     add(true, fmt::format("{} latencies lay outside the histogram's range", side.latency.clamped_count()));
   }
   if (side.has_orphans) {
-    add(true, "a process of a server was left to itself by its parent, and its CPU time is in nobody's account");
+    add(true, "it left processes whose parents have ended, and their CPU time is not counted");
   }
   const std::optional<double> cpu = figures_of(record, contender).server_cpu_ns;
   if (cpu && *cpu < kLeastCpuNs)
-    add(true, fmt::format("{:.0f} ns of CPU a message: that is not the server's process", *cpu));
+    add(true, fmt::format("{:.0f} ns of CPU a message is too little: the measured process is not the server", *cpu));
   if (!knows_cpu(record, contender)) {
-    add(false, "it ignores SIGCHLD, so what its ended children used is not in its CPU time");
+    add(false, "it ignores SIGCHLD, so the CPU time of its ended children is missing");
   }
   if (const double share = static_cast<double>(side.late_cpu.count()) / static_cast<double>(side.charged_cpu.count());
       side.late_cpu >= kLeastLateCpu && share > kMostLateCpu) {
-    add(true, fmt::format("it used {} of CPU after the first restart, all being answered, beside {} that were charged "
-                          "to it: what it puts off for so long is in nobody's account; ask for more --rounds",
+    add(true, fmt::format("it used {} of CPU after the first restart, when every message was answered, and its slices "
+                          "were charged {}: work deferred for so long is not counted; raise --rounds",
                           human_time(side.late_cpu), human_time(side.charged_cpu)));
   }
   if (const double idle = idle_share(side); idle > kMostIdleCpu) {
-    add(false, fmt::format("it uses {:.0f} % of a core while nobody asks for anything: it is charged for that, and the "
-                           "others had less of the CPU",
+    add(false, fmt::format("it uses {:.0f} % of a core while no message is in flight: this counts as its cost, and "
+                           "took CPU time from the others",
                            idle * 100));
   }
   if (record.options.load.closed_loop()) return;
@@ -261,12 +300,14 @@ void add_gates(const DuelRecord& record, size_t contender, std::vector<DuelGate>
       middle_slice(record, contender, [&](const SliceRecord& slice) {
         return static_cast<double>(slice.span.count()) / static_cast<double>(record.options.slice.count());
       }).value_or(*taken);
-  add(true, fmt::format("it does not hold the rate: what was due in a slice took {:.2f} times as long", whole));
+  add(true, fmt::format("it does not hold the rate: the messages of a slice took {:.2f} times its length", whole));
 }
 
 void add_host_gates(const ServerHost& host, std::vector<DuelGate>& gates) {
   const auto elapsed = static_cast<double>(host.elapsed.count());
-  // What happened on this machine is for who started the duel to say, and the generator is no stranger.
+  // If the servers ran on the generator's machine, `foreign` includes the CPU time of the generator. The check of
+  // `foreign` would then report a disturbance that did not happen, so this function checks nothing on that machine. If
+  // the lab has started the duel, versus/gates.py checks that machine.
   if (host.is_here || elapsed <= 0) return;
   const double stolen =
       static_cast<double>(host.stolen.count()) / elapsed / static_cast<double>(std::max<size_t>(host.cpus, 1));

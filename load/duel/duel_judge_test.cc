@@ -27,7 +27,7 @@ const DuelPair& pair_named(const DuelJudgement& judgement, DuelMetric metric, si
   return judgement.pairs.front();
 }
 
-// The generator's threads are full while this contender plays, and its server is not.
+// Makes the generator's threads fully busy while this contender plays. The contender's server is not fully busy.
 MadeUpDuel::Change full_generator(size_t contender) {
   return [contender](SliceRecord& slice) {
     if (slice.contender == contender) slice.client_cpu = slice.span * 9 / 10;
@@ -35,8 +35,9 @@ MadeUpDuel::Change full_generator(size_t contender) {
   };
 }
 
-// A collector that runs in one round of four, and costs there what it saved in the others.
-TEST(DuelJudge, a_restart_is_all_its_rounds_together) {
+// A garbage collector of server b runs in one of four rounds. That round is expensive, and the other rounds are cheap.
+// Expected: the value of the restart includes all four rounds.
+TEST(DuelJudge, the_value_of_a_restart_covers_all_its_rounds) {
   MadeUpDuel duel(2, 2, 0);
   duel.options().rounds = 4;
   const DuelRecord& record = duel.play({1, 1}, [](SliceRecord& slice) {
@@ -81,14 +82,39 @@ TEST(DuelJudge, a_restart_without_one_of_the_two_is_left_out) {
   EXPECT_NEAR(logs[2], std::log(2), 1e-9);
 }
 
-TEST(DuelJudge, slices_without_messages_time_or_cpu_say_nothing) {
+TEST(DuelJudge, slices_without_messages_time_or_cpu_have_no_value) {
   const std::vector<std::pair<DuelMetric, MadeUpDuel::Change>> empty{
-      {DuelMetric::kRate, [](SliceRecord& slice) { return slice.messages = 0, true; }},
-      {DuelMetric::kRate, [](SliceRecord& slice) { return slice.span = {}, true; }},
-      {DuelMetric::kServerCpu, [](SliceRecord& slice) { return slice.messages = 0, true; }},
-      {DuelMetric::kServerCpu, [](SliceRecord& slice) { return slice.server_cpu.reset(), true; }},
-      {DuelMetric::kServerCpu, [](SliceRecord& slice) { return slice.server_cpu = Duration::zero(), true; }},
-      {DuelMetric::kP99, [](SliceRecord& slice) { return slice.p99_ns = 0, true; }}};
+      {DuelMetric::kRate,
+       [](SliceRecord& slice) {
+         slice.messages = 0;
+         return true;
+       }},
+      {DuelMetric::kRate,
+       [](SliceRecord& slice) {
+         slice.span = {};
+         return true;
+       }},
+      {DuelMetric::kServerCpu,
+       [](SliceRecord& slice) {
+         slice.messages = 0;
+         return true;
+       }},
+      {DuelMetric::kServerCpu,
+       [](SliceRecord& slice) {
+         slice.server_cpu.reset();
+         return true;
+       }},
+      {DuelMetric::kServerCpu,
+       [](SliceRecord& slice) {
+         slice.server_cpu = Duration::zero();
+         return true;
+       }},
+      {DuelMetric::kP99,
+       [](SliceRecord& slice) {
+         slice.p99_ns = 0;
+         return true;
+       }},
+  };
   for (const auto& [metric, change] : empty) {
     MadeUpDuel duel(2, 4);
     const DuelRecord& record = duel.play({1, 2}, change);
@@ -97,7 +123,7 @@ TEST(DuelJudge, slices_without_messages_time_or_cpu_say_nothing) {
   }
 }
 
-TEST(DuelJudge, what_a_server_uses_in_a_slice_without_answers_is_a_cost) {
+TEST(DuelJudge, cpu_time_in_a_slice_without_answers_is_a_cost) {
   MadeUpDuel duel(2, 1, 0);
   const DuelRecord& record = duel.play({1, 3}, [](SliceRecord& slice) {
     if (slice.contender == 0 && slice.round == 0) slice.messages = 0;
@@ -118,7 +144,7 @@ TEST(DuelJudge, figures_are_medians) {
   ASSERT_EQ(judgement.figures.size(), 3U);
   EXPECT_DOUBLE_EQ(judgement.figures[0].server_cpu_ns.value(), 10'000);
   EXPECT_DOUBLE_EQ(judgement.figures[1].server_cpu_ns.value(), 20'000);
-  EXPECT_DOUBLE_EQ(judgement.figures[0].client_cpu_ns, 5'000) << "spinning is no work";
+  EXPECT_DOUBLE_EQ(judgement.figures[0].client_cpu_ns, 5'000) << "spinning does not count";
   EXPECT_DOUBLE_EQ(judgement.figures[0].messages_per_s, 50'000);
   EXPECT_DOUBLE_EQ(judgement.figures[1].messages_per_s, 25'000);
   EXPECT_DOUBLE_EQ(judgement.figures[0].client_share, 0.25);
@@ -126,7 +152,7 @@ TEST(DuelJudge, figures_are_medians) {
   EXPECT_FALSE(judgement.figures[0].bounded);
 }
 
-TEST(DuelJudge, figures_of_nothing) {
+TEST(DuelJudge, figures_without_slices) {
   MadeUpDuel duel(2, 1);
   const DuelJudgement judgement = judge_duel(duel.play({}, [](SliceRecord&) { return false; }));
   EXPECT_FALSE(judgement.figures[0].server_cpu_ns);
@@ -167,11 +193,13 @@ TEST(DuelJudge, long_slices_show_latency_and_a_fixed_rate_has_no_rate) {
   duel.options().load.arrivals = ArrivalPlan::constant(1000);
   EXPECT_THAT(metrics(), ElementsAre(DuelMetric::kServerCpu, DuelMetric::kP50, DuelMetric::kP99));
   duel.options().contenders[1].command.clear();
-  EXPECT_THAT(metrics(), ElementsAre(DuelMetric::kP50, DuelMetric::kP99)) << "no pid: nobody's CPU is compared";
+  EXPECT_THAT(metrics(), ElementsAre(DuelMetric::kP50, DuelMetric::kP99))
+      << "the pid of one contender is unknown, so no CPU time is compared";
 }
 
 TEST(DuelJudge, holm_counts_the_pairs_of_a_metric) {
-  // With so much scatter the pair alone is told apart; beside seven like it, it is not.
+  // The values scatter so much that Holm's adjustment matters. If the pair is the only one, it is judged different.
+  // Among eight similar pairs, it is undecided.
   MadeUpDuel two(2, 8, 0.09);
   const DuelJudgement alone = judge_duel(two.play({1, 1.15}));
   const DuelPair& single = pair_named(alone, DuelMetric::kServerCpu, 1);
@@ -185,7 +213,7 @@ TEST(DuelJudge, holm_counts_the_pairs_of_a_metric) {
   EXPECT_THAT(one_of_many.why, HasSubstr("p is"));
 }
 
-TEST(DuelJudge, a_twin_that_differs_from_itself_takes_every_verdict_of_its_metric) {
+TEST(DuelJudge, a_twin_that_differs_voids_every_verdict_of_its_metric) {
   MadeUpDuel duel(2);
   duel.claim("b/a <= 1.3");
   duel.claim("rate: b/a <= 0.9");
@@ -199,11 +227,12 @@ TEST(DuelJudge, a_twin_that_differs_from_itself_takes_every_verdict_of_its_metri
   EXPECT_EQ(pair_named(judgement, DuelMetric::kServerCpu, 1).why, "the same program differs from itself");
   EXPECT_EQ(judgement.claims[0].verdict, RatioVerdict::kCannotTell);
   EXPECT_EQ(judgement.claims[0].why, "the same program differs from itself");
-  EXPECT_EQ(pair_named(judgement, DuelMetric::kRate, 1).verdict, RatioVerdict::kLess) << "its rate is like itself";
+  EXPECT_EQ(pair_named(judgement, DuelMetric::kRate, 1).verdict, RatioVerdict::kLess)
+      << "by its rate the twin does not differ";
   EXPECT_EQ(judgement.claims[1].verdict, RatioVerdict::kMet);
 }
 
-TEST(DuelJudge, nobody_is_judged_whose_twin_cannot_be) {
+TEST(DuelJudge, without_a_known_twin_nothing_is_judged) {
   MadeUpDuel duel(2);
   duel.claim("b/a <= 1.3");
   duel.record().sides[2].fault = "a: it ended";
@@ -215,7 +244,7 @@ TEST(DuelJudge, nobody_is_judged_whose_twin_cannot_be) {
   EXPECT_EQ(judgement.claims[0].verdict, RatioVerdict::kCannotTell);
 }
 
-TEST(DuelJudge, who_answers_nothing_fails_a_gate) {
+TEST(DuelJudge, a_contender_without_answers_fails_a_gate) {
   MadeUpDuel duel(3);
   const DuelJudgement judgement = judge_duel(duel.play({1, 1.2, 1.2}, [](SliceRecord& slice) {
     if (slice.contender == 1) slice.messages = 0;
@@ -224,11 +253,11 @@ TEST(DuelJudge, who_answers_nothing_fails_a_gate) {
   ASSERT_EQ(judgement.gates.size(), 1U);
   EXPECT_TRUE(judgement.gates[0].invalid);
   EXPECT_EQ(judgement.gates[0].sentence, "b: not a single message came back");
-  EXPECT_EQ(pair_named(judgement, DuelMetric::kRate, 2).verdict, RatioVerdict::kLess) << "c is judged all the same";
+  EXPECT_EQ(pair_named(judgement, DuelMetric::kRate, 2).verdict, RatioVerdict::kLess) << "c is still judged";
   duel.options().contenders[1].expect_queueing = true;
   const std::vector<DuelGate> gates = judge_duel(duel.record()).gates;
   ASSERT_EQ(gates.size(), 1U);
-  EXPECT_FALSE(gates[0].invalid) << "idle connections may hold all that it serves";
+  EXPECT_FALSE(gates[0].invalid) << "idle connections may occupy all that b can serve";
   EXPECT_EQ(gates[0].sentence, "b: not a single message came back");
 }
 
@@ -261,13 +290,13 @@ TEST(DuelJudge, claims_are_a_family_of_their_own) {
   }
 }
 
-TEST(DuelJudge, a_rate_the_generator_held_down_is_no_loss_and_no_win_of_the_other) {
+TEST(DuelJudge, a_rate_the_generator_limited_decides_only_what_a_higher_rate_would) {
   const auto verdict = [](double cost, size_t bounded, const std::string& claim = "") {
     MadeUpDuel duel(2);
     if (!claim.empty()) duel.claim(claim);
     const DuelJudgement judgement = judge_duel(duel.play({1, cost}, full_generator(bounded)));
     EXPECT_TRUE(judgement.figures[bounded].bounded);
-    EXPECT_EQ(pair_named(judgement, DuelMetric::kServerCpu, 1).why, "") << "what it costs is known all the same";
+    EXPECT_EQ(pair_named(judgement, DuelMetric::kServerCpu, 1).why, "") << "the CPU cost is known nevertheless";
     const auto [told, why] =
         claim.empty() ? std::pair(std::string(to_string(judgement.pairs.back().verdict)), judgement.pairs.back().why)
                       : std::pair(std::string(to_string(judgement.claims[0].verdict)), judgement.claims[0].why);
@@ -275,25 +304,26 @@ TEST(DuelJudge, a_rate_the_generator_held_down_is_no_loss_and_no_win_of_the_othe
     EXPECT_THAT(why, testing::AnyOf("", std::string("the generator was full before ") + "ab"[bounded] + " was"));
     return told;
   };
-  // b is slower, and might not be if its own rate is higher than it seems.
+  // The measured rate of b is lower. But the generator limited b, so the true rate of b may be higher.
   EXPECT_EQ(verdict(1.2, 1), "cannot tell");
-  EXPECT_EQ(verdict(1.2, 0), "less") << "a is faster still";
+  EXPECT_EQ(verdict(1.2, 0), "less") << "the true rate of a is even higher";
   EXPECT_EQ(verdict(0.8, 0), "cannot tell");
   EXPECT_EQ(verdict(0.8, 1), "more");
-  EXPECT_EQ(verdict(1, 0), "cannot tell") << "level no more";
+  EXPECT_EQ(verdict(1, 0), "cannot tell") << "no longer level";
   EXPECT_EQ(verdict(1, 1), "cannot tell");
   EXPECT_EQ(verdict(0.8, 1, "rate: b/a >= 1"), "met");
   EXPECT_EQ(verdict(0.8, 0, "rate: b/a >= 1"), "cannot tell");
-  EXPECT_EQ(verdict(0.8, 0, "rate: b/a <= 1"), "cannot tell") << "not met, but for a that might be faster";
+  EXPECT_EQ(verdict(0.8, 0, "rate: b/a <= 1"), "cannot tell")
+      << "by the measured rates it is not met, but a may be faster";
   EXPECT_EQ(verdict(0.8, 1, "rate: b/a <= 1"), "not met");
   EXPECT_EQ(verdict(1.25, 1, "rate: b/a >= 1"), "cannot tell");
   EXPECT_EQ(verdict(1.25, 0, "rate: b/a >= 1"), "not met");
   EXPECT_EQ(verdict(1.25, 0, "rate: b/a <= 1"), "met");
-  EXPECT_EQ(verdict(1, 0, "rate: b/a <= 1"), "cannot tell") << "at the bar no more";
+  EXPECT_EQ(verdict(1, 0, "rate: b/a <= 1"), "cannot tell") << "no longer at the bar";
   EXPECT_EQ(verdict(1, 1, "rate: b/a >= 1"), "cannot tell");
 }
 
-TEST(DuelJudge, a_full_server_bounds_itself) {
+TEST(DuelJudge, a_full_server_is_not_limited_by_the_generator) {
   MadeUpDuel duel(2);
   const DuelJudgement judgement = judge_duel(duel.play({1, 1.2}, [](SliceRecord& slice) {
     slice.client_cpu = slice.span * 9 / 10;
@@ -304,7 +334,7 @@ TEST(DuelJudge, a_full_server_bounds_itself) {
   EXPECT_EQ(pair_named(judgement, DuelMetric::kRate, 1).verdict, RatioVerdict::kLess);
 }
 
-TEST(DuelJudge, what_ran_already_is_judged_as_processes) {
+TEST(DuelJudge, servers_that_already_ran_are_judged_as_processes) {
   MadeUpDuel duel(3);
   duel.options().contenders[1].command.clear();
   duel.options().contenders[1].pid = 4711;
@@ -333,7 +363,7 @@ TEST(DuelJudge, the_declared_pairs_are_the_claims_or_everybody_against_the_first
   duel.claim("rate: c/b >= 1");
   EXPECT_THAT(declared(duel.options()), ElementsAre("rate c/b"));
   MadeUpDuel alone(1);
-  EXPECT_THAT(declared(alone.options()), ElementsAre("cpu a-twin/a")) << "who plays alone is compared with itself";
+  EXPECT_THAT(declared(alone.options()), ElementsAre("cpu a-twin/a")) << "a single contender is compared with its twin";
 }
 
 TEST(DuelJudge, restarts_are_wanted_until_the_widest_declared_pair_is_narrow) {
@@ -349,9 +379,12 @@ TEST(DuelJudge, restarts_are_wanted_until_the_widest_declared_pair_is_narrow) {
   EXPECT_EQ(restarts_wanted(restless.play({1, 1.2, 1.3})), kMostRestarts);
 }
 
-TEST(DuelJudge, a_pair_without_any_value_wants_as_many_restarts_as_there_may_be) {
+TEST(DuelJudge, a_pair_without_any_value_wants_the_most_restarts) {
   MadeUpDuel duel(2);
-  const DuelRecord& record = duel.play({}, [](SliceRecord& slice) { return slice.server_cpu.reset(), true; });
+  const DuelRecord& record = duel.play({}, [](SliceRecord& slice) {
+    slice.server_cpu.reset();
+    return true;
+  });
   EXPECT_EQ(restarts_wanted(record), kMostRestarts);
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DuelLoop: a loop that is run as far as something awaited, so that a duel reads from top to bottom. One thread. SIGINT
-// and SIGTERM are noted instead of ending the process; after one of them, or when the time is over, nothing is waited
-// for any more.
+// DuelLoop: an event loop that the code of a duel runs while it waits for a condition. So this code reads from top to
+// bottom, without callbacks. Use it on one thread only.
+//
+// SIGINT and SIGTERM do not end the process. They stop the DuelLoop. It also stops at the time that was set by
+// end_at(). A stopped DuelLoop does not wait for anything any more.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +21,10 @@ class DuelLoop {
   DuelLoop(const DuelLoop&) = delete;
   DuelLoop& operator=(const DuelLoop&) = delete;
 
-  // Runs until `done`, which is asked after each turn. False: the limit came first, or a signal.
+  // Runs the event loop until `done` returns true. Calls `done` at the beginning and after each batch of events.
+  // Returns true when `done` has returned true. Returns false if one of these happens first:
+  // - The time `limit` is reached.
+  // - The DuelLoop is stopped by a signal, or by the time that end_at() has set.
   template <class Done>
   bool until(TimePoint limit, Done done) {
     const TimerId timer = loop_->at(std::min(limit, over_at_), [] {});
@@ -31,7 +36,8 @@ class DuelLoop {
     loop_->cancel(timer);
     return is_done;
   }
-  // The same for what no event tells of: asked every 2 ms as well.
+  // Does the same as until(), and also calls `done` every 2 ms while there are no events. Use until_seen() for a
+  // condition that no event reports, for example that a process has ended.
   template <class Done>
   bool until_seen(TimePoint limit, Done done) {
     const TimerId look = loop_->every(std::chrono::milliseconds(2), [] {});
@@ -39,7 +45,7 @@ class DuelLoop {
     loop_->cancel(look);
     return is_done;
   }
-  // Hears of signals, and of whatever else is there already, without waiting.
+  // Handles the events that have already happened, such as a signal. Does not wait for further events.
   void look() {
     loop_->post([] {});
     loop_->step();
@@ -50,7 +56,7 @@ class DuelLoop {
 
   Loop& loop() { return *loop_; }
   TimePoint now() { return loop_->engine().now(); }
-  // By a signal.
+  // Returns whether SIGINT or SIGTERM has arrived.
   bool interrupted() const { return interrupted_; }
   void end_at(TimePoint over_at) { over_at_ = over_at; }
   bool stopped() { return interrupted_ || now() >= over_at_; }

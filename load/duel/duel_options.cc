@@ -37,9 +37,10 @@ std::string queueing_trouble(const DuelOptions& options) {
   const auto queued = std::ranges::find(options.contenders, true, &DuelContender::expect_queueing);
   if (queued == options.contenders.end()) return {};
   if (!options.in_turn) {
-    return fmt::format("what waits for {} to serve it would be served while others play: give --in-turn", queued->name);
+    return fmt::format("connections that wait for {} would be served while others play: give --in-turn", queued->name);
   }
-  if (!options.load.closed_loop()) return fmt::format("{} serves few at a time: it holds no --rate", queued->name);
+  if (!options.load.closed_loop())
+    return fmt::format("{} serves only some connections at a time, so it cannot hold a --rate", queued->name);
   return {};
 }
 
@@ -103,20 +104,20 @@ std::expected<DuelClaim, std::string> parse_claim(std::string_view text, const s
   }
   claim.bar.side = text[sign - 1] == '<' ? Bar::Side::kAtMost : Bar::Side::kAtLeast;
   const std::optional<double> bar = parse_bar(trimmed(text.substr(sign + 1)));
-  if (!bar) return wrong("the bar is a number from 0.001 to 1000");
+  if (!bar) return wrong("the bar must be a number from 0.001 to 1000");
   claim.bar.ratio = *bar;
   std::string_view names = trimmed(text.substr(0, sign - 1));
   if (const size_t colon = names.find(':'); colon != std::string_view::npos) {
     const std::optional<DuelMetric> metric = parse_metric(trimmed(names.substr(0, colon)));
-    if (!metric) return wrong("before the colon stands cpu, rate, p50 or p99");
+    if (!metric) return wrong("the word before the colon must be cpu, rate, p50 or p99");
     claim.metric = *metric;
     names = trimmed(names.substr(colon + 1));
   }
   const size_t slash = names.find('/');
-  if (slash == std::string_view::npos) return wrong("it names no pair A/B");
+  if (slash == std::string_view::npos) return wrong("it does not name a pair A/B");
   const std::optional<size_t> subject = find(contenders, trimmed(names.substr(0, slash)));
   const std::optional<size_t> rival = find(contenders, trimmed(names.substr(slash + 1)));
-  if (!subject || !rival || *subject == *rival) return wrong("A and B are two of the contenders");
+  if (!subject || !rival || *subject == *rival) return wrong("A and B must be two different contenders");
   claim.subject = *subject;
   claim.rival = *rival;
   return claim;
@@ -131,14 +132,14 @@ std::string duel_trouble(const DuelOptions& options) {
   for (const DuelContender& contender : options.contenders) {
     if (!names.insert(contender.name).second) return fmt::format("there are two contenders named '{}'", contender.name);
   }
-  if (options.slice < kShortestSlice) return "a slice is at least 5ms: below, its ends are most of it";
+  if (options.slice < kShortestSlice) return "a slice is at least 5ms: a shorter one is mostly start and end";
   if (!options.load.closed_loop() && !options.shows_latency()) {
-    return "at a fixed rate a slice is at least 500ms: shorter ones hide queueing";
+    return "at a fixed rate a slice is at least 500ms: shorter slices hide queueing";
   }
   if (options.rounds == 0 || options.rounds > kMostDuelRounds)
     return fmt::format("a restart has 1 to {} rounds", kMostDuelRounds);
   if (options.restarts > kMostRestarts) return fmt::format("a duel has 1 to {} restarts", kMostRestarts);
-  if (!(options.precision > 0 && options.precision < 1)) return "--precision is more than 0 % and less than 100 %";
+  if (!(options.precision > 0 && options.precision < 1)) return "--precision must be more than 0 % and less than 100 %";
   if (options.server_threads == 0 || options.server_threads > kMostThreads) {
     return fmt::format("a server has 1 to {} threads", kMostThreads);
   }
@@ -148,7 +149,7 @@ std::string duel_trouble(const DuelOptions& options) {
   }
   const auto slices = static_cast<int64_t>(options.contenders.size() * (options.rounds + 1));
   if (options.slice > options.budget / slices) {
-    return fmt::format("a restart of {} slices takes longer than --budget", slices);
+    return fmt::format("a restart of {} slices takes longer than --budget: raise it, or lower --rounds", slices);
   }
   LoadOptions load = options.load;
   load.target =

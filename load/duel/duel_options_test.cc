@@ -44,7 +44,7 @@ std::string trouble_of(void (*change)(DuelOptions&)) {
   return duel_trouble(options);
 }
 
-TEST(DuelOptions, a_claim_by_what_is_usual) {
+TEST(DuelOptions, a_claim_without_a_metric_takes_the_usual_one) {
   const DuelClaim claim = read_claim("new/old <= 1.05");
   EXPECT_EQ(claim.text, "new/old <= 1.05");
   EXPECT_EQ(claim.metric, DuelMetric::kServerCpu);
@@ -80,7 +80,7 @@ TEST(DuelOptions, the_least_and_the_highest_bar) {
   EXPECT_EQ(read_claim("new/old <= 1000").bar.ratio, 1000);
 }
 
-TEST(DuelOptions, a_claim_that_is_none) {
+TEST(DuelOptions, texts_that_are_no_claim) {
   const auto wrong = [](std::string_view text) {
     const std::expected<DuelClaim, std::string> claim = parse_claim(text, kThree, DuelMetric::kRate);
     EXPECT_FALSE(claim.has_value()) << text;
@@ -89,22 +89,23 @@ TEST(DuelOptions, a_claim_that_is_none) {
   EXPECT_EQ(wrong("new/old"),
             "--claim takes '[cpu:|rate:|p50:|p99:]A/B <= 1.05' or '>=', not 'new/old': it has neither '<=' nor '>='");
   for (const std::string_view text : {"", "=", "<=", "new/old < 1", "new/old == 1", "new/old < = 1", "new/old = 1"}) {
-    EXPECT_THAT(wrong(text), testing::AnyOf(HasSubstr("neither '<=' nor '>='"), HasSubstr("the bar is a number")));
+    EXPECT_THAT(wrong(text), testing::AnyOf(HasSubstr("neither '<=' nor '>='"), HasSubstr("the bar must be a number")));
   }
   for (const std::string_view bar : {"", "much", "1.05x", "0", "-1", "0.0009", "1000.1", "inf", "nan", "1 2"}) {
-    EXPECT_THAT(wrong("new/old <= " + std::string(bar)), HasSubstr("the bar is a number from 0.001 to 1000")) << bar;
+    EXPECT_THAT(wrong("new/old <= " + std::string(bar)), HasSubstr("the bar must be a number from 0.001 to 1000"))
+        << bar;
   }
   for (const std::string_view metric : {"", "ram", "CPU", "p999"}) {
     EXPECT_THAT(wrong(std::string(metric) + ": new/old <= 1"),
-                HasSubstr("before the colon stands cpu, rate, p50 or p99"));
+                HasSubstr("the word before the colon must be cpu, rate, p50 or p99"));
   }
-  EXPECT_THAT(wrong("new <= 1"), HasSubstr("it names no pair A/B"));
+  EXPECT_THAT(wrong("new <= 1"), HasSubstr("it does not name a pair A/B"));
   for (const std::string_view pair : {"new/new", "new/other", "other/new", "new/", "/new", "new/old/b-2.0+x_y"}) {
-    EXPECT_THAT(wrong(std::string(pair) + " <= 1"), HasSubstr("A and B are two of the contenders")) << pair;
+    EXPECT_THAT(wrong(std::string(pair) + " <= 1"), HasSubstr("A and B must be two different contenders")) << pair;
   }
 }
 
-TEST(DuelOptions, the_twin_is_the_first_once_more) {
+TEST(DuelOptions, the_twin_is_a_copy_of_the_first) {
   const std::vector<DuelContender> all = with_twin({running("a", 4711), started("b")});
   ASSERT_EQ(all.size(), 3U);
   EXPECT_FALSE(all[0].twin_of);
@@ -116,7 +117,7 @@ TEST(DuelOptions, the_twin_is_the_first_once_more) {
   EXPECT_FALSE(all[2].restarts());
 }
 
-TEST(DuelOptions, what_is_known_decides_the_headline) {
+TEST(DuelOptions, the_headline_is_the_best_metric_that_is_known) {
   DuelOptions options = sensible();
   EXPECT_TRUE(options.knows_cpu());
   EXPECT_TRUE(options.restart_all());
@@ -140,7 +141,7 @@ TEST(DuelOptions, latency_is_shown_from_half_a_second_on) {
   EXPECT_TRUE(options.shows_latency());
 }
 
-TEST(DuelOptions, what_makes_sense) {
+TEST(DuelOptions, options_that_make_sense) {
   EXPECT_EQ(duel_trouble(sensible()), "");
   EXPECT_EQ(trouble_of([](DuelOptions& options) {
               options.slice = 5ms;
@@ -157,7 +158,7 @@ TEST(DuelOptions, what_makes_sense) {
             "");
 }
 
-TEST(DuelOptions, too_few_too_many_or_two_of_a_name) {
+TEST(DuelOptions, too_few_or_too_many_contenders_or_two_with_one_name) {
   EXPECT_EQ(trouble_of([](DuelOptions& options) { options.contenders.resize(1); }),
             "a duel takes 2 to 128 contenders, its twin among them, not 1");
   EXPECT_EQ(trouble_of([](DuelOptions& options) { options.contenders.resize(129); }),
@@ -166,13 +167,13 @@ TEST(DuelOptions, too_few_too_many_or_two_of_a_name) {
             "there are two contenders named 'old-twin'");
 }
 
-TEST(DuelOptions, a_shape_that_is_none) {
+TEST(DuelOptions, slices_rounds_and_restarts_outside_their_limits) {
   EXPECT_EQ(trouble_of([](DuelOptions& options) { options.slice = 4ms; }),
-            "a slice is at least 5ms: below, its ends are most of it");
+            "a slice is at least 5ms: a shorter one is mostly start and end");
   EXPECT_EQ(trouble_of([](DuelOptions& options) { options.load.arrivals = ArrivalPlan::constant(1000); }),
-            "at a fixed rate a slice is at least 500ms: shorter ones hide queueing");
+            "at a fixed rate a slice is at least 500ms: shorter slices hide queueing");
   EXPECT_EQ(trouble_of([](DuelOptions& options) { options.budget = options.slice * 20; }),
-            "a restart of 27 slices takes longer than --budget");
+            "a restart of 27 slices takes longer than --budget: raise it, or lower --rounds");
   EXPECT_EQ(trouble_of([](DuelOptions& options) { options.rounds = 0; }), "a restart has 1 to 1000 rounds");
   EXPECT_EQ(trouble_of([](DuelOptions& options) { options.rounds = 1001; }), "a restart has 1 to 1000 rounds");
   EXPECT_EQ(trouble_of([](DuelOptions& options) { options.restarts = 1001; }), "a duel has 1 to 1000 restarts");
@@ -181,33 +182,33 @@ TEST(DuelOptions, a_shape_that_is_none) {
   EXPECT_EQ(trouble_of([](DuelOptions& options) { options.load.pipeline = 0; }), "--pipeline is 1 to 10000, not 0");
 }
 
-TEST(DuelOptions, who_serves_few_at_a_time_plays_alone_and_holds_no_rate) {
+TEST(DuelOptions, a_server_that_queues_connections_needs_in_turn_and_a_closed_loop) {
   DuelOptions options = sensible();
   options.contenders[1].expect_queueing = true;
-  EXPECT_EQ(duel_trouble(options), "what waits for new to serve it would be served while others play: give --in-turn");
+  EXPECT_EQ(duel_trouble(options), "connections that wait for new would be served while others play: give --in-turn");
   options.in_turn = true;
   EXPECT_EQ(duel_trouble(options), "");
   options.load.arrivals = ArrivalPlan::constant(1000);
   options.slice = 500ms;
-  EXPECT_EQ(duel_trouble(options), "new serves few at a time: it holds no --rate");
+  EXPECT_EQ(duel_trouble(options), "new serves only some connections at a time, so it cannot hold a --rate");
 }
 
-TEST(DuelOptions, sources_reach_where_servers_are_started) {
+TEST(DuelOptions, source_addresses_must_reach_the_started_servers) {
   EXPECT_EQ(trouble_of([](DuelOptions& options) { options.load.sources = {*SocketAddress::parse("127.0.0.2:0")}; }),
             "");
   EXPECT_EQ(trouble_of([](DuelOptions& options) { options.load.sources = {*SocketAddress::parse("[::1]:0")}; }),
             "--source-addresses: [::1]:0 cannot reach old, which is of another family");
 }
 
-TEST(DuelOptions, a_precision_that_is_none) {
+TEST(DuelOptions, a_precision_outside_its_limits) {
   for (const double precision : {0.0, -0.1, 1.0, 20.0, std::nan("")}) {
     DuelOptions options = sensible();
     options.precision = precision;
-    EXPECT_EQ(duel_trouble(options), "--precision is more than 0 % and less than 100 %") << precision;
+    EXPECT_EQ(duel_trouble(options), "--precision must be more than 0 % and less than 100 %") << precision;
   }
 }
 
-TEST(DuelOptions, a_claim_about_what_cannot_be_seen) {
+TEST(DuelOptions, a_claim_about_a_metric_that_is_not_measured) {
   const auto trouble = [](DuelOptions options, const std::string& text) {
     options.claims.push_back(parse_claim(text, options.contenders, DuelMetric::kServerCpu).value());
     return duel_trouble(options);

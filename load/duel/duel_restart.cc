@@ -21,7 +21,9 @@ std::vector<size_t> shuffled_players(const DuelRecord& record, std::mt19937_64& 
   return players;
 }
 
-// Those who have connections open at the same time.
+// Divides the contenders in `players` into bouts, which are played one after another. A bout is a group of contenders
+// whose connections are open at the same time. `players` contains indices of contenders. With `in_turn`, each contender
+// gets a bout of its own. Otherwise all contenders are in one bout.
 std::vector<std::vector<size_t>> bouts_of(const std::vector<size_t>& players, bool in_turn) {
   if (!in_turn) return {players};
   std::vector<std::vector<size_t>> alone;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One restart of a duel: every contender's server is started anew. All play in one bout, slice by slice; or, in turn,
-// each has a bout of its own, in a shuffled order, and the connections of one contender alone are open at a time.
+// One restart of a duel: the duel starts all its servers again, and the contenders play their rounds. Usually the
+// contenders alternate, and the connections of all of them are open. With DuelOptions::in_turn, one contender after
+// another plays all its rounds, in a shuffled order. Then only the connections of this contender are open.
 #pragma once
 
 #include <expected>
@@ -15,9 +16,14 @@ namespace peal::load {
 
 using CrewMaker = std::function<std::unique_ptr<ServerCrew>()>;
 
-// Adds the slices and their totals to `record`. The error is one sentence. In turn, a contender that cannot play is
-// left out from then on (DuelSideRecord::fault). If nobody is left, the first restart is an error, and a later one
-// adds nothing. If the duel was stopped (DuelLoop::stopped), nothing is added.
+// Plays one restart: starts the servers and plays all rounds. Adds the measured slices and totals to `record`. If the
+// duel is stopped during the restart (DuelLoop::stopped()), adds no slices and no totals to `record`. A fault that was
+// found before the stop (DuelSideRecord::fault) stays in `record`. Each error is one sentence.
+//
+// If a contender cannot play, for example because its server does not start, DuelOptions::in_turn decides what happens:
+// - false: play_restart() returns an error.
+// - true: the contender is left out of this restart and of all later ones. Its DuelSideRecord::fault says why. If no
+//   contender is left, the first restart returns an error, and a later restart adds no slices and no totals.
 std::expected<void, std::string> play_restart(DuelLoop& loop, const DuelProtocol& protocol, const CrewMaker& crew,
                                               std::mt19937_64& random, DuelRecord& record, const OnRound& on_round);
 

@@ -21,7 +21,8 @@ std::expected<DuelRecord, std::string> run_duel(const DuelOptions& options, cons
   const std::string trouble = duel_trouble(options);
   PEAL_ASSERT(trouble.empty(), "{}", trouble);
   Result<std::unique_ptr<DuelLoop>> loop = DuelLoop::make();
-  if (!loop) return std::unexpected(fmt::format("the generator has no loop: {}", loop.error().message()));
+  if (!loop)
+    return std::unexpected(fmt::format("the generator's event loop cannot be made: {}", loop.error().message()));
 
   DuelRecord record{.options = options};
   record.sides.resize(options.contenders.size());
@@ -61,9 +62,9 @@ std::expected<DuelRecord, std::string> run_duel(const DuelOptions& options, cons
     record.server_host = std::move(*host);
     return record;
   }
-  if (record.interrupted) return std::unexpected(std::string("interrupted before the first restart was over"));
+  if (record.interrupted) return std::unexpected(std::string(kDuelInterruptedEarly));
   return std::unexpected(
-      fmt::format("the budget of {} was over before the first restart was: ask for more, or for fewer connections",
+      fmt::format("the budget of {} ended before the first restart: raise --budget or lower --connections",
                   human_time(options.budget)));
 }
 

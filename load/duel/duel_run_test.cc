@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Duels against servers of the test's own. What they cost is what they are told to; nothing is said about speed, nor
-// about anything that a busy machine could change.
+// Duels against servers that the test starts. These servers use as much CPU time as the test tells them to. No test
+// depends on speed, or on anything else that a busy machine could change.
 #include <load/duel/duel_run.h>
 
 #include <cmath>
@@ -28,7 +28,7 @@ using std::chrono_literals::operator""us;
 using testing::Each;
 using testing::HasSubstr;
 
-// Not a test: the program of the other tests' servers.
+// This is no test. The other tests start this program with this test case as a server.
 TEST(Duelist, serves_if_told_where) { serve_if_told(); }
 
 using load::program;
@@ -46,7 +46,7 @@ DuelOptions short_duel(std::vector<DuelContender> contenders) {
   return options;
 }
 
-// All its slices were played, and nothing was lost.
+// Expects that every slice was played and that every message was answered.
 void expect_whole(const DuelRecord& record, size_t restarts) {
   const size_t contenders = record.options.contenders.size();
   EXPECT_EQ(record.restarts, restarts);
@@ -65,13 +65,13 @@ void expect_whole(const DuelRecord& record, size_t restarts) {
     const DuelSideRecord& side = record.sides[i];
     EXPECT_TRUE(side.failures.empty()) << side.failures.kinds.begin()->second.first;
     EXPECT_GT(messages[i], 0U);
-    EXPECT_EQ(side.counts.messages, messages[i]) << "the warm-up's are not among them";
+    EXPECT_EQ(side.counts.messages, messages[i]) << "messages of the warm-up do not count";
     EXPECT_EQ(side.counts.messages, side.latency.total_count());
     EXPECT_EQ(side.counts.bytes_sent, side.counts.bytes_received);
   }
 }
 
-// Each slice of this contender has been charged what its messages cost.
+// Expects that each slice of this contender was charged at least `least` for each message.
 void expect_cost(const DuelRecord& record, size_t contender, Duration least) {
   for (const SliceRecord& slice : record.slices) {
     if (slice.contender != contender) continue;
@@ -91,7 +91,7 @@ Duration cost_of(const DuelRecord& record, size_t contender) {
   return cpu / std::max<uint64_t>(messages, 1);
 }
 
-TEST(DuelRun, who_burns_more_is_dearer) {
+TEST(DuelRun, a_server_that_burns_more_cpu_costs_more) {
   DuelOptions options = short_duel(with_twin({program("a", DuelistManners{}), program("b", {.burn = 1ms})}));
   options.restarts = 2;
   options.slice = 10ms;
@@ -117,7 +117,7 @@ TEST(DuelRun, threads_and_child_processes_of_a_server_are_counted) {
   EXPECT_EQ(record.sides[2].processes, 2U);
 }
 
-TEST(DuelRun, what_a_server_puts_off_until_its_slice_is_over_is_charged_to_it) {
+TEST(DuelRun, work_deferred_until_after_the_slice_is_charged_to_it) {
   DuelOptions options =
       short_duel({program("at once", DuelistManners{}), program("later", {.burn = 1ms, .work = DuelistWork::kLater}),
                   program("at once too", DuelistManners{})});
@@ -129,7 +129,7 @@ TEST(DuelRun, what_a_server_puts_off_until_its_slice_is_over_is_charged_to_it) {
   EXPECT_GT(cost_of(record, 1), cost_of(record, 2) * 2);
 }
 
-TEST(DuelRun, what_a_server_puts_off_beyond_its_restart_is_seen) {
+TEST(DuelRun, work_deferred_beyond_the_restart_is_noticed) {
   DuelOptions options = short_duel(
       {program("at once", DuelistManners{}), program("at last", {.burn = 1ms, .work = DuelistWork::kAtLast})});
   options.slice = 20ms;
@@ -140,7 +140,7 @@ TEST(DuelRun, what_a_server_puts_off_beyond_its_restart_is_seen) {
   EXPECT_GT(record.sides[1].late_cpu, 1ms);
 }
 
-TEST(DuelRun, what_a_server_uses_while_nobody_asks_is_seen) {
+TEST(DuelRun, cpu_time_of_an_idle_server_is_noticed) {
   DuelOptions options =
       short_duel({program("quiet", {.burn = 100us}), program("spins", {.work = DuelistWork::kAlways})});
   options.slice = 50ms;
@@ -152,7 +152,7 @@ TEST(DuelRun, what_a_server_uses_while_nobody_asks_is_seen) {
   EXPECT_GT(record.sides[1].idle_cpu, Duration::zero());
 }
 
-TEST(DuelRun, servers_that_run_already_with_and_without_a_pid) {
+TEST(DuelRun, servers_that_already_run_with_and_without_a_pid) {
   const Fd known = duelist_listener();
   const Fd unknown = duelist_listener();
   ForkedServer first([&known] { serve_as({.burn = 200us}, known); });
@@ -162,11 +162,12 @@ TEST(DuelRun, servers_that_run_already_with_and_without_a_pid) {
   options.restarts = 2;
   const DuelRecord record = played(options);
   expect_whole(record, 2);
-  EXPECT_TRUE(record.server_cpus.empty()) << "they run where they were started";
+  EXPECT_TRUE(record.server_cpus.empty()) << "servers that already run are not pinned";
   expect_cost(record, 0, 200us);
   expect_cost(record, 2, 200us);
   for (const SliceRecord& slice : record.slices) EXPECT_EQ(slice.server_cpu.has_value(), slice.contender != 1);
-  // A twin that is the same process is not charged for the other's slices, which lie between its own.
+  // The twin is the same process as the first contender, and their slices alternate. Expected: no CPU time is charged
+  // to both. So the charged sum is at most the CPU time of the process.
   Duration charged{};
   for (const SliceRecord& slice : record.slices) charged += slice.server_cpu.value_or(Duration::zero());
   clockid_t clock{};
@@ -174,10 +175,10 @@ TEST(DuelRun, servers_that_run_already_with_and_without_a_pid) {
   EXPECT_LE(charged, *cpu_time(clock));
 }
 
-TEST(DuelRun, a_process_that_is_not_there) {
+TEST(DuelRun, a_pid_without_a_process) {
   const Fd listener = duelist_listener();
   EXPECT_EQ(fault_of(short_duel(with_twin({process("a", address_of(listener), 1 << 23)}))),
-            "a: there is no process 8388608 whose CPU time could be read");
+            "a: there is no process 8388608, or its CPU time is hidden");
 }
 
 TEST(DuelRun, several_threads_and_pipelined_messages) {
@@ -202,7 +203,7 @@ TEST(DuelRun, a_connection_for_each_request) {
   }
 }
 
-TEST(DuelRun, requests_that_a_server_answers_and_closes_after) {
+TEST(DuelRun, a_server_that_closes_after_some_answers) {
   const ScriptedHttp server([](size_t, size_t request, const std::string&) {
     return ScriptedAnswer{.bytes = request < 2 ? "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
                                                : "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 3\r\n\r\nbye",
@@ -212,7 +213,7 @@ TEST(DuelRun, requests_that_a_server_answers_and_closes_after) {
   options.load.connections = 2;
   options.slice = 10ms;
   const auto spoken = [&server](const DuelContender&, std::string_view authority) {
-    EXPECT_EQ(authority, "") << "nobody was started";
+    EXPECT_EQ(authority, "") << "the duel has started no server";
     return std::move(HttpProtocol::make({.url = server.url()}, 1).value());
   };
   const std::expected<DuelRecord, std::string> record = run_duel(options, spoken);
@@ -223,7 +224,7 @@ TEST(DuelRun, requests_that_a_server_answers_and_closes_after) {
   }
 }
 
-TEST(DuelRun, at_a_fixed_rate_all_that_was_due_in_a_slice_is_in_it) {
+TEST(DuelRun, at_a_fixed_rate_a_slice_counts_all_messages_due_in_it) {
   const ScriptedServer server;
   DuelOptions options = short_duel(with_twin({process("a", server.address())}));
   options.load.arrivals = ArrivalPlan::constant(2000);
@@ -243,7 +244,7 @@ TEST(DuelRun, at_a_fixed_rate_all_that_was_due_in_a_slice_is_in_it) {
 
 class DuelRunEngines : public test::LoopEngineTest {};
 
-TEST_P(DuelRunEngines, large_messages_that_a_slices_end_cuts_lose_no_byte) {
+TEST_P(DuelRunEngines, large_messages_cut_by_the_end_of_a_slice_lose_no_byte) {
   for (const size_t size : {16384, 300'000}) {
     const ScriptedServer server;
     DuelOptions options = short_duel(with_twin({process("a", server.address())}));
@@ -273,7 +274,7 @@ TEST_P(DuelRunEngines, many_connections_on_several_threads) {
 
 PEAL_TEST_ON_EVERY_ENGINE(DuelRunEngines);
 
-TEST(DuelRunEnds, each_round_is_told_and_the_order_is_shuffled) {
+TEST(DuelRunEnds, each_round_is_reported_and_the_order_is_shuffled) {
   const ScriptedServer server;
   DuelOptions options = short_duel(with_twin({process("a", server.address()), process("b", server.address())}));
   options.rounds = 10;
@@ -298,27 +299,27 @@ TEST(DuelRunEnds, each_round_is_told_and_the_order_is_shuffled) {
   EXPECT_GT(orders.size(), 1U);
 }
 
-TEST(DuelRunEnds, a_budget_is_not_begun_again) {
+TEST(DuelRunEnds, no_restart_begins_when_the_budget_is_used_up) {
   const ScriptedServer server;
   DuelOptions options = short_duel(with_twin({process("a", server.address())}));
   options.restarts = 0;
   options.precision = 1e-9;
   options.budget = options.slice * static_cast<int64_t>(options.contenders.size() * (options.rounds + 1));
   const DuelRecord record = played(options);
-  EXPECT_EQ(record.restarts, 1U) << "the first is played, whatever it takes";
+  EXPECT_EQ(record.restarts, 1U) << "the first restart is played even if it uses up the budget";
 }
 
-TEST(DuelRunEnds, a_first_restart_that_does_not_come_to_its_end_has_one) {
+TEST(DuelRunEnds, a_first_restart_that_hangs_is_ended) {
   const ScriptedServer server(Manner::kSilent, 640);
   DuelOptions options = short_duel(with_twin({process("a", server.address())}));
   options.budget = 200ms;
   options.patience.first = 200ms;
   options.patience.answer = std::chrono::hours(1);
   EXPECT_EQ(fault_of(options),
-            "the budget of 200 ms was over before the first restart was: ask for more, or for fewer connections");
+            "the budget of 200 ms ended before the first restart: raise --budget or lower --connections");
 }
 
-TEST(DuelRunEnds, the_precision_decides_after_the_pilot) {
+TEST(DuelRunEnds, after_the_pilot_the_precision_decides) {
   const ScriptedServer server;
   DuelOptions options = short_duel(with_twin({process("a", server.address())}));
   options.restarts = 0;
@@ -340,7 +341,7 @@ TEST(DuelRunEnds, a_signal_before_the_first_restart_is_over) {
   EXPECT_EQ(record.error(), "interrupted before the first restart was over");
 }
 
-TEST(DuelRunEnds, a_signal_later_leaves_what_is_whole) {
+TEST(DuelRunEnds, a_later_signal_keeps_the_completed_restarts) {
   const ScriptedServer server;
   DuelOptions options = short_duel(with_twin({process("a", server.address())}));
   options.restarts = 100;

@@ -10,7 +10,7 @@
 namespace peal::load {
 namespace {
 
-// 0 of none.
+// Returns the 50th and the 99th percentile of the latency. Both are 0 if the histogram is empty.
 DuelPercentiles percentiles_of(const Histogram& latency) {
   if (latency.empty()) return {};
   return {.p50_ns = latency.value_at_percentile(50), .p99_ns = latency.value_at_percentile(99)};
@@ -64,7 +64,7 @@ void DuelSide::play(TimePoint start) {
 
 template <class Command>
 void DuelSide::end_slice(Command command) {
-  PEAL_ASSERT(cuts_left_ == 0, "{} lanes have not ended the slice before", cuts_left_);
+  PEAL_ASSERT(cuts_left_ == 0, "{} lanes have not ended the previous slice", cuts_left_);
   cuts_left_ = lanes_.size();
   for (size_t i = 0; i < lanes_.size(); ++i) {
     auto fresh = std::make_unique<Recording>(parts_);

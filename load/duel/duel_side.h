@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DuelSide: one contender in one restart: its connections, on every thread of the generator, and what they hand over.
-// One thread, that of the duel's loop; the lanes have threads of their own.
+// DuelSide: the connections of one contender during one bout, and what was measured on them. Use it on the thread of
+// the duel's loop. The connections run on the generator's threads. Each of these threads has a Lane
+// (load/session/lane.h) with its share of the connections.
 #pragma once
 
 #include <cstddef>
@@ -15,25 +16,36 @@ namespace peal::load {
 
 class DuelSide final : public LaneReports {
  public:
-  // `options` says where. The lanes are called on the loops of `group`, which end before this does.
+  // Prepares connections to options.target, but does not open them. The connections run on the event loops of `group`.
+  // The caller must stop these loops before it destroys the DuelSide. `duel` is the loop of the thread that uses the
+  // DuelSide.
   DuelSide(const LoadOptions& options, std::unique_ptr<Protocol> protocol, LoopGroup& group, Loop& duel);
 
-  // Opens the connections. settled(): all are open or have failed.
+  // connect() begins to open all connections and returns immediately. settled() returns true when each connection is
+  // open or has failed to open.
   void connect();
   bool settled() const { return settled_ == lanes_.size(); }
-  // What is not open by now is not waited for.
+  // Stops the attempts to open those connections that are not open yet. Soon after this call, settled() returns true.
   void give_up_connecting();
-  // A slice: play() ... pause() ... quiet(): every answer is back. Or cut() ... quiet(): messages go on circulating,
-  // and what is answered from then on belongs to the next slice.
+  // play() starts a slice: the connections send messages from now on. In an open loop, the send schedule begins at the
+  // time `start`. In a closed loop, `start` has no effect. One of two functions ends the slice:
+  // - pause() stops the sending. In an open loop, messages whose scheduled time has come are still sent. quiet()
+  //   returns true when every message is answered and no connection is being opened again.
+  // - cut() ends only the record of the slice: the connections continue to send, and later answers are counted in the
+  //   next slice. quiet() returns true when all threads have handed over what they recorded in the slice. cut() may be
+  //   called only in a closed loop.
   void play(TimePoint start);
   void pause();
   void cut();
   bool quiet() const { return cuts_left_ == 0; }
-  // Of the slice before quiet(); what it measured has gone into `all`.
+  // Call take() once after each slice, as soon as quiet() is true. It returns the record of the slice and adds the
+  // slice's measurements to `all`.
   SliceRecord take(DuelSideRecord& all);
-  // No connection is left, and none will be tried.
+  // Returns true if no connection can send any more, because each has failed or was given up, and none is opened again.
   bool is_lost() const { return lost_lanes_ == lanes_.size(); }
-  // Resets what is open. Then the group is stopped, and collect() takes the rest.
+  // Call leave() when the last slice is over. leave() closes all connections by RST, so that none stays in the state
+  // TIME_WAIT. After leave(), stop and join the generator's threads (LoopGroup). Call collect() last, because it reads
+  // data that these threads write. collect() adds to `all` the totals that take() has not added, such as the failures.
   void leave();
   void collect(DuelSideRecord& all);
 
@@ -55,13 +67,13 @@ class DuelSide final : public LaneReports {
   size_t settled_ = 0;
   size_t lost_lanes_ = 0;
   size_t cuts_left_ = 0;
-  Recording slice_;  // of all lanes
+  Recording slice_;  // the current slice, summed over all threads of the generator
   Duration longest_{};
   uint64_t offered_ = 0;
-  uint64_t resumed_before_ = 0;  // sessions of its layer
+  uint64_t resumed_before_ = 0;  // resumed sessions of the layer that take() has already counted
 };
 
-// What a side collected in a restart becomes a part of the whole.
+// Adds a contender's totals of one restart (`restart`) to its totals of the whole duel (`all`).
 void add_restart(const DuelSideRecord& restart, DuelSideRecord& all);
 
 }  // namespace peal::load

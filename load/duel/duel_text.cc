@@ -25,7 +25,8 @@ std::string_view title_of(DuelMetric metric) {
   return "";
 }
 
-// What "less" and "more" are called of this metric.
+// Returns the words for a verdict in the report. For the verdicts kLess and kMore, the words depend on the metric, for
+// example "slower" or "more CPU".
 std::string_view word_of(DuelMetric metric, RatioVerdict verdict) {
   const bool less = verdict == RatioVerdict::kLess;
   if (verdict != RatioVerdict::kLess && verdict != RatioVerdict::kMore) return to_string(verdict);
@@ -59,7 +60,7 @@ std::string cpus_text(const DuelRecord& record) {
                      fmt::join(record.client_cpus, ","));
 }
 
-// The longest name, so that columns stand under each other.
+// Returns the width of the column of names, which is the length of the longest name of a contender.
 size_t name_columns(const DuelOptions& options) {
   size_t columns = 0;
   for (const DuelContender& contender : options.contenders) columns = std::max(columns, contender.name.size());
@@ -107,7 +108,8 @@ void add_figures(std::string& out, const DuelRecord& record, const DuelJudgement
   }
 }
 
-// A line for each whose connections run over a layer: what it agreed on, and how long its handshakes took.
+// Adds a line for each contender that connects through a layer such as TLS. The line says what was negotiated with the
+// server, and how long the handshakes took.
 void add_handshakes(std::string& out, const DuelRecord& record) {
   bool begun = false;
   for (size_t i = 0; i < record.sides.size(); ++i) {
@@ -169,13 +171,13 @@ std::string duel_text(const DuelRecord& record, const DuelJudgement& judgement) 
   out += fmt::format("\nratios with their 95 % interval over {}\n", counted(record.restarts, "restart"));
   if (!record.options.restart_all()) {
     out +=
-        "servers that run already were not started anew: what is said of them is about these processes, "
+        "servers that were already running were not restarted: their verdicts are about these processes, "
         "not about their programs\n";
   }
   for (const DuelGate& gate : judgement.gates) {
     out += fmt::format("{} {}\n", gate.invalid ? "INVALID" : "NOISY", gate.sentence);
   }
-  // What a server said stands in gates, and in why a pair is not judged.
+  // The text may contain output of a server. printable() escapes control characters, which could disturb the terminal.
   return printable(out, PrintableAs::kLines);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a person reads of a duel: while it runs a line, at its end a page. Pure functions.
+// Writes a duel for people: one line while it runs, and a page at its end. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,11 @@
 
 namespace peal::load {
 
-// Several lines, each ended.
+// Returns the report about a duel, as text of several lines. Each line ends with a newline.
 std::string duel_text(const DuelRecord& record, const DuelJudgement& judgement);
 
-// One line, not ended, of at most `columns`: how far the duel is, and what its declared pairs say by now.
+// Returns the progress of a running duel as one line of at most `columns` characters, without a newline. The line says
+// which restart and round the duel has reached. After the first restart, it also shows the ratios measured so far.
 std::string duel_line(const DuelProgress& progress, size_t columns);
 
 }  // namespace peal::load

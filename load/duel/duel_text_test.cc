@@ -54,7 +54,7 @@ ratios with their 95 % interval over 8 restarts
 )");
 }
 
-TEST(DuelText, who_plays_alone_and_who_is_silent_beside) {
+TEST(DuelText, the_heading_names_in_turn_and_idle_connections) {
   MadeUpDuel duel(1);
   duel.options().in_turn = true;
   duel.options().load.idle_connections = 990;
@@ -73,8 +73,8 @@ TEST(DuelText, long_slices_show_latency_in_words_of_its_own) {
   EXPECT_THAT(text, Not(HasSubstr("closed loop")));
   EXPECT_THAT(text, HasSubstr(", constant 1000/s\n"));
   EXPECT_THAT(text, HasSubstr("messages/s        p50        p99      p99.9\n"));
-  EXPECT_THAT(text, HasSubstr("599 us    1.09 ms  (1.10 ms)\n")) << "too few lie above the last";
-  EXPECT_THAT(text, HasSubstr("          -          -          -\n")) << "nothing came back to b";
+  EXPECT_THAT(text, HasSubstr("599 us    1.09 ms  (1.10 ms)\n")) << "too few messages lie above p99.9";
+  EXPECT_THAT(text, HasSubstr("          -          -          -\n")) << "no message came back from b";
   for (const char* heading : {"\nlatency, p50, against a\n", "\nlatency, p99, against a\n"}) {
     EXPECT_THAT(text, HasSubstr(heading));
   }
@@ -83,7 +83,7 @@ TEST(DuelText, long_slices_show_latency_in_words_of_its_own) {
   EXPECT_THAT(text, Not(HasSubstr("messages/s, against"))) << "the rate is fixed";
 }
 
-TEST(DuelText, what_cannot_be_told_says_why) {
+TEST(DuelText, an_undecided_verdict_says_why) {
   MadeUpDuel few(2, 3);
   few.claim("b/a <= 1.1");
   const std::string text = text_of(few.play({1, 1.2}));
@@ -92,11 +92,15 @@ TEST(DuelText, what_cannot_be_told_says_why) {
               HasSubstr("  a-twin  1.000                     the same again (A/A): cannot tell: too few restarts\n"));
   EXPECT_THAT(text, HasSubstr("  cannot tell  b/a <= 1.1: 1.200; too few restarts\n"));
   MadeUpDuel nothing(2, 1);
-  EXPECT_THAT(text_of(nothing.play({}, [](SliceRecord& slice) { return slice.server_cpu.reset(), true; })),
+  const MadeUpDuel::Change without_cpu = [](SliceRecord& slice) {
+    slice.server_cpu.reset();
+    return true;
+  };
+  EXPECT_THAT(text_of(nothing.play({}, without_cpu)),
               HasSubstr("  b       -                         cannot tell: too few restarts\n"));
 }
 
-TEST(DuelText, a_bounded_rate_is_at_least_so_high) {
+TEST(DuelText, a_rate_the_generator_limited_is_shown_as_a_lower_bound) {
   MadeUpDuel duel(2);
   const std::string text = text_of(duel.play({1, 1.2}, [](SliceRecord& slice) {
     if (slice.contender == 1) slice.client_cpu = slice.span * 9 / 10;
@@ -107,7 +111,7 @@ TEST(DuelText, a_bounded_rate_is_at_least_so_high) {
   EXPECT_THAT(text, HasSubstr("cannot tell: the generator was full before b was\n"));
 }
 
-TEST(DuelText, servers_that_run_already_are_spoken_of_as_processes) {
+TEST(DuelText, servers_that_already_ran_are_called_processes) {
   MadeUpDuel duel(2);
   for (DuelContender& contender : duel.options().contenders) contender.command.clear();
   const std::string text = text_of(duel.play({1, 1.2}, [](SliceRecord& slice) {
@@ -115,13 +119,13 @@ TEST(DuelText, servers_that_run_already_are_spoken_of_as_processes) {
     return true;
   }));
   EXPECT_THAT(text, HasSubstr("\nthe servers run where they were started; "));
-  EXPECT_THAT(text, HasSubstr("servers that run already were not started anew: what is said of them is about these "
+  EXPECT_THAT(text, HasSubstr("servers that were already running were not restarted: their verdicts are about these "
                               "processes, not about their programs\n"));
-  EXPECT_THAT(text, HasSubstr("              -        8.00 us")) << "nobody's CPU is known";
+  EXPECT_THAT(text, HasSubstr("              -        8.00 us")) << "no CPU time is known";
   EXPECT_THAT(text, Not(HasSubstr("server CPU per message, against")));
 }
 
-TEST(DuelText, the_heading_says_what_goes_round) {
+TEST(DuelText, the_heading_describes_the_load) {
   MadeUpDuel duel(2, 1);
   const auto heading = [&duel] {
     const std::string text = text_of(duel.play({}));
@@ -142,11 +146,11 @@ TEST(DuelText, gates_stand_at_the_end) {
   duel.record().sides[1].failures.add("reset", "a connection broke");
   duel.record().interrupted = true;
   EXPECT_THAT(text_of(duel.play({})),
-              testing::EndsWith("\nINVALID b: 1 failures nobody asked for (reset): a connection broke\n"
+              testing::EndsWith("\nINVALID b: 1 unexpected failures (reset): a connection broke\n"
                                 "NOISY the duel was interrupted\n"));
 }
 
-TEST(DuelText, what_a_server_said_does_not_drive_the_terminal) {
+TEST(DuelText, output_of_a_server_cannot_control_the_terminal) {
   MadeUpDuel duel(2);
   duel.claim("b/a <= 1.3");
   duel.record().sides[1].fault = "b: the server ended by itself: exit code 3 (\033[31m\007)";
@@ -156,7 +160,7 @@ TEST(DuelText, what_a_server_said_does_not_drive_the_terminal) {
   EXPECT_THAT(text, testing::EndsWith("exit code 3 (\\x1B[31m\\x07)\n"));
 }
 
-TEST(DuelText, a_line_while_it_runs) {
+TEST(DuelText, a_status_line_while_the_duel_runs) {
   MadeUpDuel duel(3, 4);
   const auto line = [&duel](size_t columns) {
     return duel_line({.record = duel.record(), .rounds = 2, .restarts_wanted = 8, .elapsed = 3s}, columns);
@@ -167,7 +171,10 @@ TEST(DuelText, a_line_while_it_runs) {
   duel.record().restarts = 1;
   duel.play({1, 1.2, 0.9});
   EXPECT_THAT(line(200), testing::EndsWith(" | b/a 1.201 | c/a 0.901")) << "one restart has no interval";
-  duel.play({}, [](SliceRecord& slice) { return slice.server_cpu.reset(), true; });
+  duel.play({}, [](SliceRecord& slice) {
+    slice.server_cpu.reset();
+    return true;
+  });
   EXPECT_THAT(line(200), testing::EndsWith(" | b/a - | c/a -"));
   duel.record().restarts = 0;
   EXPECT_EQ(line(200), "restart 1 of 8, round 2 of 2, 3.0 s of 60.0 s");

@@ -14,15 +14,20 @@
 namespace peal::load {
 namespace {
 
-// Who has not gone 5 s after being asked is ended by force.
+// The guard sends SIGTERM to the group. Then it checks every 50 ms whether the group has ended, at most 100 times.
+// After at most 5 s, it sends SIGKILL.
 constexpr timespec kWait{.tv_sec = 0, .tv_nsec = 50'000'000};
 constexpr int kMostWaits = 100;
 
-// After fork() in a process that may have threads: nothing but system calls.
+// Runs in the child process after fork(2). If another thread of the parent held a lock during fork(2), the lock stays
+// locked in the child forever. So this function makes only calls that take no lock.
 [[noreturn]] void stand_guard(int pipe, int group) {
   ::setpgid(0, 0);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_IGN);
-  // Other guards' pipes, and this one's own other end, would keep those open that wait for their end.
+  // Each guard has a pipe whose write end is held by the parent process. When the parent ends, the write end is closed,
+  // and read(2) in the guard returns. But fork(2) has copied all open write ends into this process: that of its own
+  // pipe and those of earlier guards. If a copy stayed open, read(2) would not return. So this process closes all
+  // descriptors except the read end of its own pipe, which becomes stdin.
   ::dup2(pipe, STDIN_FILENO);
   ::close_range(STDIN_FILENO + 1, std::numeric_limits<unsigned>::max(), 0);
   char nothing = 0;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// GroupGuard: a process that sends SIGTERM to a group of processes when this process is gone, however it went, and
-// SIGKILL 5 s later. What a server of a duel has started is not told by the kernel that the duel was killed; it is in
-// the server's group. One thread.
+// GroupGuard: a child process that waits until this process has ended, for whatever reason. Then the guard sends
+// SIGTERM to a process group, and SIGKILL 5 s later. Use it on one thread only.
+//
+// If a duel is killed, the kernel sends a signal to the servers, but not to the processes that the servers have
+// started. These processes are in the group of their server, so the guard ends them.
 #pragma once
 
 #include <peal/base/fd.h>
@@ -10,18 +12,21 @@ namespace peal::load {
 
 class GroupGuard {
  public:
-  // Where no process can be made there is no guard, and nobody is told.
+  // Starts a guard, which is a child process. The guard waits until this process has ended. After that, the guard ends
+  // all processes of the process group `group`. If the guard cannot be started, no error is reported, and the group has
+  // no guard.
   explicit GroupGuard(int group);
-  // The group is left alone.
+  // Kills the guard while this process still runs. The guard sends signals only after the end of this process, so the
+  // process group gets no signal.
   ~GroupGuard();
   GroupGuard(const GroupGuard&) = delete;
   GroupGuard& operator=(const GroupGuard&) = delete;
 
-  // Of the process that guards; -1: none does.
+  // Returns the process id of the guard, or -1 if there is no guard.
   int pid() const { return pid_; }
 
  private:
-  Fd alive_;  // the end of a pipe that closes with this process
+  Fd alive_;  // the write end of a pipe, which closes when this process ends
   int pid_ = -1;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MadeUpDuel: for tests, the record of a duel that nobody played: what each contender costs, and what scatters, is
-// said; nothing is random. A round of a contender costs cost * (1 + scatter of the restart), so that pairs have a
-// known ratio and a known interval.
+// MadeUpDuel: for tests, the record of a duel that was never played. The test sets what each contender costs, and how
+// much this cost varies between restarts. Nothing is random. In each round, a contender costs cost * (1 + scatter of
+// the restart). So the ratio of each pair and its confidence interval are known.
 #pragma once
 
 #include <functional>
@@ -14,16 +14,19 @@ namespace peal::load {
 
 class MadeUpDuel {
  public:
-  // What a slice shows: changed before it is kept; false: there is no such slice.
+  // A function that may change a slice before the slice is stored in the record. If the function returns false, the
+  // slice is not stored.
   using Change = std::function<bool(SliceRecord& slice)>;
 
   static constexpr uint64_t kMessages = 1000;
   static constexpr Duration kSpan = std::chrono::milliseconds(20);
-  static constexpr Duration kServerCpu = std::chrono::milliseconds(10);  // 10 us a message
+  static constexpr Duration kServerCpu = std::chrono::milliseconds(10);  // 10 us per message
   static constexpr Duration kClientCpu = std::chrono::milliseconds(8);
 
-  // Programs that are started, "a", "b" and so on, and the first's twin. `scatter`: of the ratio, from one restart to
-  // the next, to either side in turn.
+  // Makes a duel of `programs` programs, named "a", "b" and so on, and of a twin of "a". `scatter` says how much the
+  // cost of a contender varies between restarts. The cost is multiplied by 1 + scatter in the restarts 0, 2, 4 and so
+  // on, and by 1 - scatter in the other restarts. The only exception is "a" itself, whose cost is the same in all
+  // restarts.
   explicit MadeUpDuel(size_t programs, size_t restarts = 8, double scatter = 0.001) : scatter_(scatter) {
     std::vector<DuelContender> contenders;
     for (size_t i = 0; i < programs; ++i) {
@@ -47,8 +50,9 @@ class MadeUpDuel {
     options().claims.push_back(parse_claim(text, options().contenders, options().headline()).value());
   }
 
-  // Plays: contender i costs, by every metric but the rate, ratios[i] times what the first costs, and has so much less
-  // a rate; the twin is like the first unless it is said, too.
+  // Makes the slices of the duel and returns the record. ratios[i] is the cost of contender i. The server CPU time and
+  // the latency of the contender are multiplied by this cost, and its rate is divided by this cost. If `ratios` has
+  // fewer numbers than there are contenders, the missing costs are 1. Calls `change` for each slice.
   const DuelRecord& play(std::vector<double> ratios, const Change& change = {}) {
     ratios.resize(options().contenders.size(), 1);
     record_.slices.clear();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ServerCrew: the servers that a duel starts for one restart, a place for each contender, and what is asked of them.
-// The one seam between a duel and the machine where they run: ServersHere on this one, ServersThere (load/remote/) on
-// another. One thread, that of the duel's loop, which is turned while one of these waits.
+// ServerCrew: servers that a duel starts at the same time: those of one restart, or of one contender if contenders are
+// measured one at a time (--in-turn). A server's place is the index of its contender. The crew is the only interface
+// between a duel and the machine of the servers. ServersHere runs the servers on this machine, ServersThere
+// (load/remote/) on another one. Use a crew on the thread of the duel's loop. Functions that wait run that loop
+// meanwhile.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +18,11 @@
 
 namespace peal::load {
 
-// What went wrong with a server, as one sentence.
+// An error that concerns a server, described in one sentence.
 struct ServerFault {
-  std::optional<size_t> place;  // whose; none: the fault is with the machine where they run, or the way to it
+  // The index of the contender whose server has the error. Unset if the error concerns the whole machine of the
+  // servers, or the connection to that machine.
+  std::optional<size_t> place;
   std::string sentence;
 
   bool operator==(const ServerFault&) const = default;
@@ -28,24 +32,37 @@ class ServerCrew {
  public:
   using Trouble = std::optional<ServerFault>;
 
-  // Whoever is left is ended by force.
+  // Kills the servers that still run, if they run on this machine (ServersHere). Servers on another machine
+  // (ServersThere) are started by an agent, which is a program on that machine. When the agent ends, it ends these
+  // servers.
   virtual ~ServerCrew() = default;
 
-  // Starts a program at a place where none is. Its words hold {listen} or {port}: where depends on the crew.
+  // Starts the server of contender number `place`. This contender must not have a server yet. `words` are the program
+  // and its arguments. They contain {listen} or {port}; the crew replaces these by an address that it chooses.
   virtual Trouble start(size_t place, const std::vector<std::string>& words) = 0;
   virtual bool has(size_t place) const = 0;
-  // Of a place that has a server.
+  // Returns the address of the server of contender number `place`. That server must have been started.
   virtual const SocketAddress& address(size_t place) const = 0;
-  // Until all that were started accept connections. None, too, when the loop was stopped meanwhile.
+  // Waits until all started servers accept connections, but at most `patience`. Returns nothing if all servers accept
+  // connections. Otherwise returns the first error, for example that a server has ended.
+  // If the duel is stopped during the wait, ServersHere stops waiting. It returns nothing, unless a server has ended:
+  // the stop is no error, because the caller itself checks whether the duel was stopped. ServersThere continues to
+  // wait, because the agent is not told that the duel was stopped.
   virtual Trouble await_listening(Duration patience) = 0;
-  // The first that has ended by itself.
+  // Checks whether a server has ended by itself. Returns an error about the first such server, or nothing if all
+  // servers still run.
   virtual Trouble who_ended() = 0;
-  // Of a place that has a server, once it listens: the CPU time of it and its descendants, and what else is known.
-  // ServerLook::at is of the clock of the machine where it runs.
+  // Measures the CPU time, memory and context switches of a server and its descendants. Call look() only after
+  // await_listening() has succeeded for this server. ServerLook::at is a time on the clock of the server's machine.
   virtual std::expected<ServerLook, ServerFault> look(size_t place) = 0;
-  // Whose processes were left to themselves by their parents: their CPU time is in nobody's account.
+  // Returns the indices of the contenders whose servers have orphans. An orphan is a process that a server has started
+  // and that still runs after its parent has ended. CPU time of orphans may be missing in the results of look().
   virtual std::vector<size_t> who_left_orphans() = 0;
-  // All of them, and what they have left: asked, and after so long by force. Whether the loop was stopped or not.
+  // Ends all servers and their orphans, even if the duel was stopped. An orphan is a process that a server has started
+  // and whose parent has ended. First sends SIGTERM to all of them and waits at most `patience` for the servers. After
+  // that, kills the orphans that still run.
+  // A server that still runs after the wait is killed by the destructor of ServersHere. On another machine, the agent
+  // destroys its ServersHere immediately after the wait.
   virtual void end(Duration patience) = 0;
 };
 

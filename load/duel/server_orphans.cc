@@ -35,7 +35,7 @@ void ServerOrphans::end() {
   for (std::vector<int> left = find(); !left.empty(); left = find()) {
     for (const int orphan : left) ::kill(orphan, SIGKILL);
     for (const int orphan : left) ::waitpid(orphan, nullptr, 0);
-    known_.clear();  // a pid may be somebody else's from now on
+    known_.clear();  // other processes may get these pids from now on
   }
 }
 

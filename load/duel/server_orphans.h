@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ServerOrphans: what the servers of a restart have started and left to itself. It has fallen to this process
-// (OrphansHere), as have others' orphans, which are nobody's business here. One thread.
+// ServerOrphans: finds and ends the orphans of a restart's servers. Orphans are processes whose parents have ended.
+// OrphansHere makes them children of this process. Orphans that no server has started are left alone. Use it on one
+// thread only.
 #pragma once
 
 #include <memory>
@@ -12,18 +13,26 @@ namespace peal::load {
 
 class ServerOrphans {
  public:
-  // Before any of them is started. Borrowed; a contender each, none: it runs already.
+  // Construct a ServerOrphans before the servers start. Processes that are already children of this process at that
+  // time never count as orphans, because none of the servers can have started them. `servers` has one entry per
+  // contender. The entry is null if the duel has not started a server for the contender. `servers` must live longer
+  // than the ServerOrphans.
   explicit ServerOrphans(const std::vector<std::unique_ptr<ServerProcess>>& servers);
 
-  // Those of now, zombies among them.
+  // Returns the process ids of the orphans. They were started by a server or by one of its descendants, and the process
+  // that started them has ended. Orphans that have ended and become zombies are included, because end() must call
+  // waitpid(2) for them.
   std::vector<int> find();
-  // SIGKILL, until none is left: what one of them had started falls to this process when that one ends.
+  // Kills all orphans. Repeats this until none is left, because children of a killed orphan become orphans too.
   void end();
 
  private:
   const std::vector<std::unique_ptr<ServerProcess>>& servers_;
   const std::vector<int> children_before_;
-  std::vector<int> known_;  // one that has ended shows no more whose it was
+  // The process ids that the last call of find() returned. By this list, find() recognizes an orphan that has ended
+  // since that call and is now a zombie. The environment of a zombie cannot be read, so find() may not see that a
+  // server has started the zombie.
+  std::vector<int> known_;
 };
 
 }  // namespace peal::load

@@ -12,7 +12,9 @@ PlaceHere::PlaceHere(DuelLoop& loop, const DuelOptions& options) : loop_(loop) {
 }
 
 CpuPins PlaceHere::pins(const DuelOptions& options) {
-  // Who runs already is where it is: beside others that are pinned it would be somewhere else than they.
+  // The servers and the generator are pinned to CPUs only if the duel starts all servers. The duel does not pin a
+  // server that was already running, so that server may use all its CPUs. The pinned servers may use only
+  // `server_threads` CPUs, so the comparison would be unfair.
   if (!options.pin || !options.restart_all()) return {};
   return CpuPins::of(options.server_threads, options.load.threads);
 }

@@ -23,19 +23,24 @@
 namespace peal::load {
 namespace {
 
-// Below the kernel's ephemeral range, so that no client in TIME_WAIT holds a server's port.
+// Servers get ports from 20000 to 31999. For outgoing connections, the kernel by default uses ports from 32768. So no
+// outgoing connection, not even one in TIME_WAIT, occupies the port of a server.
 constexpr uint16_t kFirstPort = 20'000;
 constexpr uint16_t kPorts = 12'000;
-// One that accepts and has not said that it listens may have more threads to start.
+// After a server has accepted its first connection, the duel waits until the server prints "listening on", but at most
+// for this time. The duel waits because a server may accept connections while it still starts threads. When the time
+// has passed, the server counts as ready, because a server need not print "listening on".
 constexpr Duration kPatience = std::chrono::milliseconds(50);
 constexpr timeval kKnock{.tv_sec = 0, .tv_usec = 200'000};
 constexpr size_t kKeptBytes = 4096;
 constexpr std::string_view kListening = "listening on";
 constexpr std::string_view kMark = "PEAL_DUEL_SERVER=";
 
-// Sets the port of `address` to one that nobody listens on. While `claim` is open no other harness on this machine
-// takes that port: whoever has a port has the unix socket of its name, too (own_port() in versus/run/process.py). errno
-// where that cannot be, EADDRINUSE: all are taken.
+// Finds a free port and sets it in `address`. Also reserves the port, so that other test harnesses on this machine do
+// not use the port. The reservation is a name that contains the port number. The function binds the unix socket `claim`
+// to this name. Each other test harness tries to bind a socket to the same name before it uses the port (own_port() in
+// versus/run/process.py). While `claim` is open, that bind(2) fails, and the harness tries another port. Returns 0 or
+// an errno. EADDRINUSE means that no port is free.
 int take_free_port(SocketAddress& address, Fd& claim) {
   static uint16_t next = static_cast<uint16_t>(::getpid() * 7 % kPorts);
   const int on = 1;
@@ -73,7 +78,8 @@ std::vector<std::string> filled(const std::vector<std::string>& words, const Soc
   return ready;
 }
 
-// One for each server.
+// Returns a unique environment variable for a server, as NAME=VALUE. All processes that the server starts inherit this
+// variable. The duel recognizes these processes by the variable.
 std::string next_mark() {
   static uint64_t last = 0;
   return fmt::format("{}{}.{}", kMark, ::getpid(), ++last);
@@ -82,14 +88,16 @@ std::string next_mark() {
 }  // namespace
 
 std::string_view why_no_server(int pid) {
-  constexpr int kKernelThreads = 2;  // their parent
+  constexpr int kKernelThreads = 2;  // the parent of all kernel threads
   const Result<ProcessStat> stat = read_process_stat(pid);
   if (!stat) return {};
   if (!stat->alive) return "a zombie";
   if (pid == kKernelThreads || stat->parent == kKernelThreads) return "a kernel thread";
-  // Its descendants count, and the generator is one of them.
+  // Neither this process nor one of its ancestors can be the server. The measured CPU time of a server includes the CPU
+  // time of its descendants. So the CPU time of this process, which is the load generator, would count as CPU time of
+  // the server.
   for (int ancestor = ::getpid(); ancestor > 0;) {
-    if (ancestor == pid) return "what started this duel";
+    if (ancestor == pid) return "an ancestor of this duel";
     const Result<ProcessStat> its = read_process_stat(ancestor);
     ancestor = its ? its->parent : 0;
   }
@@ -134,14 +142,14 @@ std::expected<std::unique_ptr<ServerProcess>, std::string> ServerProcess::start(
                                                                                 size_t threads,
                                                                                 const std::vector<int>& cpus,
                                                                                 const SocketAddress& host) {
-  PEAL_ASSERT(!words.empty() && tells_where(words), "a command of {} words", words.size());
+  PEAL_ASSERT(!words.empty() && tells_where(words), "a command of {} words does not say where to listen", words.size());
   PEAL_ASSERT(host.is_ip(), "servers listen at an IP address, not at '{}'", host.to_string());
   SocketAddress address = host;
   Fd port_claim;
   if (const int error = take_free_port(address, port_claim); error != 0) {
-    return std::unexpected(error == EADDRINUSE
-                               ? std::string("there is no free port from 20000 to 31999")
-                               : fmt::format("nobody can listen at {} here: {}", host_of(host), std::strerror(error)));
+    return std::unexpected(error == EADDRINUSE ? std::string("there is no free port from 20000 to 31999")
+                                               : fmt::format("a server cannot listen at {} on this machine: {}",
+                                                             host_of(host), std::strerror(error)));
   }
   std::string mark = next_mark();
   std::expected<SpawnedChild, std::string> child =
@@ -171,7 +179,9 @@ OrphansHere::~OrphansHere() { ::prctl(PR_SET_CHILD_SUBREAPER, before_); }
 
 ServerProcess::~ServerProcess() {
   if (is_gone()) return;
-  // A group may outlive its first process, which may have left it.
+  // Kills both the process group and the server's first process. The group may outlive the first process, and the first
+  // process may have left the group. If `status_` is set, the first process has ended, and waitpid(2) was called for
+  // it.
   ::kill(-pid_, SIGKILL);
   if (!status_) {
     ::kill(pid_, SIGKILL);
@@ -184,7 +194,9 @@ ServerProcess::~ServerProcess() {
 bool ServerProcess::listens(TimePoint now) {
   if (!accepted_at_) {
     const Fd socket(::socket(address_.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
-    // On Linux this bounds connect() too (socket(7)).
+    // Limits the time of connect(2) to kKnock (200 ms). Without a limit, connect(2) could block this thread for
+    // minutes, for example if the server's listen queue is full. On Linux, SO_SNDTIMEO is also the timeout of
+    // connect(2); see socket(7).
     if (!socket || ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kKnock, sizeof kKnock) != 0) return false;
     if (::connect(socket.get(), address_.data(), address_.size()) != 0) return false;
     accepted_at_ = now;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ServerProcess: a server that a duel starts and ends, with a process group of its own. One thread, that of the loop.
+// ServerProcess: a server that a duel starts and ends. It has a process group of its own. Use it on the loop's thread
+// only.
 //
-// It has nothing on stdin. What it prints is read, so that it never waits for a reader, and thrown away but for the
-// beginning. It gets SIGTERM when the thread that started it ends, and its group when this process ends.
+// The server's stdin is /dev/null. The server's output is read, so that its writes never block, but only the beginning
+// is kept. When the thread that started the server ends, the server gets SIGTERM. When this process ends, the server's
+// whole group gets SIGTERM.
 #pragma once
 
 #include <csignal>
@@ -21,12 +23,14 @@
 
 namespace peal::load {
 
-// What comes out of a pipe, for as long as somebody writes: the beginning is kept.
+// Reads the output of a child process from a pipe until the pipe is closed, so the child never blocks when it writes.
+// Keeps only the first 4 KiB of the output.
 class KeptOutput {
  public:
   KeptOutput(Loop& loop, Fd pipe);
 
-  // What is there by now.
+  // Returns the beginning of all output so far, at most 4 KiB. Before that, reads from the pipe once, without waiting,
+  // because the loop may not have read the newest output yet.
   const std::string& text();
 
  private:
@@ -36,11 +40,16 @@ class KeptOutput {
   Watch watch_;
 };
 
-// Why a process that runs already cannot be the server it is said to be; empty: it may be one.
+// Returns why the process `pid` cannot be a server in a duel, for example "a zombie". Returns an empty text if the
+// process can be a server, or if there is no such process.
 std::string_view why_no_server(int pid);
 
-// While it lives, what outlives the process that started it falls to this process, not to one that may never wait for
-// it: a server is gone when all its workers are, and a worker that nobody waits for never goes.
+// Makes this process the parent of its orphans (PR_SET_CHILD_SUBREAPER) until the OrphansHere is destroyed. An orphan
+// is a descendant whose own parent has ended. An orphan that has ended stays a zombie until its new parent waits for
+// the orphan (waitpid(2)). This process waits for the ended orphans of its servers. Without the OrphansHere, the new
+// parent would be another process, for example the first process of a container. That process might never wait for the
+// orphan. The server would then never count as ended, because ServerProcess::is_gone() counts zombies in the server's
+// process group as running.
 class OrphansHere {
  public:
   OrphansHere();
@@ -52,55 +61,73 @@ class OrphansHere {
   int before_ = 0;
 };
 
-// Where servers listen unless another address of this machine is given.
+// Returns 127.0.0.1 without a port. Servers listen at this address unless another one is given.
 SocketAddress loopback_host();
-// An IP address as text, without its port.
+// Returns the IP address in `address` as text, without port and brackets.
 std::string host_of(const SocketAddress& address);
 
 class ServerProcess {
  public:
-  // `words`: {listen}, {host}, {port} and {threads} are filled in; the port, at the IP address `host`, is one that
-  // nobody listens on. The error is one sentence.
+  // Starts a server by the command `words`. The server has to listen at the address that start() chooses: a free port
+  // of the IP address `host`. Before the start, these placeholders in `words` are replaced:
+  // - {listen} by the chosen address, with its port
+  // - {host} by the IP address without port and brackets
+  // - {port} by the port
+  // - {threads} by `threads`
+  // Asserts that a word contains {listen} or {port}. The server may run only on the CPUs `cpus`. If `cpus` is empty,
+  // the server may run on the same CPUs as the calling thread. The error is one sentence.
   static std::expected<std::unique_ptr<ServerProcess>, std::string> start(Loop& loop,
                                                                           const std::vector<std::string>& words,
                                                                           size_t threads, const std::vector<int>& cpus,
                                                                           const SocketAddress& host = loopback_host());
-  // By force, if it still runs.
+  // Kills the processes of the server's process group that still run. Also kills the server's first process, even if
+  // this process has left the group. Waits for the killed processes that are children of this process.
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;
   ServerProcess& operator=(const ServerProcess&) = delete;
 
   int pid() const { return pid_; }
   const SocketAddress& address() const { return address_; }
-  // Whether this process made that child for it: its first process, or its guard.
+  // Returns whether `child` is the pid of the server's first process or of the server's guard. The guard is a child
+  // process that ends the server's process group if this process ends (GroupGuard).
   bool is_mine(int child) const { return child == pid_ || child == guard_.pid(); }
-  // Whether that process comes of it: it is in its group, or has what only its descendants have in their environment
-  // (PEAL_DUEL_SERVER). Who has left both is not known.
+  // Returns whether the server has started `process`, directly or through other processes. One of these signs is
+  // enough:
+  // - The process is in the server's process group.
+  // - The environment of the process contains the variable PEAL_DUEL_SERVER with the value that the duel gave this
+  //   server.
   bool has_started(int process) const;
-  // Whether connections are accepted and, where it says so, it has said that it listens. Knocks, and hangs up.
+  // Returns whether the server is ready. Each call opens a test connection to the server and closes the connection
+  // immediately, until one of the connections has succeeded. The server is ready if both of these are true:
+  // - A test connection has succeeded.
+  // - The server has printed "listening on", or 50 ms have passed since the successful test connection. This wait is
+  //   for servers that never print these words: a server may accept connections while it still starts threads.
   bool listens(TimePoint now);
-  // How it ended, in a few words, with the first line of its complaints; nothing while it runs.
+  // Returns how the server ended, for example "exit code 3 (no such file)". The text in parentheses is the first line
+  // of the server's stderr. Returns nothing while the server runs.
   std::optional<std::string> ended();
-  // Whether it has ended, and nobody of its group is left. Waits for those that fell to this process: OrphansHere.
+  // Returns whether the server and all other processes of its process group have ended. Also reaps ended processes of
+  // the group that are children of this process (waitpid(2)), so they do not stay zombies.
   bool is_gone();
-  // SIGTERM, to the whole group.
+  // Sends SIGTERM to all processes of the server's process group.
   void ask_to_end();
 
  private:
   ServerProcess(Loop& loop, int pid, std::string mark, SocketAddress address, Fd port_claim, Fd output, Fd complaints);
 
   int pid_;
-  std::string mark_;  // the word in its environment
+  std::string mark_;  // the NAME=VALUE in the server's environment
   GroupGuard guard_;
   SocketAddress address_;
-  Fd port_claim_;  // keeps other harnesses from its port
+  Fd port_claim_;  // keeps other test harnesses from using this port
   KeptOutput output_;
   KeptOutput complaints_;
   std::optional<TimePoint> accepted_at_;
-  std::optional<int> status_;  // as waitpid() shows it
+  std::optional<int> status_;  // as waitpid(2) returned it
 };
 
-// Whether a word of a command says where to listen.
+// Returns whether a command tells the server where to listen: one of its words contains {listen} or {port}. The
+// placeholder {host} is not enough, because the server must also know the port that was chosen for it.
 bool tells_where(const std::vector<std::string>& words);
 
 }  // namespace peal::load

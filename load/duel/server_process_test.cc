@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Servers that are shell scripts, or the test's own program: tests/support/duel/duelist.h.
+// The servers are shell scripts, or the test's own program (tests/support/duel/duelist.h).
 #include <load/duel/server_process.h>
 
 #include <fcntl.h>
@@ -42,7 +42,7 @@ class ServerProcessTest : public testing::Test {
   std::unique_ptr<ServerProcess> script(const std::string& text) {
     return start({"/bin/sh", "-c", text, "sh", "{port}", "{listen}", "{host}", "{threads}", "<{listen}+{listen}>"});
   }
-  // How a server ends.
+  // Waits for the end of a server, and returns how it ended.
   std::string end_of(ServerProcess& server) {
     EXPECT_TRUE(loop_->until_seen(loop_->now() + kLong, [&] { return server.ended().has_value(); }));
     return server.ended().value_or("");
@@ -57,17 +57,17 @@ class ServerProcessTest : public testing::Test {
   std::unique_ptr<DuelLoop> loop_ = DuelLoop::make().value();
 };
 
-TEST_F(ServerProcessTest, its_words_are_filled_in) {
+TEST_F(ServerProcessTest, the_words_of_a_command_are_filled_in) {
   const auto server = script("echo \"$@\" >&2; exit 1");
   const std::string address = server->address().to_string();
   const std::string port = address.substr(address.find(':') + 1);
   EXPECT_EQ(end_of(*server),
             fmt::format("exit code 1 ({0} 127.0.0.1:{0} 127.0.0.1 3 <127.0.0.1:{0}+127.0.0.1:{0}>)", port));
-  EXPECT_GE(std::stoi(port), 20'000) << "below the kernel's own";
+  EXPECT_GE(std::stoi(port), 20'000) << "the port lies below the kernel's ephemeral range";
   EXPECT_LT(std::stoi(port), 32'000);
 }
 
-TEST_F(ServerProcessTest, it_is_told_of_another_address_of_this_machine) {
+TEST_F(ServerProcessTest, a_server_gets_another_address_of_this_machine) {
   for (const auto& [host, listen] : {std::pair("127.0.0.2", "127.0.0.2"), std::pair("::1", "[::1]")}) {
     const SocketAddress address = SocketAddress::parse(fmt::format("{}:0", listen)).value();
     const auto server = ServerProcess::start(
@@ -81,20 +81,20 @@ TEST_F(ServerProcessTest, it_is_told_of_another_address_of_this_machine) {
   }
 }
 
-TEST_F(ServerProcessTest, an_address_that_is_not_this_machines) {
+TEST_F(ServerProcessTest, an_address_of_another_machine) {
   const auto server = ServerProcess::start(loop_->loop(), {"/bin/sh", "-c", "exit 0", "{port}"}, 1, {},
                                            SocketAddress::parse("192.0.2.1:0").value());
   ASSERT_FALSE(server.has_value());
-  EXPECT_EQ(server.error(), "nobody can listen at 192.0.2.1 here: Cannot assign requested address");
+  EXPECT_EQ(server.error(), "a server cannot listen at 192.0.2.1 on this machine: Cannot assign requested address");
 }
 
-TEST_F(ServerProcessTest, no_two_get_the_same_port) {
+TEST_F(ServerProcessTest, two_servers_never_get_the_same_port) {
   const auto first = script("exec sleep 60");
   const auto second = script("exec sleep 60");
   EXPECT_NE(first->address(), second->address()) << "though neither listens";
 }
 
-TEST_F(ServerProcessTest, a_port_on_which_somebody_listens_is_passed_over) {
+TEST_F(ServerProcessTest, a_port_that_is_in_use_is_skipped) {
   const auto before = script("exit 0");
   std::vector<Fd> listeners;
   const std::string text = before->address().to_string();
@@ -110,8 +110,9 @@ TEST_F(ServerProcessTest, a_port_on_which_somebody_listens_is_passed_over) {
   for (const Fd& listener : listeners) EXPECT_NE(server->address(), address_of(listener));
 }
 
-// Two duels side by side found the same port free, and the server that was started later had none.
-TEST_F(ServerProcessTest, a_port_that_another_harness_has_taken_is_passed_over) {
+// Two duels that ran at the same time found the same port free, so the server that was started later could not listen.
+// Now a harness claims a port by a unix socket. Expected: a claimed port is not given to a server.
+TEST_F(ServerProcessTest, a_port_that_another_harness_has_claimed_is_skipped) {
   const auto before = script("exit 0");
   std::vector<Fd> claims;
   for (uint16_t port = before->address().port() + 1; port < std::min(before->address().port() + 4, 32'000); ++port) {
@@ -124,7 +125,7 @@ TEST_F(ServerProcessTest, a_port_that_another_harness_has_taken_is_passed_over) 
               server->address().port() > before->address().port() + 3);
 }
 
-TEST_F(ServerProcessTest, its_port_is_taken_until_it_is_gone) {
+TEST_F(ServerProcessTest, a_port_stays_claimed_until_its_server_is_gone) {
   auto server = script("exit 0");
   const SocketAddress name =
       SocketAddress::parse(fmt::format("unix:@peal-versus-port-{}", server->address().port())).value();
@@ -137,7 +138,7 @@ TEST_F(ServerProcessTest, its_port_is_taken_until_it_is_gone) {
   EXPECT_TRUE(is_free());
 }
 
-TEST_F(ServerProcessTest, a_program_that_is_not_there) {
+TEST_F(ServerProcessTest, a_program_that_does_not_exist) {
   const auto server = ServerProcess::start(loop_->loop(), {"/nowhere/at/all", "{port}"}, 1, {});
   ASSERT_FALSE(server.has_value());
   EXPECT_EQ(server.error(), "/nowhere/at/all cannot be run: No such file or directory");
@@ -149,7 +150,7 @@ TEST_F(ServerProcessTest, a_program_that_may_not_be_run) {
   EXPECT_EQ(server.error(), "/etc/passwd cannot be run: Permission denied");
 }
 
-TEST_F(ServerProcessTest, it_listens_once_it_accepts) {
+TEST_F(ServerProcessTest, a_server_listens_once_it_accepts) {
   const auto silent = script("exec sleep 60");
   EXPECT_FALSE(silent->listens(loop_->now()));
   const auto server = start(duelist());
@@ -158,12 +159,13 @@ TEST_F(ServerProcessTest, it_listens_once_it_accepts) {
   EXPECT_FALSE(silent->listens(loop_->now()));
 }
 
-TEST_F(ServerProcessTest, who_accepts_without_a_word_is_given_a_moment) {
+TEST_F(ServerProcessTest, a_server_that_accepts_but_prints_nothing_gets_a_moment) {
   std::vector<std::string> words{"/bin/sh", "-c", "exec \"$@\" > /dev/null", "sh"};
   for (const std::string& word : duelist()) words.push_back(word);
   const auto server = start(words);
   const TimePoint long_ago{};
-  // Asked with a clock that stands still it says no for ever, though it accepts: then the clock moves.
+  // The server accepts connections, but prints nothing. Expected: listens() returns false while the clock that it is
+  // given stands still. It returns true when that clock is 1 s later.
   EXPECT_FALSE(server->listens(long_ago));
   EXPECT_TRUE(loop_->until_seen(loop_->now() + kLong, [&] {
     EXPECT_FALSE(server->listens(long_ago));
@@ -175,15 +177,15 @@ TEST_F(ServerProcessTest, how_it_ended) {
   EXPECT_EQ(end_of(*script("exit 0")), "exit code 0");
   EXPECT_EQ(end_of(*script("echo first >&2; echo second >&2; exit 3")), "exit code 3 (first)");
   EXPECT_EQ(end_of(*script("kill -KILL $$")), "signal 9");
-  EXPECT_EQ(end_of(*script("echo said on stdout; exit 4")), "exit code 4") << "that is no complaint";
+  EXPECT_EQ(end_of(*script("echo said on stdout; exit 4")), "exit code 4") << "only stderr is quoted";
 }
 
-TEST_F(ServerProcessTest, it_has_nothing_on_stdin) {
+TEST_F(ServerProcessTest, stdin_is_dev_null) {
   EXPECT_EQ(end_of(*script("cat; readlink /proc/self/fd/0 >&2; exit 1")), "exit code 1 (/dev/null)");
 }
 
-TEST_F(ServerProcessTest, no_fd_of_this_process_is_left_open_in_it) {
-  // But for those that whoever started this process has left open in it.
+TEST_F(ServerProcessTest, a_server_inherits_no_descriptor) {
+  // The server also inherits the descriptors that this process itself got from its parent without FD_CLOEXEC.
   std::set<std::string> expected{"0", "1", "2"};
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
     const std::string number = entry.path().filename();
@@ -194,37 +196,38 @@ TEST_F(ServerProcessTest, no_fd_of_this_process_is_left_open_in_it) {
             fmt::format("exit code 1 ({})", fmt::join(expected, ", ")));
 }
 
-TEST_F(ServerProcessTest, what_it_prints_never_holds_it_up) {
+TEST_F(ServerProcessTest, a_server_that_prints_much_is_never_blocked) {
   EXPECT_EQ(end_of(*script("yes complaint | head -c 300000 >&2; yes | head -c 300000; exit 5")),
             "exit code 5 (complaint)");
 }
 
-TEST_F(ServerProcessTest, signals_are_as_the_shell_would_leave_them) {
+TEST_F(ServerProcessTest, signals_have_their_default_actions_and_none_is_blocked) {
   std::vector<std::string> words{"/bin/sh", "-c", "grep -h Sig[BI] /proc/self/status | tr '\\n' ' ' >&2; exit 1",
                                  "{port}"};
-  // 32 and 33 are the C library's own: nobody can set them, and who ignored them goes on.
+  // Signals 32 and 33 belong to the C library and cannot be set. If the parent ignored them, they stay ignored.
   EXPECT_THAT(end_of(*start(words)),
               testing::MatchesRegex("exit code 1 .SigBlk:\t0000000000000000 SigIgn:\t0000000[01][08]0000000 ."));
 }
 
-TEST_F(ServerProcessTest, asked_to_end_the_whole_group_ends) {
+TEST_F(ServerProcessTest, sigterm_ends_the_whole_group) {
   const OrphansHere orphans;
   const auto server = script("sleep 60 & sleep 60 & wait");
   server->ask_to_end();
   expect_gone(*server);
   EXPECT_EQ(server->ended(), "signal 15");
-  EXPECT_EQ(::waitpid(-server->pid(), nullptr, WNOHANG), -1) << "and none is left as a zombie";
+  EXPECT_EQ(::waitpid(-server->pid(), nullptr, WNOHANG), -1) << "no zombie is left";
 }
 
 TEST_F(ServerProcessTest, a_worker_that_outlives_its_server_is_waited_for) {
   const OrphansHere orphans;
-  // Who reads of the pipe knows when the worker has set its trap.
+  // The worker prints "ready" when it ignores SIGTERM. Then the server, which is the script's first shell, gets SIGTERM
+  // and ends. Expected: the server is not gone while the worker still runs.
   const auto server = script("(trap '' TERM; echo ready; exec sleep 60) | (read ready; kill -TERM $$; exec sleep 60)");
   EXPECT_EQ(end_of(*server), "signal 15");
   EXPECT_FALSE(server->is_gone());
 }
 
-TEST_F(ServerProcessTest, who_does_not_go_is_ended_by_force) {
+TEST_F(ServerProcessTest, a_server_that_ignores_sigterm_is_killed) {
   const OrphansHere orphans;
   int pid = 0;
   {
@@ -238,7 +241,7 @@ TEST_F(ServerProcessTest, who_does_not_go_is_ended_by_force) {
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
 }
 
-TEST_F(ServerProcessTest, it_stays_on_its_cpus) {
+TEST_F(ServerProcessTest, a_server_stays_on_its_cpus) {
   cpu_set_t mine;
   ASSERT_EQ(::sched_getaffinity(0, sizeof mine, &mine), 0);
   int last = CPU_SETSIZE - 1;

@@ -17,7 +17,8 @@ ServersHere::ServersHere(DuelLoop& loop, CrewOptions options)
     : loop_(loop), options_(std::move(options)), servers_(options_.places), probes_(options_.places) {}
 
 ServerCrew::Trouble ServersHere::start(size_t place, const std::vector<std::string>& words) {
-  PEAL_ASSERT(place < servers_.size() && !servers_[place], "place {} of {} is taken", place, servers_.size());
+  PEAL_ASSERT(place < servers_.size() && !servers_[place], "place {} of {} is taken or does not exist", place,
+              servers_.size());
   auto server = ServerProcess::start(loop_.loop(), words, options_.threads, options_.cpus, options_.host);
   if (!server) return ServerFault{place, server.error()};
   servers_[place] = std::move(*server);
@@ -34,7 +35,7 @@ ServerCrew::Trouble ServersHere::await_listening(Duration patience) {
   if (loop_.stopped()) return std::nullopt;
   for (size_t i = 0; i < servers_.size(); ++i) {
     if (!servers_[i] || servers_[i]->listens(loop_.now())) continue;
-    return ServerFault{i, fmt::format("it does not listen where it was told to after {}", human_time(patience))};
+    return ServerFault{i, fmt::format("it does not listen at its address after {}", human_time(patience))};
   }
   return find_clocks();
 }
@@ -44,7 +45,7 @@ ServerCrew::Trouble ServersHere::find_clocks() {
     if (!servers_[i] || probes_[i]) continue;
     Result<ServerProbe> probe = ServerProbe::of(servers_[i]->pid());
     if (!probe) {
-      return ServerFault{i, fmt::format("there is no process {} whose CPU time could be read", servers_[i]->pid())};
+      return ServerFault{i, fmt::format("there is no process {}, or its CPU time is hidden", servers_[i]->pid())};
     }
     probes_[i] = std::move(*probe);
   }
@@ -62,7 +63,7 @@ ServerCrew::Trouble ServersHere::who_ended() {
 }
 
 std::expected<ServerLook, ServerFault> ServersHere::look(size_t place) {
-  PEAL_ASSERT(probes_[place].has_value(), "the server at place {} was not awaited", place);
+  PEAL_ASSERT(probes_[place].has_value(), "await_listening() has not found a server at place {}", place);
   const Result<ServerLook> look = probes_[place]->look();
   if (look) return *look;
   if (Trouble trouble = who_ended()) return std::unexpected(std::move(*trouble));
@@ -90,7 +91,8 @@ void ServersHere::end(Duration patience) {
   const auto all_ended = [this] {
     return std::ranges::all_of(servers_, [](const auto& server) { return !server || server->is_gone(); });
   };
-  // Who does not go is ended by force when it is destroyed.
+  // Waits at most `patience` for the servers to end. A server that still runs is killed later, by the destructor of its
+  // ServerProcess.
   const TimePoint limit = loop_.now() + patience;
   const TimerId look = loop_.loop().every(std::chrono::milliseconds(2), [] {});
   while (!all_ended() && loop_.now() < limit) loop_.loop().step();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ServersHere: the servers of a restart on this machine. One thread, that of the loop.
+// ServersHere: the servers that a duel has started on this machine for one restart. Use it on the loop's thread only.
 #pragma once
 
 #include <memory>
@@ -13,11 +13,12 @@
 
 namespace peal::load {
 
-// What is the same for all of them.
+// Options that apply to all servers of a crew. A crew is a set of servers that run at the same time, for at most one
+// restart of the duel.
 struct CrewOptions {
   size_t places = 0;
-  size_t threads = 1;     // what {threads} says
-  std::vector<int> cpus;  // those they share; none: where this thread may run
+  size_t threads = 1;     // the value of {threads}
+  std::vector<int> cpus;  // the CPUs that the servers share; empty: those of this thread
   SocketAddress host = loopback_host();
 };
 
@@ -37,7 +38,8 @@ class ServersHere final : public ServerCrew {
   std::vector<size_t> who_left_orphans() override;
   void end(Duration patience) override;
 
-  // Whether it can be looked at.
+  // Returns whether await_listening() has succeeded for the server of contender number `place`. Only then may look() be
+  // called for this server.
   bool is_awaited(size_t place) const { return probes_[place].has_value(); }
 
  private:
@@ -46,7 +48,7 @@ class ServersHere final : public ServerCrew {
   DuelLoop& loop_;
   const CrewOptions options_;
   std::vector<std::unique_ptr<ServerProcess>> servers_;
-  std::vector<std::optional<ServerProbe>> probes_;  // once all listen
+  std::vector<std::optional<ServerProbe>> probes_;  // set when all servers listen
   ServerOrphans orphans_{servers_};
 };
 

@@ -22,13 +22,15 @@ namespace peal::load {
 namespace {
 
 struct ChildEnds {
-  int input;  // -1: nothing to read
+  int input;  // -1: stdin is /dev/null
   int output;
   int complaints;
-  int failure;  // told errno, where the program cannot be run
+  int failure;  // receives errno if the program cannot be run
 };
 
-// After fork() in a process that may have threads: nothing but system calls.
+// Runs in the child process after fork(2). If another thread of the parent held a lock during fork(2), the lock stays
+// locked in the child forever. So this function takes no lock. Apart from sigemptyset(3) and execvpe(3), which take no
+// lock, this function makes only system calls.
 [[noreturn]] void become(char* const* words, char* const* environment, const ChildEnds& ends, const cpu_set_t* cpus,
                          int parent) {
   ::setpgid(0, 0);
@@ -87,7 +89,7 @@ std::vector<char*> environment_with(std::string& mark) {
 }  // namespace
 
 std::expected<SpawnedChild, std::string> spawn(ChildWishes wishes) {
-  PEAL_ASSERT(!wishes.words.empty(), "a program of no words");
+  PEAL_ASSERT(!wishes.words.empty(), "no program is given");
   const std::string& program = wishes.words.front();
   const std::vector<char*> words = pointers_to(wishes.words);
   const std::vector<char*> environment = environment_with(wishes.mark);
@@ -111,7 +113,7 @@ std::expected<SpawnedChild, std::string> spawn(ChildWishes wishes) {
            {input->its.get(), output->its.get(), complaints->its.get(), failure->its.get()},
            wishes.cpus.empty() ? nullptr : &set, parent);
   }
-  ::setpgid(pid, pid);  // whoever of the two comes first
+  ::setpgid(pid, pid);  // parent and child both do this, since either may run first
   failure->its = Fd();
   int error = 0;
   if (::read(failure->mine.get(), &error, sizeof error) == sizeof error) {

@@ -41,8 +41,8 @@ ArrivalPlan ArrivalPlan::poisson(double rate) {
 }
 
 ArrivalPlan ArrivalPlan::ramp(double from, double to, Duration over) {
-  PEAL_ASSERT(is_rate(from) && is_rate(to) && from + to > 0 && over > Duration::zero(), "from {} to {} in {} ns", from,
-              to, over.count());
+  PEAL_ASSERT(is_rate(from) && is_rate(to) && from + to > 0 && over > Duration::zero(),
+              "a ramp from {} to {} in {} ns makes no sense", from, to, over.count());
   const double seconds = seconds_of(over);
   return of_pieces(Kind::kPieces,
                    {{.begin_s = 0, .rate = from, .slope = (to - from) / seconds}, {.begin_s = seconds, .rate = to}});
@@ -51,7 +51,7 @@ ArrivalPlan ArrivalPlan::ramp(double from, double to, Duration over) {
 ArrivalPlan ArrivalPlan::steps(const std::vector<double>& rates, Duration every) {
   PEAL_ASSERT(std::ranges::all_of(rates, is_rate) && std::ranges::any_of(rates, [](double rate) { return rate > 0; }) &&
                   every > Duration::zero(),
-              "{} steps of {} ns each", rates.size(), every.count());
+              "{} steps of {} ns each make no sense", rates.size(), every.count());
   std::vector<Piece> pieces;
   pieces.reserve(rates.size());
   for (const double rate : rates) {
@@ -62,7 +62,7 @@ ArrivalPlan ArrivalPlan::steps(const std::vector<double>& rates, Duration every)
 
 ArrivalPlan ArrivalPlan::bursts(uint64_t count, Duration every) {
   PEAL_ASSERT(count > 0 && every > Duration::zero() && is_rate(static_cast<double>(count) / seconds_of(every)),
-              "{} each {} ns", count, every.count());
+              "{} arrivals each {} ns make no sense", count, every.count());
   ArrivalPlan plan(Kind::kBurst);
   plan.burst_ = count;
   plan.every_ = every;
@@ -72,7 +72,7 @@ ArrivalPlan ArrivalPlan::bursts(uint64_t count, Duration every) {
 ArrivalPlan ArrivalPlan::at(std::vector<Duration> offsets) {
   PEAL_ASSERT(!offsets.empty() && std::ranges::is_sorted(offsets) && offsets.front() >= Duration::zero() &&
                   offsets.back() <= kArrivalHorizon,
-              "{} offsets", offsets.size());
+              "the {} offsets are empty, out of order or out of range", offsets.size());
   ArrivalPlan plan(Kind::kFile);
   plan.offsets_ = std::make_shared<const std::vector<Duration>>(std::move(offsets));
   return plan;
@@ -88,13 +88,16 @@ Duration ArrivalPlan::due(uint64_t k, size_t& piece) const {
     case Kind::kFile: return k < offsets_->size() ? (*offsets_)[k] : kNotDue;
     case Kind::kPoisson: break;
   }
-  PEAL_ASSERT(kind_ != Kind::kPoisson, "arrival {} of a Poisson plan is drawn, not known", k);
+  PEAL_ASSERT(kind_ != Kind::kPoisson, "due() cannot know arrival {} of a Poisson plan, which is drawn", k);
   return kNotDue;
 }
 
 Duration ArrivalPlan::due_of_pieces(uint64_t k, size_t& piece) const {
   const auto wanted = static_cast<double>(k);
-  // Of pieces that begin at the same count the last: those before it have no arrival.
+  // Moves `piece` forward to the piece of the plan that contains request number `k`. The member `count` of a piece is
+  // the number of requests before the piece. So request `k` is in the last piece whose `count` is at most `k`. A piece
+  // in which the rate is always 0 has no requests, so the next piece has the same `count`. Therefore, the loop skips
+  // such a piece, unless it is the last piece.
   while (piece + 1 < pieces_.size() && pieces_[piece + 1].count <= wanted) ++piece;
   const Piece& at = pieces_[piece];
   const double more = wanted - at.count;
@@ -104,7 +107,9 @@ Duration ArrivalPlan::due_of_pieces(uint64_t k, size_t& piece) const {
     ns += more * 1e9 / at.rate;
   } else if (more > 0) {
     const double root = std::sqrt(std::max(at.rate * at.rate + 2 * at.slope * more, 0.0));
-    // Rounding may not push an arrival past those of the next piece.
+    // Limits `ns`, the time of request `k`, to the end of this piece of the plan. Without the limit, a rounding error
+    // could move `ns` beyond the end. Request `k` could then come later than request `k` + 1, if that is the first
+    // request of the next piece. But the times must be in ascending order.
     ns = std::min(ns + 2e9 * more / (at.rate + root), pieces_[piece + 1].begin_s * 1e9);
   }
   return ns > kHorizonNs ? kNotDue : Duration(std::llround(ns));
@@ -122,7 +127,9 @@ uint64_t ArrivalPlan::count_by(Duration offset) const {
   offset = std::min(offset, kArrivalHorizon);
   switch (kind_) {
     case Kind::kPieces: {
-      // The integral rounds; the answer is the one that agrees with due().
+      // Estimates `count`, the number of requests that are due until `offset`. integral() has rounding errors, so the
+      // estimate may be slightly wrong. The two loops correct it. After the loops, due() is at most `offset` for
+      // exactly the first `count` requests.
       auto count = static_cast<uint64_t>(std::max(integral(offset), 0.0)) + 1;
       while (count > 0 && due(count - 1) > offset) --count;
       while (due(count) <= offset) ++count;
@@ -132,7 +139,7 @@ uint64_t ArrivalPlan::count_by(Duration offset) const {
     case Kind::kFile: return static_cast<uint64_t>(std::ranges::upper_bound(*offsets_, offset) - offsets_->begin());
     case Kind::kPoisson: break;
   }
-  PEAL_ASSERT(kind_ != Kind::kPoisson, "what a Poisson plan draws by {} ns is not known", offset.count());
+  PEAL_ASSERT(kind_ != Kind::kPoisson, "count_by() cannot know what a Poisson plan draws until {} ns", offset.count());
   return 0;
 }
 

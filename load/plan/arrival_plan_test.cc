@@ -22,7 +22,8 @@ TEST(ArrivalPlan, a_constant_rate_has_equal_distances_and_does_not_drift) {
 }
 
 TEST(ArrivalPlan, a_ramp_follows_the_integral_of_its_rate_and_then_holds) {
-  // N(t) = 1000 t + 500 t^2 for 4 s: 12,000; 5000 a second from there.
+  // During the ramp of 4 s, 1000 t + 500 t^2 arrivals are due by the time t in seconds: 12,000 at its end. After that,
+  // 5000 arrivals are due each second.
   const ArrivalPlan plan = ArrivalPlan::ramp(1000, 5000, 4s);
   EXPECT_EQ(plan.due(0), 0s);
   EXPECT_EQ(plan.due(1500), 1s);
@@ -35,7 +36,8 @@ TEST(ArrivalPlan, a_ramp_follows_the_integral_of_its_rate_and_then_holds) {
 }
 
 TEST(ArrivalPlan, a_ramp_may_begin_or_end_with_nothing) {
-  // 500 t^2 for 2 s; then 2000 t - 500 t^2, which ends at 2000 arrivals.
+  // By the time t in seconds, the ramp up has 500 t^2 arrivals, and the ramp down has 2000 t - 500 t^2. At the end of 2
+  // s, both have 2000. After that, the ramp down has no arrivals.
   const ArrivalPlan up = ArrivalPlan::ramp(0, 2000, 2s);
   EXPECT_EQ(up.due(0), 0s);
   EXPECT_EQ(up.due(500), 1s);
@@ -122,7 +124,7 @@ TEST(ArrivalPlan, a_plan_that_makes_no_sense_is_a_bug) {
   EXPECT_DEATH(ArrivalPlan::constant(0), "0 arrivals a second");
   EXPECT_DEATH(ArrivalPlan::ramp(0, 0, 1s), "from 0 to 0");
   EXPECT_DEATH(ArrivalPlan::steps({}, 1s), "0 steps");
-  EXPECT_DEATH(ArrivalPlan::bursts(10, 1ns), "10 each 1 ns");
+  EXPECT_DEATH(ArrivalPlan::bursts(10, 1ns), "10 arrivals each 1 ns");
   EXPECT_DEATH(ArrivalPlan::at({2s, 1s}), "2 offsets");
   EXPECT_DEATH(ArrivalPlan::poisson(5).due(3), "arrival 3 of a Poisson plan");
 }

@@ -41,10 +41,10 @@ TEST(ArrivalText, constant_and_poisson_take_the_rate) {
   EXPECT_EQ(poisson->poisson_rate(), 200);
 }
 
-TEST(ArrivalText, what_is_drawn_one_by_one_is_not_drawn_for_ever) {
+TEST(ArrivalText, a_poisson_rate_that_a_thread_cannot_draw_is_refused) {
   EXPECT_TRUE(parse_arrivals("poisson", 5e6, kRun));
   EXPECT_EQ(parse_arrivals("poisson", 1e9, kRun).error(),
-            "--arrivals: 'poisson' is drawn one by one: its rate is at most 5000000/s");
+            "--arrivals: 'poisson' draws each arrival, so its rate may be at most 5000000/s");
 }
 
 TEST(ArrivalText, a_ramp_lasts_as_long_as_it_says_or_as_the_run) {
@@ -79,10 +79,10 @@ TEST_F(ArrivalFile, a_bad_line_is_named) {
     EXPECT_THAT(trouble(write(line)), HasSubstr(fmt::format("'{}' in line 1", line)));
   }
   EXPECT_THAT(trouble(write(std::string_view("1\0x\n", 4))), HasSubstr("in line 1"));
-  EXPECT_THAT(trouble(write("1\n" + std::string(10'000, '7'))), HasSubstr("more than 256 bytes: 2"));
+  EXPECT_THAT(trouble(write("1\n" + std::string(10'000, '7'))), HasSubstr("more than 256 bytes in line 2"));
 }
 
-TEST_F(ArrivalFile, a_file_without_arrivals_or_none_at_all) {
+TEST_F(ArrivalFile, a_file_without_arrivals_or_that_cannot_be_read) {
   EXPECT_THAT(trouble(write("")), HasSubstr("no arrival"));
   EXPECT_THAT(trouble(write("# nothing\n\n")), HasSubstr("no arrival"));
   EXPECT_THAT(trouble("file:" + folder_.path("missing")), HasSubstr("No such file"));
@@ -92,14 +92,14 @@ TEST_F(ArrivalFile, a_file_without_arrivals_or_none_at_all) {
 
 TEST(ArrivalText, a_bad_text_gives_a_sentence) {
   const std::pair<std::string_view, std::string_view> bad[] = {
-      {"", "is none of"},
-      {"constantly", "is none of"},
-      {"ramp", "is none of"},
-      {"wave:1", "is none of"},
+      {"", "must be constant or poisson"},
+      {"constantly", "must be constant or poisson"},
+      {"ramp", "must be constant or poisson"},
+      {"wave:1", "must be constant or poisson"},
       {"constant", "needs a --rate"},
       {"poisson", "needs a --rate"},
-      {"ramp:", "is no ramp"},
-      {"ramp:1000/s", "is no ramp"},
+      {"ramp:", "is not a ramp"},
+      {"ramp:1000/s", "is not a ramp"},
       {"ramp:1000/s..", "has ''"},
       {"ramp:-1/s..5/s", "has '-1/s'"},
       {"ramp:5/s..x/s", "has 'x/s'"},
@@ -117,7 +117,7 @@ TEST(ArrivalText, a_bad_text_gives_a_sentence) {
       {"burst:-1 every 5s", "bursts of '-1'"},
       {"burst:10000001 every 5s", "bursts of '10000001'"},
       {"burst:5 every x", "every 'x'"},
-      {"burst:100 every 50ns", "more than 1000000000 a second"},
+      {"burst:100 every 50ns", "more than 1000000000 messages a second"},
       {"file:", "cannot be opened"},
   };
   for (const auto& [text, why] : bad) {

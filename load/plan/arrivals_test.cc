@@ -49,7 +49,7 @@ std::vector<TimePoint> first_arrivals(ArrivalCursor cursor, size_t most) {
   return all;
 }
 
-// What the threads offer together, in order, before `end`.
+// Returns the times of all arrivals before `end`, of all threads together, in ascending order.
 std::vector<TimePoint> together(const ArrivalPlan& plan, uint64_t seed, uint64_t threads, TimePoint end) {
   std::vector<TimePoint> all;
   for (uint64_t thread = 0; thread < threads; ++thread) {
@@ -61,8 +61,9 @@ std::vector<TimePoint> together(const ArrivalPlan& plan, uint64_t seed, uint64_t
   return all;
 }
 
-// Kolmogorov's distance between the gaps of `arrivals` and the exponential distribution of this mean, times sqrt(n):
-// of gaps that are so distributed it exceeds 1.6276 once in a hundred samples.
+// The Kolmogorov-Smirnov test. Returns the largest difference between the distribution of the gaps and the exponential
+// distribution with the mean `mean_ns`, times sqrt(n). If the gaps really have that distribution, the value exceeds
+// 1.6276 in only one of a hundred samples.
 double kolmogorov(const std::vector<TimePoint>& arrivals, double mean_ns) {
   std::vector<double> gaps;
   TimePoint before = kStart;
@@ -91,7 +92,7 @@ TEST(Arrivals, poisson_gaps_are_exponential) {
     if (kolmogorov(arrivals, 100'000) > kOneInHundred) ++exceeded;
     if (kolmogorov(arrivals, 100'000 * 1.15) > kOneInHundred) ++exceeded_at_wrong_rate;
   }
-  EXPECT_GT(exceeded, 0);  // two are expected: a test that none ever fails would prove nothing
+  EXPECT_GT(exceeded, 0);  // two of 200 are expected; if there were none, the limit would be too high to show anything
   EXPECT_LE(exceeded, 6);
   EXPECT_GE(exceeded_at_wrong_rate, 195);
 }
@@ -151,7 +152,7 @@ TEST(Arrivals, a_stall_in_the_middle_moves_nothing_and_is_counted) {
     const std::vector<TimePoint> expected = first_arrivals(ArrivalCursor(plan, kStart, 3, 1, 2), 2000);
     ArrivalCursor cursor(plan, kStart, 3, 1, 2);
     size_t taken = 0;
-    // Looks at 0, then after a freeze of 1.4 s, then a moment later.
+    // Asks the cursor at the start, after a pause of 1.4 s in which nothing was sent, and 1 ms later.
     for (const TimePoint now : {kStart, kStart + 1400ms, kStart + 1401ms}) {
       const uint64_t waiting = cursor.due_by(now);
       for (uint64_t i = 0; i < waiting; ++i, ++taken, cursor.advance()) {
@@ -166,7 +167,7 @@ TEST(Arrivals, a_stall_in_the_middle_moves_nothing_and_is_counted) {
   }
 }
 
-TEST(Arrivals, what_is_due_by_an_instant_agrees_with_when_each_is_due) {
+TEST(Arrivals, due_by_agrees_with_when_each_arrival_is_due) {
   for (const auto& [name, plan] : all_plans()) {
     for (const uint64_t thread : {0, 2}) {
       const std::vector<TimePoint> expected = first_arrivals(ArrivalCursor(plan, kStart, 9, thread, 3), 1500);
@@ -217,12 +218,13 @@ TEST(Arrivals, what_is_due_in_a_hundred_years_is_never_due) {
   }
 }
 
-TEST(Arrivals, what_is_passed_over_is_what_stepping_would_pass) {
+TEST(Arrivals, pass_before_passes_what_stepping_would_pass) {
   for (const NamedPlan& named : all_plans()) {
     for (const Duration limit : {Duration(0), Duration(1ns), Duration(20ms), Duration(21ms), Duration(300ms)}) {
       ArrivalCursor stepped(named.plan, kStart, 1, 1, 3);
       ArrivalCursor jumped = stepped;
-      // Of 90 million the last ones say enough.
+      // At 3e8 arrivals per second, the longest limit would take this thread's cursor 30 million steps. The shorter
+      // limits are enough.
       if (named.name == "constant, many" && limit > 20ms) continue;
       uint64_t passed = 0;
       for (; stepped.due() < kStart + limit; ++passed) stepped.advance();

@@ -19,7 +19,10 @@ struct Unit {
   double factor;
 };
 
-// The number and the factor of its unit, which must be one of `units`.
+// Parses a number with a unit, such as "16KiB". `units` lists the allowed units, each with its factor. Returns the
+// number times the factor. For "16KiB", this is 16 * 1024. Returns std::nullopt in these cases:
+// - The text does not begin with a number, or the number is negative or infinite.
+// - The unit is not in `units`.
 template <size_t n>
 std::optional<double> parse_with_unit(std::string_view text, const std::array<Unit, n>& units) {
   double number = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run of the load generator is asked for, and the texts it is asked in. Plain values, no I/O.
+// The options of a run of the load generator, and functions that parse them from text. They are plain values without
+// I/O.
 #pragma once
 
 #include <chrono>
@@ -19,52 +20,74 @@
 
 namespace peal::load {
 
-// How many requests a connection carries before it is closed and opened anew: drawn anew each time, both ends included.
+// The number of requests that a connection carries. For each connection, this number is drawn at random from `least` to
+// `most`, both included. After that many requests, the connection is closed, and a new connection replaces it. If
+// `most` is 0, the number of requests is not limited.
 struct RequestRange {
-  uint64_t least = 0;  // 0: no end
+  uint64_t least = 0;
   uint64_t most = 0;
 
   bool endless() const { return most == 0; }
 };
 
 struct LoadOptions {
-  std::string target_text;  // as it was asked for: reports quote it
+  std::string target_text;  // as the user wrote it; reports show it
   SocketAddress target;
-  size_t connections = 1;  // spread evenly over the threads
-  size_t threads = 1;      // a loop each
-  size_t size = 64;        // bytes of a message: ping-pong and framed echo
-  size_t pipeline = 1;     // messages in flight on a connection
+  size_t connections = 1;  // connections of all threads together; spread evenly over the threads
+  size_t threads = 1;      // each thread has its own event loop
+  size_t size = 64;        // bytes of a message; only for ping-pong and framed echo
+  size_t pipeline = 1;     // how many messages may be in flight on a connection
   Duration duration = std::chrono::seconds(10);
-  Duration warm_up = std::chrono::seconds(1);   // from the last connection's opening to the first instant that counts
-  Duration interval = std::chrono::seconds(1);  // of the series
-  bool interval_histograms = false;             // each interval keeps its latencies whole
+  // The length of the warm-up before the measurement. The warm-up begins when two conditions hold:
+  // - Each connection has opened, or has failed to open.
+  // - The time `start_at` has come, if it is set.
+  Duration warm_up = std::chrono::seconds(1);
+  Duration interval = std::chrono::seconds(1);  // length of an interval of the time series in the report
+  bool interval_histograms = false;             // true: each interval keeps its latency histogram
 
-  // Open loop: when messages are due, whatever the server does. Nothing: closed loop.
+  // The send schedule. It sets the times at which messages are sent, even if the server is slow (open loop). Without a
+  // schedule, each answer triggers the next message (closed loop).
   std::optional<ArrivalPlan> arrivals;
-  std::optional<Duration> deadline;  // a message not sent so long after it was due is shed; open loop
-  std::optional<Duration> timeout;   // a message not answered so long after it was sent fails, with its connection
-  uint64_t seed = 1;                 // of what is drawn: Poisson arrivals, requests a connection
+  // The longest delay from the scheduled time of a message to its sending. If the delay would be longer, the message is
+  // never sent, and it counts as shed. May be set only with a send schedule (open loop). Empty: no limit.
+  std::optional<Duration> deadline;
+  // The time limit for the answer to a message. The opening of a connection has the same limit. If the limit is
+  // exceeded, the run closes the connection and counts a failure. Empty: no limit.
+  std::optional<Duration> timeout;
+  uint64_t seed = 1;  // seed of all random numbers: Poisson arrivals, requests per connection
 
   RequestRange requests_per_connection;
-  bool reset_close = false;            // a used-up connection is closed with RST, not FIN
-  double connect_rate = 0;             // connections opened a second, over all threads; 0: as fast as they open
-  size_t idle_connections = 0;         // held open beside the others, and silent
-  std::vector<SocketAddress> sources;  // taken in turn; none: the kernel chooses
-  Duration connect_timeout = std::chrono::seconds(10);  // for all connections together
-  Duration grace = std::chrono::seconds(1);             // for what is in flight at the end to come back
-  // The server answers some connections at a time and leaves the others waiting: who has not had a byte by the end was
-  // not failed, it waited.
+  bool reset_close = false;            // true: after its last request, a connection is closed by RST instead of FIN
+  double connect_rate = 0;             // attempts to connect per second, by all threads together; 0: no limit
+  size_t idle_connections = 0;         // only held open, in addition to `connections`; nothing is sent on them
+  std::vector<SocketAddress> sources;  // local addresses, used one after the other; empty: the kernel chooses
+  Duration connect_timeout = std::chrono::seconds(10);  // time limit until all connections of the run are open
+  // After the end of the measurement, the run waits at most this long for answers that are still missing.
+  Duration grace = std::chrono::seconds(1);
+  // Decides how the run counts connections that got nothing from the server. On such a connection, messages were sent,
+  // but no byte of an answer has come back by the end of the run. A connection that did not open within
+  // `connect_timeout` is treated in the same way.
+  // - true: the connection counts as waiting in a queue of the server (struct Queued). The user sets this option if the
+  //   server is expected to serve only some connections at a time.
+  // - false: each message without an answer counts as failed, and so does each connection that did not open.
+  // Idle connections (`idle_connections`) that did not open always count as failed.
   bool expect_queueing = false;
 
   std::string engine = "auto";
-  const StreamLayer* layer = nullptr;  // what the connections run over; it outlives the run. Null: nothing
-  std::string host;                    // whom the layer is to reach; empty: whoever has the address
-  std::string layer_text;              // as reports call it: "TLS, every handshake full"; empty: none
-  Spin spin;                           // off: a generator shares the machine with what it measures
-  std::optional<int> server_pid;       // whose CPU, memory and context switches are read, its descendants' too
-  // Nothing is sent before. Generators on several hosts begin together.
+  // The protocol layer over TCP, for example TLS. Null means plain TCP. The object must exist until the run has ended.
+  const StreamLayer* layer = nullptr;
+  // The host name of the server. The protocol layer, for example TLS, checks that the server has this name. If `host`
+  // is empty, the layer does not check the name of the server.
+  std::string host;
+  std::string layer_text;  // for reports, e.g. "TLS, every handshake full"; empty without a layer
+  Spin spin;               // busy polling; off by default, because the server may need the same cores
+  // The process ID of the server. If an ID is set, the run measures the CPU time, memory and context switches of this
+  // process and its descendants.
+  std::optional<int> server_pid;
+  // The earliest time at which the warm-up may begin. Several load generators on different hosts begin together if all
+  // of them have the same `start_at`.
   std::optional<std::chrono::system_clock::time_point> start_at;
-  bool debug = false;  // each failure is logged as it happens
+  bool debug = false;  // true: prints each failure to stderr when it happens
 
   bool closed_loop() const { return !arrivals; }
 };
@@ -77,21 +100,28 @@ inline constexpr double kMostRate = 1e9;
 inline constexpr Duration kLongest = std::chrono::hours(24 * 7);
 inline constexpr Duration kShortestInterval = std::chrono::milliseconds(10);
 
-// "10s", "1.5s", "250ms", "50us", "2m", "1h"; no sign, at most kLongest. Nothing for anything else.
+// Parses a duration such as "10s", "1.5s", "250ms", "50us", "2m" or "1h". The duration must be from 0 to 7 days
+// (kLongest). Returns std::nullopt for any other text.
 std::optional<Duration> parse_duration(std::string_view text);
-// "20000/s", "20000", "20k/s", "1.5M/s"; more than 0, at most kMostRate. Nothing for anything else.
+// Parses a rate per second, such as "20000/s", "20000", "20k/s" or "1.5M/s". The rate must be more than 0 and at most
+// 1e9 (kMostRate). Returns std::nullopt for any other text.
 std::optional<double> parse_rate(std::string_view text);
-// "64", "16KiB", "1MiB"; 0 to kMostBytes. Nothing for anything else.
+// Parses a number of bytes, such as "64", "16KiB" or "1MiB". The result must be a whole number from 0 to 16 MiB
+// (kMostBytes). Returns std::nullopt for any other text.
 std::optional<size_t> parse_size(std::string_view text);
-// "off", "auto", or a bound such as "50us": a whole number of ns, us or ms, more than 0, at most kMaxSpin. EINVAL for
-// anything else.
+// Parses how long an event loop polls busily before it sleeps. The text is "off", "auto", or a time limit such as
+// "50us". The time limit is a whole number with the unit ns, us or ms. It must be more than 0 and at most 10 ms
+// (kMaxSpin). Fails with EINVAL for any other text.
 Result<Spin> parse_spin(std::string_view text);
-// "40", "10-100". Nothing for anything else, 0 included.
+// Parses a number such as "40", or a range such as "10-100". A single number is a range with equal ends. All numbers
+// must be at least 1. The second number must not be less than the first. Returns std::nullopt for any other text.
 std::optional<RequestRange> parse_request_range(std::string_view text);
 
-// Why these options make no sense together, as one sentence; empty when they do.
+// Checks whether the options are valid. Returns an empty text if all options are valid. Otherwise returns a sentence
+// that says what is wrong.
 std::string options_trouble(const LoadOptions& options);
-// Open fds the run needs at once.
+// Returns how many file descriptors the run needs at most at the same time. Each connection needs one. The numbers for
+// the threads and for the rest of the process are estimates.
 size_t fds_needed(const LoadOptions& options);
 
 }  // namespace peal::load

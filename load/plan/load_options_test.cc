@@ -118,7 +118,7 @@ TEST(LoadOptions, out_of_bounds_is_one_sentence) {
   EXPECT_THAT(options_trouble(options), HasSubstr("--interval"));
 }
 
-TEST(LoadOptions, only_what_has_a_schedule_can_be_shed) {
+TEST(LoadOptions, a_deadline_needs_a_schedule) {
   LoadOptions options = sensible();
   options.deadline = Duration(50ms);
   EXPECT_THAT(options_trouble(options), HasSubstr("it needs --rate or --arrivals"));

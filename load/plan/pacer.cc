@@ -44,7 +44,8 @@ void Pacer::add(Session& session) {
 
 void Pacer::put_last(Session& session) {
   if (session.notes.queued || session.room() == 0) return;
-  PEAL_ASSERT(free_count_ < free_.size(), "{} sessions free of {}", free_count_ + 1, free_.size());
+  PEAL_ASSERT(free_count_ < free_.size(), "{} sessions are free, but the lane has only {}", free_count_ + 1,
+              free_.size());
   session.notes.queued = true;
   free_[(free_first_ + free_count_++) % free_.size()] = &session;
 }
@@ -103,7 +104,9 @@ void Pacer::step() {
   }
 }
 
-// "Sent" is when the engine was given the bytes: it writes them within the same turn.
+// Sends all messages whose scheduled time has come, except those that are shed because their deadline has passed. Stops
+// earlier if no connection is free. Sets `now` to the time of the last message that was sent. A message counts as sent
+// when the engine has got its bytes. The engine writes the bytes to the socket in the same iteration of the event loop.
 void Pacer::send_due(TimePoint& now) {
   shed_late(now);
   while (next_due_ <= now) {
@@ -144,8 +147,11 @@ void Pacer::shed_late(TimePoint now) {
   look_ahead();
 }
 
-// A poll in which nothing was found and nothing written was only a look at the clock. One that took longer than a poll
-// can was not spinning all that time: somebody else had the core.
+// Adds the length of the last poll to the total time of busy polling. There are two exceptions:
+// - If a message was written or an event was received during the poll, nothing is added, because the poll was useful
+//   work.
+// - If more than 5 us (kLongestPoll) have passed, only 5 us are added. A poll takes less than 5 us of CPU time. If more
+//   time has passed, another thread has used the core during the rest of the time.
 void Pacer::account_spin(TimePoint now) {
   if (sent_ || lane_.engine().stats().events != events_before_) return;
   lane_.recording().spin += std::min(now - spin_begin_, kLongestPoll);

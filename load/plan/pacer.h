@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pacer: sends one lane's messages when its arrivals say so. The connection that has been free longest takes the next
-// message that is due; where none is free the message waits, and its latency counts from when it was due all the same.
-// With a deadline, one that has waited longer is shed: counted, never sent.
+// Pacer: sends the messages of one thread (a lane) at the times of the send schedule. The connection that has been free
+// longest takes the next message. If no connection is free, the message waits, but its latency still counts from its
+// scheduled time. If the options have a deadline, a message that has waited longer is shed: it is counted, but never
+// sent.
 //
 //   sleep (a timerfd)      spin (the loop polls)   due
 //   ----------------------|=======================|---> send, look at the next
 //                          ^ kSpinBefore earlier
 //
-// A sleep ends 20 to 90 us late here, so the last part is spun. What spinning costs is measured, because it is no part
-// of what a message costs. Belongs to the lane and its thread.
+// On our test machines, a sleep ends 20 to 90 us late. Therefore the pacer sleeps only until kSpinBefore before the
+// scheduled time. After that, the loop polls without sleeping; this is called spinning. The time spent spinning is
+// measured separately, because it is not part of the cost of a message. A pacer is used only on the thread of its lane.
 #pragma once
 
 #include <cstddef>
@@ -27,29 +29,38 @@ class Pacer final : private WatchEvents {
  public:
   static constexpr Duration kSpinBefore = std::chrono::microseconds(150);
 
-  // For at most `connections` sessions. The timer is made by begin().
+  // Makes a pacer that sends messages on at most `connections` connections. Does not create a timer yet. The first call
+  // of begin() creates the timer.
   Pacer(Lane& lane, Loop& loop, size_t connections);
   Pacer(const Pacer&) = delete;
   Pacer& operator=(const Pacer&) = delete;
 
-  // Sends from now on; again after stop() or once all is sent. EMFILE and the like: there is no fd left for the timer.
+  // Starts sending messages at the times of `arrivals`. May be called again after stop(), or when has_sent_all()
+  // returns true. The first call creates a timer, so it can fail: with an error of timerfd_create(2), such as EMFILE,
+  // or with an error of Engine::watch().
   Result<void> begin(const ArrivalCursor& arrivals);
-  // A session that has room. It may close later: then it is passed over.
+  // Adds a session, which is one connection, to the list of free sessions. Does nothing if the session cannot send a
+  // message now, or if it is already in the list. If messages are waiting for a free session, sends them now.
   void add(Session& session);
-  // How many messages were due by then, since begin().
+  // Returns how many messages the send schedule has from the call of begin() up to the time `now`. The result includes
+  // messages that were not sent.
   uint64_t due_by(TimePoint now) const;
-  // Sends what is due by `end`, and no more; has_sent_all() says when.
+  // Ends the send schedule at the time `end`. Messages with a scheduled time up to `end` are still sent, unless their
+  // deadline passes before they can be sent. Later messages are never sent. When no message is left to send,
+  // has_sent_all() returns true.
   void finish(TimePoint end);
   bool has_sent_all() const { return next_due_ == kNever; }
-  // Sends no more; returns how many messages were due before `now` and were neither sent nor past their deadline.
+  // Stops sending. Returns how many messages were scheduled up to the time `now`, but were not sent. The result does
+  // not include messages that were dropped because they had waited longer than LoadOptions::deadline. Counts::shed
+  // counts the dropped messages.
   uint64_t stop(TimePoint now);
 
  private:
   enum class State : uint8_t {
     kStopped,
-    kAsleep,    // the timer is armed, or nothing more is due
-    kSpinning,  // posted: the loop polls, then comes back here
-    kStarved,   // a message is to be sent and no session is free: add() goes on
+    kAsleep,    // the timer is set, or no message is left
+    kSpinning,  // the loop polls without sleeping; a posted task then calls step() again
+    kStarved,   // no session is free; the next call of add() continues sending
   };
 
   void on_ready(bool readable, bool writable) override;
@@ -69,15 +80,15 @@ class Pacer final : private WatchEvents {
   Fd timer_;
   std::optional<ArrivalCursor> arrivals_;
   State state_ = State::kStopped;
-  uint64_t taken_ = 0;  // of the arrivals: sent or shed
+  uint64_t taken_ = 0;  // how many messages of the schedule were sent or shed
   TimePoint next_due_ = kNever;
   TimePoint end_ = kNever;
-  std::vector<Session*> free_;  // a ring, the one free longest first
+  std::vector<Session*> free_;  // ring buffer of free sessions; the one that has been free longest comes first
   size_t free_first_ = 0;
   size_t free_count_ = 0;
   TimePoint spin_begin_;
-  uint64_t events_before_ = 0;  // of the engine, when the spin began
-  bool sent_ = false;           // in this step: the poll that follows works, it does not spin
+  uint64_t events_before_ = 0;  // number of events that the engine had counted when the spinning began
+  bool sent_ = false;           // a message was sent just before the poll, so the poll is work and not spinning
 };
 
 }  // namespace peal::load

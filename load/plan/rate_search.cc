@@ -11,11 +11,11 @@ namespace peal::load {
 RateSearch::RateSearch(const RateSearchOptions& options)
     : options_(options), next_(std::clamp(options.start, options.lowest, options.highest)) {
   PEAL_ASSERT(options.lowest > 0 && options.lowest <= options.highest && options.step > 0 && options.most_trials > 0,
-              "a search from {} to {}", options.lowest, options.highest);
+              "a search from {} to {} has bad options", options.lowest, options.highest);
 }
 
 void RateSearch::tell(bool held) {
-  PEAL_ASSERT(next_.has_value(), "the search was over after {} trials", trials_);
+  PEAL_ASSERT(next_.has_value(), "tell() is called, but the search ended after {} trials", trials_);
   ++trials_;
   if (confirming_) {
     confirm(held);
@@ -41,9 +41,9 @@ void RateSearch::bracket(bool held) {
   } else if (!held && rate > options_.lowest) {
     next_ = std::max(rate / 2, options_.lowest);
   } else if (held) {
-    confirming_ = true;  // the highest there is
+    confirming_ = true;  // the options allow no higher rate
   } else {
-    next_.reset();  // not even the lowest
+    next_.reset();  // not even the lowest allowed rate holds
   }
 }
 
@@ -64,7 +64,8 @@ void RateSearch::confirm(bool held) {
     confirmed_ = next_;
     return narrow();
   }
-  // It held once by chance: it is where the search now ends.
+  // The server has kept up with this rate in an earlier trial, but not in the trial that should confirm the rate. One
+  // success can be chance, so the search from now on treats this rate as too high.
   failed_ = held_.back();
   held_.pop_back();
   if (!held_.empty()) return narrow();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The search against servers that are a function: up to which rate they hold, with what noise.
+// In these tests, a function plays the server: it returns whether a rate holds, which means that the server keeps up
+// with it. Some of these functions add random noise.
 #include <load/plan/rate_search.h>
 
 #include <functional>
@@ -52,7 +53,7 @@ TEST(RateSearch, one_failure_by_chance_does_not_end_the_doubling) {
 TEST(RateSearch, a_winner_by_chance_is_found_out) {
   bool lucky = true;
   const RateSearch search = searched({.start = 8000}, [&lucky](double rate) {
-    if (rate > 9000 && rate < 12'000) return std::exchange(lucky, false);  // once
+    if (rate > 9000 && rate < 12'000) return std::exchange(lucky, false);  // true only the first time
     return rate <= 8500;
   });
   ASSERT_TRUE(search.confirmed());
@@ -62,21 +63,22 @@ TEST(RateSearch, a_winner_by_chance_is_found_out) {
 
 TEST(RateSearch, the_only_rate_that_held_did_so_by_chance) {
   int trials = 0;
-  // Held first, never again above 500.
+  // The start rate of 1000 holds in the first trial. After that, no rate above 500 holds.
   const RateSearch search = searched({}, [&trials](double rate) { return ++trials == 1 || rate <= 500; });
   ASSERT_TRUE(search.confirmed());
   EXPECT_LE(*search.answer(), 500);
 }
 
-TEST(RateSearch, a_rate_that_is_hard_amid_rates_that_are_not) {
+TEST(RateSearch, a_rate_that_does_not_hold_between_rates_that_do) {
   const RateSearch search = searched({}, [](double rate) { return rate <= 30'000 && !(rate > 5000 && rate < 7000); });
   ASSERT_TRUE(search.confirmed());
   EXPECT_LE(*search.answer(), 30'000);
   EXPECT_GE(*search.answer(), 4700) << "at least to the first edge";
 }
 
-TEST(RateSearch, below_a_winner_by_chance_the_search_goes_on_as_finely) {
-  // 64,000 holds while doubling and never again; the edge lies well above what held before it.
+TEST(RateSearch, below_a_winner_by_chance_the_search_takes_steps_as_small) {
+  // The first seven trials double the rate from 1000 to 64,000, and all of them hold. After that, only rates up to
+  // 50,000 hold. The search must find that limit to 5 %.
   int trials = 0;
   const RateSearch search = searched({}, [&trials](double rate) { return ++trials <= 7 || rate <= 50'000; });
   ASSERT_TRUE(search.confirmed());

@@ -34,7 +34,7 @@ std::string why_missed(const Slo& objective, const RunRecord& record) {
   if (objective.kind == Slo::Kind::kErrors) {
     const double share = failed_share(outcome);
     if (share <= objective.share) return {};
-    return fmt::format("{:.2g} % failed, where {} is asked for", 100 * share, objective.text);
+    return fmt::format("{:.2g} % of the messages failed, but the objective is {}", 100 * share, objective.text);
   }
   const int64_t value = outcome.total.latency.value_at_percentile(objective.percent);
   if (value <= objective.most.count()) return {};
@@ -42,7 +42,8 @@ std::string why_missed(const Slo& objective, const RunRecord& record) {
                      human_time(static_cast<double>(value)));
 }
 
-// What an allowed share of failures brings with it.
+// Returns true if the failed check `gate` only reports that messages have failed. Such a check is ignored if an
+// objective of the user limits the share of failed messages, for example "errors=0.1%".
 bool comes_of_failures(const Gate& gate) {
   constexpr std::array<std::string_view, 3> kNames{"errors", "wrong", "bytes"};
   return std::ranges::find(kNames, gate.name) != kNames.end();

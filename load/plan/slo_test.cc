@@ -11,7 +11,7 @@ using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 using testing::HasSubstr;
 
-// 1000 messages of 1 ms at a rate of 1000/s, of which all came back; `failed` more did not.
+// Returns a run at 1000 messages per second. It got 1000 answers, each after 1 ms; `failed` more messages failed.
 RunRecord run(uint64_t failed = 0) {
   LoadOptions options;
   options.arrivals = ArrivalPlan::constant(1000);
@@ -29,7 +29,7 @@ std::string why(const char* objective, const RunRecord& record) {
   return why_not_held({parse_slo(objective).value()}, record);
 }
 
-TEST(Slo, the_texts_it_is_asked_for_in) {
+TEST(Slo, parse_slo_reads_its_texts_and_refuses_others) {
   EXPECT_EQ(parse_slo("p99.9=2ms")->percent, 99.9);
   EXPECT_EQ(parse_slo("p99.9=2ms")->most, 2ms);
   EXPECT_EQ(parse_slo("max=1s")->percent, 100);
@@ -49,9 +49,9 @@ TEST(Slo, a_latency_that_is_kept_and_one_that_is_not) {
 }
 
 TEST(Slo, failures_matter_unless_some_are_allowed) {
-  EXPECT_THAT(why("p99=2ms", run(10)), HasSubstr("Errors nobody asked for"));
+  EXPECT_THAT(why("p99=2ms", run(10)), HasSubstr("Unexpected errors"));
   EXPECT_EQ(why("errors=1%", run(10)), "");
-  EXPECT_EQ(why("errors=0.5%", run(10)), "0.99 % failed, where errors=0.5% is asked for");
+  EXPECT_EQ(why("errors=0.5%", run(10)), "0.99 % of the messages failed, but the objective is errors=0.5%");
 }
 
 TEST(Slo, a_rate_that_is_not_achieved_does_not_hold) {

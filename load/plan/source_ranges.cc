@@ -17,10 +17,11 @@ namespace peal::load {
 namespace {
 
 constexpr unsigned kByteBits = 8;
-constexpr unsigned kMostHostBits = 16;  // of a block of kMostSources
+constexpr unsigned kMostHostBits = 16;  // a block with this many host bits has kMostSources addresses
 static_assert(kMostSources == size_t{1} << kMostHostBits);
 
-// An IP address as the kernel has it, and its bytes, the highest first.
+// An IP address. It is stored as a sockaddr, which is the form that socket functions use. bytes() returns the bytes of
+// the address, the most significant byte first.
 class HostAddress {
  public:
   static std::optional<HostAddress> parse(std::string_view text) {
@@ -41,7 +42,7 @@ class HostAddress {
     if (is_v6()) return kernel_.v6.sin6_addr.s6_addr;
     return {reinterpret_cast<uint8_t*>(&kernel_.v4.sin_addr), sizeof kernel_.v4.sin_addr};
   }
-  // The one after it; what follows the last one is the first.
+  // Changes this address to the next higher one. The highest address changes to the lowest, whose bytes are all 0.
   void increment() {
     for (uint8_t& byte : bytes() | std::views::reverse) {
       if (++byte != 0) return;
@@ -72,7 +73,7 @@ std::unexpected<std::string> refuse_range(std::string_view word, std::string_vie
   return std::unexpected(fmt::format("--source-addresses: '{}' {}", word, why));
 }
 
-std::string no_address(std::string_view text) { return fmt::format("has '{}', which is no numeric address", text); }
+std::string no_address(std::string_view text) { return fmt::format("has '{}', which is not a numeric address", text); }
 
 ParsedRange parse_block(std::string_view word, size_t slash) {
   std::optional<HostAddress> base = HostAddress::parse(word.substr(0, slash));
@@ -81,7 +82,7 @@ ParsedRange parse_block(std::string_view word, size_t slash) {
   const auto width = static_cast<unsigned>(base->bytes().size()) * kByteBits;
   const auto prefix = parse_text<unsigned>(digits);
   if (!prefix || *prefix > width) {
-    return refuse_range(word, fmt::format("has a prefix of '{}', which is no number from 0 to {}", digits, width));
+    return refuse_range(word, fmt::format("has a prefix of '{}', which is not a number from 0 to {}", digits, width));
   }
   if (width - *prefix > kMostHostBits)
     return refuse_range(word, fmt::format("has more than {} addresses", kMostSources));
@@ -92,22 +93,25 @@ ParsedRange parse_block(std::string_view word, size_t slash) {
     block.last.bytes()[bit / kByteBits] |= mask;
   }
   if (!std::ranges::equal(block.first.bytes(), base->bytes())) {
-    return refuse_range(word, fmt::format("is no block, which would begin at {}", block.first.to_string()));
+    return refuse_range(word, fmt::format("is not a block: the block begins at {}", block.first.to_string()));
   }
   return block;
 }
 
 ParsedRange parse_range(std::string_view word) {
-  // The name of an interface may hold anything.
+  // If `word` has a '%', it is a single address with a zone, such as fe80::1%eth0. The zone is the name of a network
+  // interface. This name may contain '/' and '-'. Therefore, '/' and '-' do not mark a block or a range if `word` has a
+  // '%'.
   const bool single = word.find('%') != word.npos;
   if (const size_t slash = word.find('/'); !single && slash != word.npos) return parse_block(word, slash);
   const size_t dash = single ? word.npos : word.find('-');
   std::optional<HostAddress> first = HostAddress::parse(word.substr(0, dash));
-  if (!first) return refuse_range(word, dash == word.npos ? "is no numeric address" : no_address(word.substr(0, dash)));
+  if (!first)
+    return refuse_range(word, dash == word.npos ? "is not a numeric address" : no_address(word.substr(0, dash)));
   if (dash == word.npos) return HostRange{*first, *first};
   std::optional<HostAddress> last = HostAddress::parse(word.substr(dash + 1));
   if (!last) return refuse_range(word, no_address(word.substr(dash + 1)));
-  if (first->is_v6() != last->is_v6()) return refuse_range(word, "goes from one family of addresses to the other");
+  if (first->is_v6() != last->is_v6()) return refuse_range(word, "goes from one address family to the other");
   if (std::ranges::lexicographical_compare(last->bytes(), first->bytes())) return refuse_range(word, "goes backwards");
   return HostRange{*first, *last};
 }
@@ -123,7 +127,7 @@ std::expected<std::vector<SocketAddress>, std::string> parse_source_ranges(std::
     if (!range) return std::unexpected(std::move(range.error()));
     for (HostAddress host = range->first;; host.increment()) {
       if (sources.size() == kMostSources) {
-        return std::unexpected(fmt::format("--source-addresses: there are more than {}", kMostSources));
+        return std::unexpected(fmt::format("--source-addresses: there are more than {} addresses", kMostSources));
       }
       sources.push_back(host.address());
       if (std::ranges::equal(host.bytes(), range->last.bytes())) break;

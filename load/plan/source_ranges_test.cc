@@ -48,7 +48,7 @@ TEST(SourceRanges, a_zone_stays_with_its_address) {
   EXPECT_THAT(sources("fe80::1%lo,fe80::2%lo"), ElementsAre("[fe80::1%lo]:0", "[fe80::2%lo]:0"));
 }
 
-TEST(SourceRanges, there_is_a_most) {
+TEST(SourceRanges, the_number_of_addresses_is_limited) {
   EXPECT_THAT(sources("127.1.0.0/16"), SizeIs(kMostSources));
   EXPECT_THAT(sources("fd00::/112"), SizeIs(kMostSources));
   EXPECT_THAT(sources("127.1.0.0/16,127.0.0.1"), ElementsAre(HasSubstr("more than 65536")));
@@ -60,26 +60,26 @@ TEST(SourceRanges, there_is_a_most) {
 
 TEST(SourceRanges, a_bad_text_gives_a_sentence) {
   const std::pair<std::string_view, std::string_view> bad[] = {
-      {"", "'' is no numeric address"},
-      {"here", "'here' is no numeric address"},
-      {"127.0.0.1,", "'' is no numeric address"},
-      {"127.0.0.1:80", "no numeric address"},
-      {"[::1]", "no numeric address"},
-      {"unix:/run/x", "no numeric address"},
-      {"127.0.0.1 ", "no numeric address"},
+      {"", "'' is not a numeric address"},
+      {"here", "'here' is not a numeric address"},
+      {"127.0.0.1,", "'' is not a numeric address"},
+      {"127.0.0.1:80", "not a numeric address"},
+      {"[::1]", "not a numeric address"},
+      {"unix:/run/x", "not a numeric address"},
+      {"127.0.0.1 ", "not a numeric address"},
       {"127.0.0.5-127.0.0.2", "goes backwards"},
-      {"127.0.0.5-::1", "one family"},
+      {"127.0.0.5-::1", "one address family"},
       {"127.0.0.5-", "has ''"},
       {"-127.0.0.5", "has ''"},
       {"127.0.0.1-127.0.0.2-127.0.0.3", "has '127.0.0.2-127.0.0.3'"},
       {"127.0.0.1-5", "has '5'"},
-      {"10.0.0.5/28", "is no block, which would begin at 10.0.0.0"},
-      {"fd00::5/124", "is no block, which would begin at fd00::"},
+      {"10.0.0.5/28", "is not a block: the block begins at 10.0.0.0"},
+      {"fd00::5/124", "is not a block: the block begins at fd00::"},
       {"10.0.0.0/33", "a prefix of '33'"},
       {"10.0.0.0/", "a prefix of ''"},
       {"10.0.0.0/-1", "a prefix of '-1'"},
       {"x/8", "has 'x'"},
-      {"fe80::1%no-such-interface", "no numeric address"},
+      {"fe80::1%no-such-interface", "not a numeric address"},
   };
   for (const auto& [text, why] : bad) {
     EXPECT_THAT(sources(text), ElementsAre(AllOf(StartsWith("--source-addresses: "), HasSubstr(why)))) << text;

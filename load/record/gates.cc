@@ -16,17 +16,18 @@ constexpr Verdict kNoisy = Verdict::kNoisy;
 
 double milliseconds(double ns) { return ns / 1e6; }
 
-// Why Little's law says nothing of this run; empty when it does.
+// Little's law says: the mean number of messages in flight is the rate times the mean latency. Returns the reason why
+// this law cannot be checked for the run. Returns an empty text if the law can be checked.
 std::string why_no_little(const LoadOptions& options, const Outcome& outcome) {
   if (!options.closed_loop()) return {};
   if (!options.requests_per_connection.endless() || outcome.total.counts.retired > 0) {
-    return "Little's law was not asked: connections are opened anew, and meanwhile nothing is in flight on them.";
+    return "Little's law was not checked: connections are opened again, and meanwhile nothing is in flight on them.";
   }
   if (!outcome.failures.empty()) {
-    return "Little's law was not asked: on connections that failed nothing was in flight.";
+    return "Little's law was not checked: some connections failed, and nothing was in flight on them.";
   }
   if (outcome.queued.connections > 0) {
-    return "Little's law was not asked: what waits for a connection's turn is in flight and never comes back.";
+    return "Little's law was not checked: messages on connections that wait for their turn never come back.";
   }
   return {};
 }
@@ -52,7 +53,12 @@ void judge_connections(const LoadOptions& options, const Outcome& outcome, std::
   }
 }
 
-// What went wrong with the answers.
+// Checks the answers of the run. Adds a Gate to `found` for each of these faults:
+// - Messages or connections failed.
+// - Answers were wrong.
+// - The server should send back all bytes that it receives, but the number of received bytes is wrong.
+// - No message was answered.
+// - A time was too long for the histograms, whose limit is 100 s.
 void judge_answers(const Outcome& outcome, std::vector<Gate>& found) {
   if (!outcome.failures.empty()) {
     std::vector<std::string> kinds;
@@ -60,7 +66,7 @@ void judge_answers(const Outcome& outcome, std::vector<Gate>& found) {
     for (const auto& [kind, failure] : outcome.failures.kinds) {
       kinds.push_back(fmt::format("{} {} (first: {})", kind, failure.count, failure.first));
     }
-    found.push_back({"errors", kInvalid, fmt::format("Errors nobody asked for: {}.", fmt::join(kinds, "; "))});
+    found.push_back({"errors", kInvalid, fmt::format("Unexpected errors: {}.", fmt::join(kinds, "; "))});
   }
   const Counts& all = outcome.lifetime;
   if (all.wrong > 0) {
@@ -72,22 +78,28 @@ void judge_answers(const Outcome& outcome, std::vector<Gate>& found) {
     found.push_back(
         {"bytes", kInvalid, fmt::format("{} bytes were sent and {} came back.", all.bytes_sent, all.bytes_received)});
   }
-  if (outcome.total.counts.messages == 0) {
-    found.push_back({"nothing", kInvalid, fmt::format("Not one message came back in {:.3g} s.", outcome.seconds())});
+  // Reports the fault "nothing" if no message was answered correctly in the measurement. If the run had wrong answers,
+  // this report is not needed, because the fault "wrong" was already reported above.
+  if (outcome.total.counts.messages == 0 && all.wrong == 0) {
+    found.push_back({"nothing", kInvalid, fmt::format("No message came back in {:.3g} s.", outcome.seconds())});
   }
   if (const uint64_t clamped = clamped_times(outcome); clamped > 0) {
     found.push_back({"clamped", kInvalid, fmt::format("{} times lay outside the histogram's range.", clamped)});
   }
 }
 
-// Whether the schedule was kept. One message a thread may fall on either side of an instant.
+// Checks two facts about a run with a send schedule:
+// - At least 99 % of the scheduled messages were answered correctly. Messages that were shed because of their deadline
+//   do not count as scheduled. In addition to the 1 %, one message per thread may be missing, because its answer may
+//   come just after the measurement.
+// - 99 % of the messages were sent at most 2 ms (kSendLagP99) after their scheduled time.
 void judge_rate(const LoadOptions& options, const Outcome& outcome, std::vector<Gate>& found) {
   const auto shed = static_cast<double>(outcome.total.counts.shed);
   const double wanted = std::max(outcome.offered - shed, 0.0);
   const auto messages = static_cast<double>(outcome.total.counts.messages);
   if (messages + static_cast<double>(options.threads) < kLeastAchieved * wanted) {
     const std::string without =
-        shed > 0 ? fmt::format(", the {} that were shed left out", outcome.total.counts.shed) : std::string();
+        shed > 0 ? fmt::format(", not counting the {} that were shed", outcome.total.counts.shed) : std::string();
     found.push_back({"achieved", kInvalid,
                      fmt::format("{:.1f} % of the offered {:.0f}/s was achieved{}.", 100 * messages / wanted,
                                  outcome.seconds() > 0 ? outcome.offered / outcome.seconds() : 0, without)});
@@ -98,11 +110,15 @@ void judge_rate(const LoadOptions& options, const Outcome& outcome, std::vector<
     const bool busy = static_cast<double>(outcome.total.counts.late_for_want) > 0.01 * sends;
     found.push_back({"send_lag", kNoisy,
                      fmt::format("1 % of the sends left more than {:.1f} ms late{}.", milliseconds(late),
-                                 busy ? ", for want of an idle connection" : "")});
+                                 busy ? ", because no connection was idle" : "")});
   }
 }
 
-// Little's law: as many are in flight, on average, as come back in the time one takes.
+// Checks the run by Little's law: the mean number of messages in flight is the rate times the mean time from sending to
+// the answer. Compares this number with the room, which is how many messages all open connections together may have in
+// flight:
+// - Closed loop: both numbers must be equal. A difference of 5 % is allowed.
+// - Open loop: the mean number in flight must not be more than 5 % above the room.
 void judge_flight(const LoadOptions& options, const Outcome& outcome, std::vector<Gate>& found) {
   if (outcome.total.counts.messages == 0 || outcome.opened == 0 || !why_no_little(options, outcome).empty()) return;
   const auto room = static_cast<double>(outcome.opened * options.pipeline);
@@ -110,16 +126,20 @@ void judge_flight(const LoadOptions& options, const Outcome& outcome, std::vecto
   const double flight = outcome.messages_per_s() * times.mean() * 1e-9;
   if (options.closed_loop() && std::abs(flight / room - 1) > kLittleOff) {
     found.push_back(
-        {"little", kNoisy, fmt::format("Rate times mean latency gives {:.1f} in flight, not {:.0f}.", flight, room)});
+        {"little", kNoisy,
+         fmt::format("Rate times mean latency gives {:.1f} messages in flight, not {:.0f}.", flight, room)});
   } else if (!options.closed_loop() && flight > room * (1 + kLittleOff)) {
-    found.push_back({"little", kNoisy,
-                     fmt::format("Rate times mean service time gives {:.1f} in flight, where {} connections have room "
-                                 "for {:.0f}.",
-                                 flight, outcome.opened, room)});
+    found.push_back(
+        {"little", kNoisy,
+         fmt::format("Rate times mean service time gives {:.1f} messages in flight, but {} connections have "
+                     "room for only {:.0f}.",
+                     flight, outcome.opened, room)});
   }
 }
 
-// A loop that was asked to spin fills its core whatever it does, so then nothing can be said.
+// Checks whether the load generator was the bottleneck because it used its cores almost fully. Does not make this check
+// with --spin, because the generator then polls busily and always uses its cores fully. Also reports a fault if the CPU
+// time of the server could not be read.
 void judge_cpu(const LoadOptions& options, const Outcome& outcome, std::vector<Gate>& found) {
   if (outcome.server && !outcome.server->cpu) {
     found.push_back({"server_cpu", kInvalid, "The server's CPU time could not be read."});
@@ -129,14 +149,14 @@ void judge_cpu(const LoadOptions& options, const Outcome& outcome, std::vector<G
   const Verdict verdict = options.closed_loop() ? kNoisy : kInvalid;
   if (!outcome.knows_server_cpu()) {
     found.push_back({"generator", kNoisy,
-                     fmt::format("The generator kept its {} {:.0f} % busy: without --server-pid nobody can tell "
-                                 "whether this measures the generator.",
+                     fmt::format("The generator kept its {} {:.0f} % busy: without --server-pid it is not known "
+                                 "whether the generator was the bottleneck.",
                                  options.threads == 1 ? "core" : "cores", 100 * own)});
   } else if (outcome.server_share(options) < kFullCore) {
     found.push_back(
         {"generator", verdict,
-         fmt::format("The generator kept its {} {:.0f} % busy and the server {:.0f} %: this measures the "
-                     "generator, the throughput is a lower bound.",
+         fmt::format("The generator kept its {} {:.0f} % busy and the server {:.0f} %: the generator was the "
+                     "bottleneck, so the throughput is a lower bound.",
                      options.threads == 1 ? "core" : "cores", 100 * own, 100 * outcome.server_share(options))});
   }
 }
@@ -165,16 +185,18 @@ std::vector<SkippedGate> skipped_gates(const LoadOptions& options, const Outcome
   std::vector<SkippedGate> skipped;
   if (std::string why = why_no_little(options, outcome); !why.empty()) skipped.push_back({"little", std::move(why)});
   if (!outcome.echoes) {
-    skipped.push_back({"bytes", "Bytes sent and received were not compared: an answer is not its request."});
+    skipped.push_back({"bytes", "Bytes sent and received were not compared: answers differ from their requests."});
   }
   if (options.spin.mode != Spin::Mode::kOff) {
-    skipped.push_back({"generator", "The generator's own load was not judged: it was asked to spin."});
+    skipped.push_back({"generator", "The generator's own load was not judged: with --spin it is always busy."});
   }
   return skipped;
 }
 
 void put_gravest_first(std::vector<Gate>& gates) {
-  // By hand: of std::stable_sort() clang warns where libstdc++ is precompiled.
+  // Puts INVALID gates before NOISY gates, and otherwise keeps their order. std::stable_sort() could do this, but with
+  // libstdc++ 12, clang warns about it. The reason: this version of std::stable_sort() calls
+  // std::get_temporary_buffer(), which is deprecated.
   std::vector<Gate> sorted;
   for (const Verdict verdict : {kInvalid, kNoisy}) {
     std::ranges::copy_if(gates, std::back_inserter(sorted),

@@ -11,7 +11,7 @@
 namespace peal::load {
 namespace {
 
-// "Mon Nov 14 12:59:18 UTC 2016".
+// Returns the time as a date in UTC, such as "Mon Nov 14 12:59:18 UTC 2016".
 std::string date_of(std::chrono::system_clock::time_point time) {
   const std::time_t whole = std::chrono::system_clock::to_time_t(time);
   std::tm fields{};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HdrHistogram's interval log, format 1.2: a histogram of latencies a line, as its HistogramLogWriter writes it and its
-// readers, plotters and other people's tools take it. Times are seconds since the start, Interval_Max is milliseconds.
+// Writes the latency histograms of a run as an interval log of HdrHistogram, format 1.2. Each line has the histogram of
+// one interval. Other programs can read and plot the log, because it is written as HdrHistogram's HistogramLogWriter
+// writes it. Times are in seconds since the measurement began; the column Interval_Max is in milliseconds.
 #pragma once
 
 #include <string>
@@ -9,7 +10,8 @@
 
 namespace peal::load {
 
-// Of a record whose intervals keep their histograms (LoadOptions::interval_histograms); those that do not are left out.
+// Returns the latency histograms of a run as an interval log of HdrHistogram. The log has one line for each interval of
+// the run that has a histogram. Intervals have histograms only if LoadOptions::interval_histograms was set.
 std::string hdr_log(const RunRecord& record);
 
 }  // namespace peal::load

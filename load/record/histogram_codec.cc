@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writing is total; reading trusts nothing: the size of what it inflates is bounded by the header, which comes first.
+// Encoding never fails. Decoding does not trust its input: it first decompresses only the header, which limits how much
+// more is decompressed.
 #include <load/record/histogram_codec.h>
 
 #include <zlib.h>
@@ -16,14 +17,18 @@
 namespace peal {
 namespace {
 
-// The low byte's high nibble is the word size: 1 means LEB128. Readers must ignore it when they compare.
+// A cookie is the number at the start of a header. The cookie identifies the format. Bits 4 to 7 of a cookie say how
+// the counts are stored. Encoding gives these bits the value 1, which means LEB128. Decoding ignores these bits,
+// because the V2 format always stores the counts as LEB128. kCookieMask removes these bits before two cookies are
+// compared.
 constexpr std::uint32_t kPayloadCookie = 0x1c849313;
 constexpr std::uint32_t kCompressedCookie = 0x1c849314;
 constexpr std::uint32_t kCookieMask = ~std::uint32_t{0xf0};
 constexpr std::size_t kHeaderBytes = 40;
 constexpr std::size_t kMaxNumberBytes = 9;
 
-// Seven bits a byte, low ones first; the ninth byte holds eight.
+// Appends the number to `out` in the encoding ZigZag LEB128. Each byte holds seven bits of the number, the lowest bits
+// first. If the number needs a ninth byte, that byte holds eight bits.
 void put_number(std::string& out, std::int64_t number) {
   auto bits = static_cast<std::uint64_t>(number) << 1 ^ static_cast<std::uint64_t>(number >> 63);
   for (std::size_t i = 1; i < kMaxNumberBytes && bits > 127; ++i, bits >>= 7) {
@@ -61,7 +66,10 @@ void put_counts(std::string& out, const Histogram& histogram) {
   }
 }
 
-// Reads the header's 40 bytes; nothing if no Histogram is like it. All of them are there, so no number is missing.
+// Parses a header of 40 bytes. Returns the range and the precision of the histogram. Stores in `body_bytes` how many
+// bytes follow the header. Returns std::nullopt if the format is wrong, or if no Histogram can have this range and
+// precision. The function first checks the length of the header. After that, read_integer() cannot fail, so the default
+// in value_or(0) is never used.
 std::optional<HistogramOptions> parse_header(std::string_view header, std::uint32_t& body_bytes) {
   if (header.size() < kHeaderBytes) return std::nullopt;
   const auto cookie = read_integer<4>(header).value_or(0);
@@ -103,15 +111,19 @@ class Inflater {
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(in.data()));
     stream_.avail_in = static_cast<uInt>(in.size());
     const int status = ::inflateInit(&stream_);
-    PEAL_ASSERT(status == Z_OK, "zlib answers {}", status);
+    PEAL_ASSERT(status == Z_OK, "inflateInit() returned {}", status);
   }
   ~Inflater() { ::inflateEnd(&stream_); }
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  // Appends `size` bytes to `out`; false if the stream ends before.
+  // Decompresses exactly `size` bytes and appends them to `out`. Returns false if the compressed data is damaged, or if
+  // it ends before `size` bytes are decompressed.
   bool read(std::string& out, std::size_t size) {
-    constexpr std::size_t kStep = 65536;  // a stream that lies about its size costs no more than what it does hold
+    // The largest number of bytes that are decompressed in one step. `out` grows by one step at a time, and not to its
+    // full size at the start. Damaged data may announce a `size` that is far too large. This function then fails before
+    // it has allocated that much memory.
+    constexpr std::size_t kStep = 65536;
     while (size > 0) {
       const std::size_t step = std::min(size, kStep);
       const std::size_t before = out.size();
@@ -124,7 +136,10 @@ class Inflater {
     }
     return true;
   }
-  // True if the stream and the input end here, with the right checksum.
+  // Returns true if the compressed data ends here and its checksum is correct. Returns false in all other cases:
+  // - More bytes can be decompressed.
+  // - The checksum is wrong or missing.
+  // - Other bytes follow the compressed data.
   bool finished() {
     Bytef extra;
     stream_.next_out = &extra;
@@ -147,11 +162,13 @@ std::string encode_histogram_payload(const Histogram& histogram) {
   payload.reserve(kHeaderBytes + body.size());
   append_integer<4>(payload, kPayloadCookie);
   append_integer<4>(payload, body.size());
-  append_integer<4>(payload, 0);  // a shift of the counts, of histograms that are scaled by powers of two
+  append_integer<4>(payload, 0);  // shift of the counts; always 0, because only scaled histograms are shifted
   append_integer<4>(payload, static_cast<std::uint32_t>(histogram.options().significant_digits));
   append_integer<8>(payload, static_cast<std::uint64_t>(histogram.options().lowest));
   append_integer<8>(payload, static_cast<std::uint64_t>(histogram.options().highest));
-  append_integer<8>(payload, std::bit_cast<std::uint64_t>(1.0));  // the scale, of histograms of floating-point values
+  // Appends the factor by which all values are scaled. The factor is always 1, because only histograms of
+  // floating-point values need another factor.
+  append_integer<8>(payload, std::bit_cast<std::uint64_t>(1.0));
   return payload += body;
 }
 
@@ -168,7 +185,7 @@ std::string encode_histogram(const Histogram& histogram) {
   std::string compressed(size, '\0');
   const int status = ::compress(reinterpret_cast<Bytef*>(compressed.data()), &size,
                                 reinterpret_cast<const Bytef*>(payload.data()), payload.size());
-  PEAL_ASSERT(status == Z_OK, "zlib answers {} to {} bytes", status, payload.size());
+  PEAL_ASSERT(status == Z_OK, "compress() returned {} for {} bytes", status, payload.size());
   std::string message;
   append_integer<4>(message, kCompressedCookie);
   append_integer<4>(message, size);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HdrHistogram's V2 encoding, with the payload that the Python package `hdrhistogram` writes, byte for byte: a 40-byte
-// header and the counts as ZigZag LEB128 numbers of at most 9 bytes, a negative one standing for that many zeros. The
-// compressed form is zlib's, behind an 8-byte header, in base64: "HISTF...". Numbers of the headers are big-endian.
+// Writes and reads histograms in the V2 encoding of HdrHistogram. There are two forms:
+// - The payload is a header of 40 bytes and then the counts as ZigZag LEB128 numbers of at most 9 bytes. A negative
+//   number -n stands for n counts of 0. The payload is byte for byte the one of the Python package `hdrhistogram`.
+// - The compressed form is a header of 8 bytes and then the payload, compressed by zlib. All of it is in base64, so it
+//   begins with "HISTF".
+// The numbers in both headers are big-endian.
 #pragma once
 
 #include <string>
@@ -12,13 +15,21 @@
 
 namespace peal {
 
+// Returns the histogram as text: encoded in the V2 format of HdrHistogram, compressed by zlib, and written in base64.
 std::string encode_histogram(const Histogram& histogram);
-// Any text may be given. Trouble::kBadHistogram: it is no such encoding, or one that peal's Histogram cannot hold
-// (other than 2 to 5 digits, a shifted or scaled one, 2^63 counts or more). Never allocates much more than the array of
-// counts it describes (HistogramOptions bounds it to 50 MB) and its own size.
+// Decodes the text that encode_histogram() returns. The text may come from an untrusted source. Fails with
+// Trouble::kBadHistogram in these cases:
+// - The text is not a histogram in the format of encode_histogram().
+// - The class Histogram cannot hold the data. It supports 2 to 5 significant digits and a total count below 2^63.
+// - The counts are shifted in their array, or the values are multiplied by a factor. The V2 format allows both, and the
+//   class Histogram supports neither.
+// The function limits its use of memory, even for a malicious text. The array of counts takes at most 50 MB. The
+// decompressed data is limited to 9 bytes for each element of this array, because an encoded count has at most 9 bytes.
+// If the text announces more data, the function fails before it decompresses the data.
 Result<Histogram> decode_histogram(std::string_view text);
 
-// The payload alone: V2, neither compressed nor in base64.
+// encode_histogram_payload() returns the histogram in the V2 format of HdrHistogram, without compression and base64.
+// decode_histogram_payload() decodes this format. It fails with Trouble::kBadHistogram if `payload` has another format.
 std::string encode_histogram_payload(const Histogram& histogram);
 Result<Histogram> decode_histogram_payload(std::string_view payload);
 

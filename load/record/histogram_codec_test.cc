@@ -22,7 +22,7 @@ Histogram sample() {
   return histogram;
 }
 
-// A payload of any bytes in an envelope that is right.
+// Returns the payload, whatever it is, in a correct compressed form: compressed by zlib, with a header, in base64.
 std::string wrapped(const std::string& payload) {
   uLongf size = ::compressBound(payload.size());
   std::string message(8 + size, '\0');
@@ -35,7 +35,7 @@ std::string wrapped(const std::string& payload) {
   return base64_encode(message);
 }
 
-// The sample's header with another body, its length set right.
+// Returns a payload that has the header of sample() with the right length, but the given body.
 std::string payload_with_body(const std::string& body) {
   std::string payload = encode_histogram_payload(sample()).substr(0, kHeaderBytes) + body;
   for (std::size_t i = 0; i < 4; ++i) payload[4 + i] = static_cast<char>(body.size() >> (24 - 8 * i));
@@ -99,7 +99,8 @@ TEST(HistogramCodec, changed_bytes_are_refused_or_read_as_what_they_say) {
     std::string changed = message;
     changed[at] = static_cast<char>(changed[at] ^ 0x10);
     const Result<Histogram> result = decode_histogram(base64_encode(changed));
-    // Readers ignore a nibble of the cookie, and zlib a bit or two of its header.
+    // The changed text must be refused, or it must still give the original histogram. The latter is possible because
+    // readers ignore four bits of the cookie, and zlib ignores some bits of its own header.
     ASSERT_EQ(result.value_or(sample()), sample()) << at;
   }
 }
@@ -110,26 +111,26 @@ TEST(HistogramCodec, headers_that_no_histogram_has_are_refused) {
     return std::string(payload).replace(at, bytes.size(), bytes);
   };
   using std::string_view_literals::operator""sv;
-  expect_refused(with(0, "\x1c\x84\x93\x08"sv));                   // another cookie
-  expect_refused(with(8, "\0\0\0\1"sv));                           // shifted
-  expect_refused(with(12, "\0\0\0\6"sv));                          // digits
-  expect_refused(with(12, "\xff\xff\xff\xff"sv));                  //
-  expect_refused(with(16, "\0\0\0\0\0\0\0\0"sv));                  // lowest
-  expect_refused(with(16, "\x80\0\0\0\0\0\0\0"sv));                //
-  expect_refused(with(24, "\0\0\0\0\0\0\0\1"sv));                  // highest
-  expect_refused(with(24, "\xff\xff\xff\xff\xff\xff\xff\xff"sv));  //
-  expect_refused(with(32, "\x40\0\0\0\0\0\0\0"sv));                // scaled by 2
-  expect_refused(with(32, "\x7f\xf8\0\0\0\0\0\0"sv));              // by no number
+  expect_refused(with(0, "\x1c\x84\x93\x08"sv));                   // a different cookie
+  expect_refused(with(8, "\0\0\0\1"sv));                           // a shift of 1
+  expect_refused(with(12, "\0\0\0\6"sv));                          // 6 digits
+  expect_refused(with(12, "\xff\xff\xff\xff"sv));                  // -1 digits
+  expect_refused(with(16, "\0\0\0\0\0\0\0\0"sv));                  // lowest value 0
+  expect_refused(with(16, "\x80\0\0\0\0\0\0\0"sv));                // lowest value below 0
+  expect_refused(with(24, "\0\0\0\0\0\0\0\1"sv));                  // highest value 1
+  expect_refused(with(24, "\xff\xff\xff\xff\xff\xff\xff\xff"sv));  // highest value below 0
+  expect_refused(with(32, "\x40\0\0\0\0\0\0\0"sv));                // a scale of 2
+  expect_refused(with(32, "\x7f\xf8\0\0\0\0\0\0"sv));              // a scale that is not a number
 }
 
 TEST(HistogramCodec, bodies_that_do_not_fit_are_refused) {
   const std::string most(8, '\xff');
-  expect_refused(payload_with_body("\x80"));                       // a number cut short
+  expect_refused(payload_with_body("\x80"));                       // a number that is cut off
   expect_refused(payload_with_body("\xfd\xff\xff\xff\x0f"));       // more zeros than there are counts
   expect_refused(payload_with_body(most + "\xff"));                // 2^63 zeros
-  expect_refused(payload_with_body(std::string(10'000, '\x02')));  // more counts than there are
+  expect_refused(payload_with_body(std::string(10'000, '\x02')));  // more counts than the histogram has
   expect_refused(payload_with_body(most.substr(0, 8) + "\x02" + std::string("\xfe") + most.substr(1) + "\xff\x02"));
-  expect_refused(payload_with_body("\xfe" + most.substr(1) + "\xff" + "\x02"));  // 2^63 - 1 and one more
+  expect_refused(payload_with_body("\xfe" + most.substr(1) + "\xff" + "\x02"));  // 2^63 - 1 messages and one more
 }
 
 TEST(HistogramCodec, a_body_of_trailing_zeros_is_read) {

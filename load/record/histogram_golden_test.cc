@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the public Python package `hdrhistogram` makes of the same records (tools/make_goldens.py wrote it down).
+// Compares peal's histograms with those of the public Python package `hdrhistogram`. Both record the same values. The
+// script tools/make_goldens.py has written the package's results to files, which are called goldens.
 #include <zlib.h>
 
 #include <cstdlib>
@@ -146,8 +147,10 @@ TEST(HistogramGoldens, our_payload_is_theirs_byte_for_byte) {
   }
 }
 
-// ours.txt holds our encodings, which make_goldens.py has had the package read. zlib's bytes may change with its
-// version, what they inflate to may not. With PEAL_WRITE_GOLDENS set the file is written first.
+// The file ours.txt contains encodings that peal has written. tools/make_goldens.py has checked that the Python package
+// can read them. This test checks that peal still writes the same encodings. It compares them decompressed, because the
+// compressed bytes depend on the version of zlib. If the environment variable PEAL_WRITE_GOLDENS is set, the test first
+// writes the file anew.
 TEST(HistogramGoldens, our_encodings_are_those_the_package_has_read) {
   const auto goldens = all_goldens();
   if (std::getenv("PEAL_WRITE_GOLDENS") != nullptr) {
@@ -169,7 +172,7 @@ TEST(HistogramGoldens, percentile_text_is_theirs_byte_for_byte) {
   std::size_t compared = 0;
   for (const auto& [name, golden] : all_goldens()) {
     SCOPED_TRACE(name);
-    if (golden.total >= std::uint64_t{1} << 53) continue;  // the package never ends there
+    if (golden.total >= std::uint64_t{1} << 53) continue;  // the Python package never returns for such counts
     EXPECT_EQ(percentile_text(golden.recorded()), read_file(kFolder / (name + ".hgrm")));
     ++compared;
   }

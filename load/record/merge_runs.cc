@@ -17,7 +17,8 @@ namespace {
 
 using WallTime = std::chrono::system_clock::time_point;
 
-// When all of them were measured, as a share of the longest; 0 or less: never.
+// Computes the time during which all runs were measuring. Returns this time divided by the length of the longest
+// measurement. The result is 0 or negative if there was no time at which all runs were measuring.
 double overlap(const std::vector<NamedRecord>& runs) {
   WallTime begin = WallTime::min();
   WallTime end = WallTime::max();
@@ -40,7 +41,8 @@ void add_options(LoadOptions& into, const LoadOptions& other) {
   if (other.spin.mode != Spin::Mode::kOff) into.spin = other.spin;
 }
 
-// All but the server, the series and the window.
+// Adds the figures of `other` to `into`. Leaves out three things: the figures of the server, the time series and the
+// length of the measurement. merge_runs() computes these three from all runs together.
 void add_outcome(Outcome& into, const Outcome& other) {
   if (!into.engine.contains(other.engine)) into.engine += "+" + other.engine;
   into.began = std::min(into.began, other.began);
@@ -49,6 +51,7 @@ void add_outcome(Outcome& into, const Outcome& other) {
   into.connect.add(other.connect);
   if (into.handshakes && other.handshakes) into.handshakes->add(*other.handshakes);
   into.failures.add(other.failures);
+  for (const auto& [status, count] : other.statuses) into.statuses[status] += count;
   into.opened += other.opened;
   into.served += other.served;
   into.queued.add(other.queued);
@@ -61,8 +64,11 @@ void add_outcome(Outcome& into, const Outcome& other) {
   into.echoes = into.echoes && other.echoes;
 }
 
-// Generators beside the server may have watched the same process: that one counts once, with the mean of what they saw.
-// Processes with different ids share the work, and add up.
+// Combines the figures of the server from all runs, for example its CPU time. If several runs have measured the same
+// server process, each of them has seen the whole use of the process. Therefore, the mean of their figures is used, but
+// the maximum of their numbers of processes. After that, the figures of different server processes are added up. The
+// CPU time of the result is empty if one of the runs with a server does not know the CPU time. Returns std::nullopt if
+// no run has measured a server.
 std::optional<ServerUse> server_of(const std::vector<NamedRecord>& runs) {
   std::map<int, std::vector<ServerUse>> by_pid;
   for (const NamedRecord& run : runs) {
@@ -109,8 +115,11 @@ void add_interval(Interval& into, const Interval& other) {
   }
 }
 
-// Step by step, a run that began later moved by whole steps. Only steps that every run has; none where they are of
-// different lengths.
+// Adds up the time series of all runs. A time series is a list of intervals, for example of one second each. `began` is
+// the start of the earliest measurement. The intervals of a run are numbered. The number of the first one says how many
+// interval lengths after `began` the run began to measure, rounded to the nearest integer. Intervals of different runs
+// with the same number are added up to one interval. If one of the runs has no interval with this number, the interval
+// is left out. The result is empty if the runs have different values of --interval, or if the value is not positive.
 std::vector<Interval> series_of(const std::vector<NamedRecord>& runs, WallTime began) {
   const Duration step = runs.front().record.options.interval;
   std::map<int64_t, std::pair<Interval, int64_t>> steps;
@@ -122,7 +131,8 @@ std::vector<Interval> series_of(const std::vector<NamedRecord>& runs, WallTime b
       const auto [place, is_new] = steps.try_emplace(at++, interval, 1);
       if (is_new) continue;
       auto& [sum, parts] = place->second;
-      // The mean length, as of the whole.
+      // `sum` already contains the intervals of `parts` runs, and `interval` is added to them. The runs measured at the
+      // same time, so the length of `sum` must not grow. It becomes the mean of the lengths of all these intervals.
       sum.to = sum.from + ((sum.to - sum.from) * parts + (interval.to - interval.from)) / (parts + 1);
       add_interval(sum, interval);
       ++parts;
@@ -146,7 +156,9 @@ void add_verdicts(RunRecord& into, const NamedRecord& run, std::set<std::string>
   }
 }
 
-// The names of files are not unique: what tells a run is when it began and what it counted.
+// Returns true if two records seem to be from the same run. Runs have no unique names. Therefore, the start times, the
+// latencies and the CPU times are compared. If no message was answered, returns false. The latencies of two runs
+// without answers are always equal, because there are none, so they cannot show that the runs are the same.
 bool same_run(const RunRecord& a, const RunRecord& b) {
   return a.outcome.began == b.outcome.began && a.outcome.total.latency == b.outcome.total.latency &&
          a.outcome.total.cpu == b.outcome.total.cpu && a.outcome.total.counts.messages > 0;
@@ -156,7 +168,8 @@ std::string why_not(const std::vector<NamedRecord>& runs) {
   const NamedRecord& first = runs.front();
   for (size_t i = 1; i < runs.size(); ++i) {
     if (const std::vector<std::string> found = differences(first.record, runs[i].record); !found.empty()) {
-      return fmt::format("{} and {} are no parts of one run: their {} differ", first.name, runs[i].name, found.front());
+      return fmt::format("{} and {} are not parts of one run: their {} differ", first.name, runs[i].name,
+                         found.front());
     }
     for (size_t k = 0; k < i; ++k) {
       if (same_run(runs[k].record, runs[i].record)) {
@@ -165,8 +178,8 @@ std::string why_not(const std::vector<NamedRecord>& runs) {
     }
   }
   if (overlap(runs) > 0) return {};
-  return "these runs were not measured at the same time: their sum would be of no moment there ever was (start them "
-         "together with --start-at)";
+  return "these runs were not measured at the same time, so their sum has no meaning: start them together with "
+         "--start-at";
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Adds up runs that drove one server at one time, from several machines or processes. Lossless: histograms bucket by
-// bucket, counts, failures with the first example of each, CPU; the window is the mean of theirs. The result is a
-// record like any other, and can be added up again.
+// Adds up runs that put load on the same server at the same time, from several machines or processes. Nothing is lost:
+// - Histograms are added bucket by bucket.
+// - Counts, failures and CPU times are added.
+// - The first example of each kind of failure is kept.
+// The length of the measurement is the mean of the lengths of the runs. The sum is a record like any other, and can be
+// added up again.
 #pragma once
 
 #include <expected>
@@ -13,15 +16,18 @@
 namespace peal::load {
 
 struct NamedRecord {
-  std::string name;  // of its file
+  std::string name;  // the name of its file
   RunRecord record;
 };
 
-// Windows that coincide for less than this share of the longest make the sum NOISY.
+// The least overlap of runs that are added up. The overlap is the time during which all runs were measuring, divided by
+// the length of the longest measurement. If the overlap is below this limit, the sum gets the verdict NOISY.
 inline constexpr double kLeastOverlap = 0.9;
 
-// At least one. The error is one sentence: why these are not parts of one run. The gates are theirs, each told with its
-// file, not judged anew: what one generator did wrong does not vanish in the mean of many.
+// Adds up the figures of several runs. Asserts that there is at least one run. If the runs do not belong together,
+// returns a sentence that says why. The sum contains the failed checks of all runs, each with the name of the run's
+// file. merge_runs() does not repeat the checks with the summed figures, because the other runs could hide the fault of
+// one run.
 std::expected<RunRecord, std::string> merge_runs(const std::vector<NamedRecord>& runs);
 
 }  // namespace peal::load

@@ -16,7 +16,7 @@ using std::chrono_literals::operator""s;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// A second run, so much later.
+// Returns a run that differs a little from sample_record() and began later by the time `later`.
 RunRecord other_run(const SampleParts& parts, Duration later = Duration::zero()) {
   RunRecord record = sample_record(parts);
   record.outcome.began += std::chrono::duration_cast<std::chrono::system_clock::duration>(later);
@@ -34,11 +34,14 @@ std::string refusal(RunRecord a, RunRecord b) {
 
 TEST(MergeRuns, everything_is_added_and_nothing_lost) {
   const SampleParts parts{.open_loop = true, .first_byte = true, .interval_histograms = true};
-  const RunRecord a = sample_record(parts);
-  const RunRecord b = other_run(parts);
+  RunRecord a = sample_record(parts);
+  RunRecord b = other_run(parts);
+  a.outcome.statuses = {{200, 3}, {404, 7}};
+  b.outcome.statuses = {{200, 4}, {503, 1}};
   const std::expected<RunRecord, std::string> sum = merge_runs({{"a.json", a}, {"b.json", b}});
   ASSERT_TRUE(sum.has_value()) << sum.error();
   const Outcome& outcome = sum->outcome;
+  EXPECT_EQ(outcome.statuses, (std::map<int, uint64_t>{{200, 7}, {404, 7}, {503, 1}}));
   EXPECT_EQ(sum->options.connections, 6U);
   EXPECT_EQ(sum->options.threads, 2U);
   EXPECT_EQ(outcome.opened, 4U);
@@ -75,7 +78,7 @@ TEST(MergeRuns, handshakes_add_up) {
   EXPECT_EQ(handshakes.failed, 2U);
   EXPECT_EQ(handshakes.agreed, "TLSv1.3, TLS_AES_128_GCM_SHA256 and TLSv1.2, ECDHE-RSA-AES128-GCM-SHA256");
   EXPECT_EQ(refusal(sample_record({}), other_run(parts)),
-            "a.json and b.json are no parts of one run: their layers none and TLS, sessions resumed differ");
+            "a.json and b.json are not parts of one run: their layers none and TLS, sessions resumed differ");
 }
 
 TEST(MergeRuns, a_sum_can_be_written_read_and_added_up_again) {
@@ -92,7 +95,7 @@ TEST(MergeRuns, a_sum_can_be_written_read_and_added_up_again) {
   EXPECT_THAT(three->merged, ElementsAre("a.json", "b.json", "c.json"));
 }
 
-TEST(MergeRuns, what_each_generator_did_wrong_stays) {
+TEST(MergeRuns, the_sum_keeps_the_failed_gates_of_each_run) {
   const auto sum = merge_runs({{"a.json", sample_record({})}, {"b.json", other_run({})}});
   ASSERT_TRUE(sum.has_value());
   ASSERT_FALSE(sum->gates.empty());
@@ -118,7 +121,7 @@ TEST(MergeRuns, runs_that_hardly_coincide_are_noisy_and_those_that_do_not_are_re
   EXPECT_THAT(refusal(sample_record({}), other_run({}, 2s)), HasSubstr("not measured at the same time"));
 }
 
-TEST(MergeRuns, the_series_is_moved_by_whole_steps_and_has_what_all_have) {
+TEST(MergeRuns, the_series_has_only_intervals_that_all_runs_have) {
   const auto sum = merge_runs({{"a.json", sample_record({})}, {"b.json", other_run({}, 1100ms)}});
   ASSERT_TRUE(sum.has_value());
   ASSERT_EQ(sum->outcome.intervals.size(), 1U);
@@ -126,11 +129,11 @@ TEST(MergeRuns, the_series_is_moved_by_whole_steps_and_has_what_all_have) {
   EXPECT_FALSE(sum->outcome.intervals[0].percentiles_known) << "there were no histograms to add";
 }
 
-TEST(MergeRuns, parts_of_different_things_are_refused) {
+TEST(MergeRuns, runs_of_different_things_are_refused) {
   RunRecord b = other_run({});
   b.experiment = "echo";
   EXPECT_EQ(refusal(sample_record({}), b),
-            "a.json and b.json are no parts of one run: their experiments pingpong and echo differ");
+            "a.json and b.json are not parts of one run: their experiments pingpong and echo differ");
   b = other_run({});
   b.options.target_text = "elsewhere:1";
   EXPECT_THAT(refusal(sample_record({}), b), HasSubstr("targets 127.0.0.1:9981 and elsewhere:1"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The JSON library and this file throw within it; nothing leaves read_record().
+// The JSON library and the functions of this file throw exceptions. read_record() catches all of them.
 #include <load/record/record_reader.h>
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <load/record/histogram_codec.h>
+#include <peal/wire/parse_text.h>
 
 namespace peal::load {
 namespace {
@@ -20,19 +21,24 @@ using Json = nlohmann::json;
 
 [[noreturn]] void refuse(const std::string& sentence) { throw std::runtime_error(sentence); }
 
-// What every reader of JSON holds exactly; sums of a thousand such still fit.
+constexpr uint16_t kMostStatus = 999;
+// The highest count that a report may contain. There are two reasons for this limit:
+// - Some programs store JSON numbers as doubles. A double holds each whole number up to 2^53 exactly.
+// - Counts are added up, for example those of several reports. A sum of a thousand counts of this size still fits into
+//   64 bits.
 constexpr uint64_t kMostCounted = uint64_t{1} << 53;
 
-// Asked for as an integer, a number such as 1e300 would be undefined behaviour.
+// Returns the value of the field `key`. Throws if the value is not an unsigned integer. Without this check, the
+// conversion of a value such as 1e300 to an integer would have undefined behaviour.
 uint64_t unsigned_of(const Json& json, const char* key) {
   const Json& value = json.at(key);
-  if (!value.is_number_unsigned()) refuse(fmt::format("\"{}\" is no count", key));
+  if (!value.is_number_unsigned()) refuse(fmt::format("\"{}\" is not a count", key));
   return value.get<uint64_t>();
 }
 
 uint64_t count_of(const Json& json, const char* key) {
   const uint64_t count = unsigned_of(json, key);
-  if (count > kMostCounted) refuse(fmt::format("\"{}\" is no count", key));
+  if (count > kMostCounted) refuse(fmt::format("\"{}\" is too large for a count", key));
   return count;
 }
 
@@ -46,7 +52,7 @@ double number_of(const Json& json, const char* key) {
 
 size_t bounded_count_of(const Json& json, const char* key, size_t most) {
   const uint64_t count = count_of(json, key);
-  if (count > most) refuse(fmt::format("\"{}\" is {}, and {} is the most there can be", key, count, most));
+  if (count > most) refuse(fmt::format("\"{}\" is {}, but may be at most {}", key, count, most));
   return count;
 }
 
@@ -55,12 +61,15 @@ Duration duration_of(const Json& json, const char* key) { return Duration(whole_
 Histogram decoded(const std::string& text) {
   Result<Histogram> histogram = decode_histogram(text);
   if (!histogram) refuse(fmt::format("a histogram cannot be read: {}", histogram.error().message()));
-  if (histogram->total_count() > kMostCounted) refuse("a histogram counts more than can be");
-  if (histogram->options() != kLatencyRange) refuse("a histogram has another range than this program's");
+  if (histogram->total_count() > kMostCounted) refuse("a histogram has a count that is too large");
+  if (histogram->options() != kLatencyRange) refuse("a histogram has another range than this program uses");
   return std::move(*histogram);
 }
 
-// The encoding does not carry how many were clamped: they stand in the topmost bucket.
+// Returns a copy of the histogram `plain` in which clamped_count() returns `clamped`. A clamped value is a value above
+// the highest value of the histogram's range. record() counts a clamped value in the highest bucket and also in
+// clamped_count(). The encoded form of a histogram does not contain clamped_count(), so a report stores this number in
+// a separate field. Throws if `clamped` is more than the count of the highest bucket.
 Histogram with_clamped(const Histogram& plain, uint64_t clamped) {
   if (clamped == 0) return plain;
   const int64_t top = plain.lowest_equivalent(kLatencyRange.highest);
@@ -99,7 +108,7 @@ LoadOptions options_of(const Json& json) {
   options.connections = bounded_count_of(connections, "asked", std::numeric_limits<uint32_t>::max());
   options.idle_connections = bounded_count_of(connections, "idle_asked", std::numeric_limits<uint32_t>::max());
   options.threads = bounded_count_of(json, "threads", std::numeric_limits<uint32_t>::max());
-  if (options.connections == 0 || options.threads == 0) refuse("it has no connection or no thread");
+  if (options.connections == 0 || options.threads == 0) refuse("it has no connections or no threads");
   options.size = bounded_count_of(json, "size", kMostBytes);
   options.pipeline = bounded_count_of(json, "pipeline", kMostPipelined);
   if (const Json& range = json.at("requests_per_connection"); !range.is_null()) {
@@ -112,7 +121,8 @@ LoadOptions options_of(const Json& json) {
   options.expect_queueing = json.value("expects_queueing", false);
   options.layer_text = json.value("layer", "");
   if (json.at("spins").get<bool>()) options.spin.mode = Spin::Mode::kAuto;
-  // That it was an open loop, and at which rate, is all that is left of its plan.
+  // A report contains only the mean rate of the send schedule, not the schedule itself. So the options get a schedule
+  // with this rate and equal gaps between the messages.
   if (json.at("mode").get<std::string>() == "rate") {
     options.arrivals = ArrivalPlan::constant(std::clamp(number_of(json, "offered_rate"), 1e-9, kMostRate));
   }
@@ -164,7 +174,7 @@ Outcome outcome_of(const Json& json, const LoadOptions& options) {
   Outcome outcome(
       RecordingParts{.open_loop = !options.closed_loop(), .first_byte = !json.at("first_byte_ns").is_null()});
   outcome.engine = json.at("engine").get<std::string>();
-  constexpr double kLatest = 9e9;  // the year 2255: more nanoseconds do not fit
+  constexpr double kLatest = 9e9;  // seconds since 1970, so in 2255; much later times in ns do not fit into 64 bits
   const double began = std::min(number_of(json, "began"), kLatest);
   outcome.began = std::chrono::system_clock::time_point(std::chrono::nanoseconds(std::llround(began * 1e9)));
   const double seconds = std::min(number_of(json, "seconds"), kLatest);
@@ -177,7 +187,7 @@ Outcome outcome_of(const Json& json, const LoadOptions& options) {
   outcome.total.send_lag = histogram_or_none(json, "send_lag_ns");
   if (outcome.total.service.has_value() == options.closed_loop() ||
       outcome.total.send_lag.has_value() == options.closed_loop()) {
-    refuse("an open loop has a service time and a send lag, a closed one has not");
+    refuse("an open loop must have a service time and a send lag, and a closed loop must have neither");
   }
   outcome.total.first_byte = histogram_or_none(json, "first_byte_ns");
   outcome.connect = histogram_of(json.at("connect_ns"));
@@ -202,15 +212,22 @@ Outcome outcome_of(const Json& json, const LoadOptions& options) {
   for (const auto& [kind, first] : json.at("first_errors").items()) {
     outcome.failures.add(kind, first.get<std::string>(), count_of(json.at("errors"), kind.c_str()));
   }
+  if (json.contains("statuses")) {
+    for (const auto& [status, count] : json.at("statuses").items()) {
+      const auto number = parse_text<uint16_t>(status);
+      if (!number || *number > kMostStatus) refuse("a status is not a number of three digits");
+      outcome.statuses[*number] = count_of(json.at("statuses"), status.c_str());
+    }
+  }
   for (const Json& interval : json.at("intervals")) outcome.intervals.push_back(interval_of(interval));
   return outcome;
 }
 
 RunRecord record_of(const Json& json) {
   if (json.value("tool", Json()) != "peal load" || json.value("schema", Json()) != 1) {
-    refuse("it is no report of peal load");
+    refuse("it is not a report of peal load");
   }
-  if (!json.contains("intervals")) refuse("it is a report of an older peal load, which told too little");
+  if (!json.contains("intervals")) refuse("it is a report of an older peal load, which wrote too few fields");
   LoadOptions options = options_of(json);
   Outcome outcome = outcome_of(json, options);
   RunRecord record{.experiment = json.at("experiment").get<std::string>(),
@@ -236,14 +253,14 @@ RunRecord record_of(const Json& json) {
 
 std::expected<RunRecord, std::string> read_record(std::string_view json) {
   const Json parsed = Json::parse(json, nullptr, false);
-  if (parsed.is_discarded()) return std::unexpected("it is no JSON");
-  if (!parsed.is_object()) return std::unexpected("it is no report of peal load");
+  if (parsed.is_discarded()) return std::unexpected("it is not JSON");
+  if (!parsed.is_object()) return std::unexpected("it is not a report of peal load");
   try {
     return record_of(parsed);
   } catch (const Json::out_of_range&) {
     return std::unexpected("a field of the report is missing");
   } catch (const Json::exception&) {
-    return std::unexpected("a field of the report is of another kind than it should be");
+    return std::unexpected("a field of the report has the wrong type");
   } catch (const std::runtime_error& error) {
     return std::unexpected(error.what());
   }

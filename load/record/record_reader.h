@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads what report_json() wrote.
+// Reads the JSON report of a run, which report_json() has written.
 #pragma once
 
 #include <expected>
@@ -10,7 +10,9 @@
 
 namespace peal::load {
 
-// Any text may be given. The error is one sentence, without the file's name and without a full stop.
+// Parses the JSON report of a run. The text may come from an untrusted source. If the text is not a valid report,
+// returns a sentence that says why. This sentence has no full stop. It does not name a file, so the caller puts the
+// name before it.
 std::expected<RunRecord, std::string> read_record(std::string_view json);
 
 }  // namespace peal::load

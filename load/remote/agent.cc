@@ -19,14 +19,16 @@
 namespace peal::load {
 namespace {
 
-constexpr Duration kLastPatience = std::chrono::seconds(5);  // with servers that nobody asks about any more
+constexpr Duration kLastPatience = std::chrono::seconds(5);  // from SIGTERM to SIGKILL, when the agent itself ends
 
 AgentAnswer answer_of(ServerCrew::Trouble trouble) {
   if (trouble) return std::move(*trouble);
   return AgentDone{};
 }
 
-// What is asked, line by line. Once there is no more the loop is stopped, so that nothing is waited for.
+// Reads the requests from the input; each line is a request. If the input ends or cannot be read, no further request
+// can come, so Requests stops the DuelLoop (the event loop). A stopped DuelLoop no longer waits until servers accept
+// connections. So the agent can end soon, even if it is carrying out a request.
 class Requests {
  public:
   Requests(DuelLoop& loop, int input)
@@ -38,7 +40,8 @@ class Requests {
   bool has_line() const { return lines_.has_line(); }
   std::optional<SplitLine> next() { return lines_.next(); }
   bool is_over() const { return is_over_; }
-  // Why they cannot be read; empty: they can.
+  // Returns the reason why the event loop cannot watch the input, for example because the input is a file. Returns an
+  // empty text if the loop can watch the input.
   const std::string& trouble() const { return trouble_; }
 
  private:
@@ -64,7 +67,8 @@ class Requests {
   Watch watch_;
 };
 
-// While it lives, who writes to somebody who has gone is told so, and does not end.
+// Ignores SIGPIPE while an object of this class exists. A write to a closed pipe then fails with EPIPE and does not
+// kill the process.
 class NoBrokenPipes {
  public:
   NoBrokenPipes() : before_(::signal(SIGPIPE, SIG_IGN)) {}
@@ -81,7 +85,7 @@ class NoBrokenPipes {
 Agent::~Agent() { static_cast<void>(end(kLastPatience)); }
 
 std::string Agent::answer(const SplitLine& line) {
-  if (line.is_cut) return answer_line(AgentRefusal{fmt::format("a line of more than {} bytes", kMostAgentLine)});
+  if (line.is_cut) return answer_line(AgentRefusal{fmt::format("the line is longer than {} bytes", kMostAgentLine)});
   const std::expected<AgentRequest, std::string> request = parse_request(line.text);
   if (!request) return answer_line(AgentRefusal{request.error()});
   return answer_line(answer_to(*request));
@@ -95,8 +99,9 @@ AgentAnswer Agent::answer_to(const AgentRequest& request) {
     if (!clocks) return AgentRefusal{"/proc/stat cannot be read here"};
     return *clocks;
   }
-  if (!crew_) return AgentRefusal{"there is no crew: \"crew\" comes first"};
-  if (request.place >= places_) return AgentRefusal{fmt::format("there is no place {} of {}", request.place, places_)};
+  if (!crew_) return AgentRefusal{"there is no crew: send \"crew\" first"};
+  if (request.place >= places_)
+    return AgentRefusal{fmt::format("there is no place {} in a crew of {}", request.place, places_)};
   switch (request.task) {
     case AgentTask::kStart: return start(request);
     case AgentTask::kAwait: return answer_of(crew_->await_listening(request.patience));
@@ -111,7 +116,7 @@ AgentAnswer Agent::answer_to(const AgentRequest& request) {
 }
 
 AgentAnswer Agent::make_crew(const AgentRequest& request) {
-  if (crew_) return AgentRefusal{"there is a crew: \"end\" comes first"};
+  if (crew_) return AgentRefusal{"there is already a crew: send \"end\" first"};
   std::vector<int> others = usable_cpus();
   std::erase_if(others, [&](int cpu) { return std::ranges::find(request.cpus, cpu) != request.cpus.end(); });
   if (!request.cpus.empty() && !others.empty()) pinned_.emplace(others);
@@ -122,13 +127,14 @@ AgentAnswer Agent::make_crew(const AgentRequest& request) {
 }
 
 AgentAnswer Agent::start(const AgentRequest& request) {
-  if (crew_->has(request.place)) return AgentRefusal{fmt::format("place {} has a server", request.place)};
+  if (crew_->has(request.place)) return AgentRefusal{fmt::format("place {} already has a server", request.place)};
   if (ServerCrew::Trouble trouble = crew_->start(request.place, request.words)) return std::move(*trouble);
   return AgentStarted{crew_->address(request.place)};
 }
 
 AgentAnswer Agent::look(size_t place) {
-  if (!crew_->is_awaited(place)) return AgentRefusal{fmt::format("no server at place {} was awaited", place)};
+  if (!crew_->is_awaited(place))
+    return AgentRefusal{fmt::format("no server at place {} was awaited: send \"await\" first", place)};
   std::expected<ServerLook, ServerFault> look = crew_->look(place);
   if (!look) return std::move(look.error());
   return *look;
@@ -143,14 +149,14 @@ AgentAnswer Agent::end(Duration patience) {
 
 std::expected<void, std::string> run_agent(int input, int output, Duration silence) {
   Result<std::unique_ptr<DuelLoop>> loop = DuelLoop::make();
-  if (!loop) return std::unexpected(fmt::format("the agent has no loop: {}", loop.error().message()));
+  if (!loop) return std::unexpected(fmt::format("the agent's event loop cannot be made: {}", loop.error().message()));
   bool is_hung_up = false;
   const auto hang_up = [&] {
     is_hung_up = true;
     (*loop)->end_at(TimePoint::min());
   };
   if (const auto heard = (*loop)->loop().on_signal(SIGHUP, hang_up); !heard) {
-    return std::unexpected(fmt::format("the agent cannot hear SIGHUP: {}", heard.error().message()));
+    return std::unexpected(fmt::format("the agent cannot handle SIGHUP: {}", heard.error().message()));
   }
   const NoBrokenPipes no_broken_pipes;
   Requests requests(**loop, input);
@@ -161,7 +167,7 @@ std::expected<void, std::string> run_agent(int input, int output, Duration silen
     if (!(*loop)->until((*loop)->now() + silence, is_asked)) {
       if ((*loop)->stopped()) break;
       return std::unexpected(
-          fmt::format("nobody has asked for anything for {}: whatever ran is ended", human_time(silence)));
+          fmt::format("no request has arrived for {}: the agent ends, and so do its servers", human_time(silence)));
     }
     const std::optional<SplitLine> line = requests.next();
     if (!line) break;
@@ -169,7 +175,7 @@ std::expected<void, std::string> run_agent(int input, int output, Duration silen
   }
   if (requests.trouble().empty()) return {};
   return std::unexpected(
-      fmt::format("no requests can be read from stdin, which is to be a pipe or a socket: {}", requests.trouble()));
+      fmt::format("requests cannot be read: stdin must be a pipe or a socket: {}", requests.trouble()));
 }
 
 }  // namespace peal::load

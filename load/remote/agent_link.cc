@@ -19,14 +19,16 @@
 namespace peal::load {
 namespace {
 
-// For the reason why somebody has gone, who has gone.
+// How long an AgentLink waits for the exit status of the remote shell. The wait begins when the shell has closed its
+// output, or when SIGTERM was sent to the shell.
 constexpr Duration kForItsStatus = std::chrono::seconds(1);
-// An agent gives its servers 5 s.
+// How long an AgentLink waits for the end of the agent. The agent itself waits up to 5 s for the end of its servers. So
+// this limit must be longer.
 constexpr Duration kForItsEnd = std::chrono::seconds(8);
 
-constexpr size_t kMostSaid = 500;  // of what a shell has said, for a report
+constexpr size_t kMostSaid = 500;  // how much of a shell's output an error quotes
 
-// A shell and ssh say their reason last.
+// Returns the last line of `text`. If a shell or ssh fails, its last line says why.
 std::string_view last_line(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
   return text.substr(text.rfind('\n') + 1);
@@ -93,10 +95,11 @@ void AgentLink::read() {
   output_.set_interest({});
 }
 
-// Of who has closed its output.
+// Returns a text that says how the remote shell has ended, or that it still runs. Adds the last line that the shell has
+// printed, if there is one. Waits up to 1 s for the shell to end.
 std::string AgentLink::how_it_went() {
   wait_for_end(kForItsStatus);
-  std::string how = !status_                ? std::string("it says nothing any more")
+  std::string how = !status_                ? std::string("its shell still runs")
                     : WIFSIGNALED(*status_) ? fmt::format("signal {}", WTERMSIG(*status_))
                                             : fmt::format("exit code {}", WEXITSTATUS(*status_));
   const std::string_view said = last_line(complaints_.text());
@@ -124,19 +127,20 @@ std::expected<void, std::string> AgentLink::await_greeting() {
       continue;
     }
     if (greeting->version != kAgentVersion) {
-      return std::unexpected(fmt::format("the agent there speaks {}, and this program {}: install the same one there",
-                                         greeting->version, kAgentVersion));
+      return std::unexpected(
+          fmt::format("the agent there speaks {}, but this program speaks {}: install the same version there",
+                      greeting->version, kAgentVersion));
     }
     if (!greeting->trouble.empty()) {
       return std::unexpected(
-          fmt::format("what the agent there says of its machine is not understood: {}", greeting->trouble));
+          fmt::format("the agent there describes its machine in an unknown form: {}", greeting->trouble));
     }
     machine_ = greeting->machine;
     strange_.clear();
     return {};
   }
   if (!why.empty()) return std::unexpected(fmt::format("no agent could be started there: {}", why));
-  return std::unexpected(fmt::format("no agent has spoken within {}", human_time(host_.until_it_speaks)));
+  return std::unexpected(fmt::format("no agent has sent a greeting within {}", human_time(host_.until_it_speaks)));
 }
 
 ServerFault AgentLink::broken(std::string why) {
@@ -149,7 +153,7 @@ std::expected<AgentAnswer, ServerFault> AgentLink::ask(const AgentRequest& reque
   if (trouble_) return std::unexpected(ServerFault{std::nullopt, *trouble_});
   const std::string line = request_line(request) + "\n";
   if (line.size() > kMostAgentLine) {
-    return std::unexpected(ServerFault{request.place, "its command is too long to be told to another machine"});
+    return std::unexpected(ServerFault{request.place, "its command is too long to be sent to another machine"});
   }
   if (::send(input_.get(), line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size())) {
     return std::unexpected(broken(fmt::format("the agent, or the way to it, is gone: {}", how_it_went())));

@@ -69,27 +69,27 @@ TEST_F(AgentTest, a_crew_from_its_beginning_to_its_end) {
   answered<AgentDone>(crew_of(1));
 }
 
-TEST_F(AgentTest, what_comes_at_the_wrong_time_is_refused_and_nothing_is_done) {
-  EXPECT_EQ(refusal({.task = AgentTask::kLook}), "there is no crew: \"crew\" comes first");
-  EXPECT_EQ(refusal(start_of(0, duelist())), "there is no crew: \"crew\" comes first");
+TEST_F(AgentTest, a_request_at_the_wrong_time_is_refused_and_does_nothing) {
+  EXPECT_EQ(refusal({.task = AgentTask::kLook}), "there is no crew: send \"crew\" first");
+  EXPECT_EQ(refusal(start_of(0, duelist())), "there is no crew: send \"crew\" first");
   answered<AgentDone>(crew_of(2));
-  EXPECT_EQ(refusal(crew_of(2)), "there is a crew: \"end\" comes first");
-  EXPECT_EQ(refusal(start_of(2, duelist())), "there is no place 2 of 2");
-  EXPECT_EQ(refusal({.task = AgentTask::kLook, .place = 0}), "no server at place 0 was awaited");
+  EXPECT_EQ(refusal(crew_of(2)), "there is already a crew: send \"end\" first");
+  EXPECT_EQ(refusal(start_of(2, duelist())), "there is no place 2 in a crew of 2");
+  EXPECT_EQ(refusal({.task = AgentTask::kLook, .place = 0}), "no server at place 0 was awaited: send \"await\" first");
   answered<AgentStarted>(start_of(0, script("exec sleep 60")));
-  EXPECT_EQ(refusal(start_of(0, duelist())), "place 0 has a server");
-  EXPECT_EQ(refusal({.task = AgentTask::kLook, .place = 0}), "no server at place 0 was awaited");
+  EXPECT_EQ(refusal(start_of(0, duelist())), "place 0 already has a server");
+  EXPECT_EQ(refusal({.task = AgentTask::kLook, .place = 0}), "no server at place 0 was awaited: send \"await\" first");
 }
 
-TEST_F(AgentTest, after_lines_that_are_no_request_it_goes_on) {
+TEST_F(AgentTest, after_invalid_lines_the_agent_still_answers) {
   EXPECT_THAT(said("GET / HTTP/1.1\r"), HasSubstr("{\"error\":\"'GET / HTTP/1.1?' is not an object of JSON\"}"));
   EXPECT_THAT(said(""), HasSubstr("error"));
   EXPECT_THAT(said(std::string("\0\xff\x80", 3)), HasSubstr("error"));
-  EXPECT_THAT(agent_.answer({.text = "{", .is_cut = true}), HasSubstr("a line of more than 1048576 bytes"));
+  EXPECT_THAT(agent_.answer({.text = "{", .is_cut = true}), HasSubstr("the line is longer than 1048576 bytes"));
   EXPECT_GT(answered<MachineClocks>({.task = AgentTask::kClocks}).busy, Duration::zero());
 }
 
-TEST_F(AgentTest, a_program_that_is_not_there) {
+TEST_F(AgentTest, a_program_that_does_not_exist) {
   answered<AgentDone>(crew_of(3));
   EXPECT_EQ(answered<ServerFault>(start_of(2, {"/nowhere/at/all", "{port}"})),
             (ServerFault{2, "/nowhere/at/all cannot be run: No such file or directory"}));
@@ -106,18 +106,18 @@ TEST_F(AgentTest, a_server_that_never_listens) {
   answered<AgentDone>(crew_of(1));
   answered<AgentStarted>(start_of(0, script("exec sleep 60")));
   EXPECT_EQ(answered<ServerFault>({.task = AgentTask::kAwait, .patience = 20ms}).sentence,
-            "it does not listen where it was told to after 20.0 ms");
+            "it does not listen at its address after 20.0 ms");
 }
 
-TEST_F(AgentTest, an_address_that_is_another_machines) {
+TEST_F(AgentTest, an_address_of_another_machine) {
   AgentRequest crew = crew_of(1);
   crew.host = ip_address("192.0.2.1");
   answered<AgentDone>(crew);
   EXPECT_EQ(answered<ServerFault>(start_of(0, duelist())).sentence,
-            "nobody can listen at 192.0.2.1 here: Cannot assign requested address");
+            "a server cannot listen at 192.0.2.1 on this machine: Cannot assign requested address");
 }
 
-TEST_F(AgentTest, what_a_server_leaves_to_itself_is_told_and_ended) {
+TEST_F(AgentTest, orphans_of_a_server_are_reported_and_ended) {
   answered<AgentDone>(crew_of(2));
   std::vector<std::string> words = script("(setsid sleep 60 & echo) | read gone; exec \"$@\"");
   words.pop_back();
@@ -133,7 +133,7 @@ TEST_F(AgentTest, what_a_server_leaves_to_itself_is_told_and_ended) {
 
 TEST(AgentProgram, answers_if_told) { answer_if_told(); }
 
-// The program, and a server that it has started.
+// Tests an agent that runs as a separate program. SetUp() starts the agent and lets it start one server.
 class AgentProgramTest : public testing::Test {
  protected:
   void SetUp() override { start(agent_command()); }
@@ -162,12 +162,15 @@ class AgentProgramTest : public testing::Test {
     while (!lines_.has_line()) {
       char bytes[4096];
       const ssize_t size = ::read(child_.output.get(), bytes, sizeof bytes);
-      if (size <= 0) return ADD_FAILURE() << "it says no more", std::string(greeting_line({}));
+      if (size <= 0) {
+        ADD_FAILURE() << "the agent's output has ended";
+        return greeting_line({});
+      }
       lines_.add({bytes, static_cast<size_t>(size)});
     }
     return lines_.next()->text;
   }
-  // How it ended, and what it complained of.
+  // Waits until the agent ends. Returns its exit code and what it has written to stderr.
   std::string end() {
     int status = 0;
     EXPECT_EQ(::waitpid(std::exchange(child_.pid, -1), &status, 0) > 0, true);
@@ -183,13 +186,13 @@ class AgentProgramTest : public testing::Test {
   SocketAddress server_;
 };
 
-TEST_F(AgentProgramTest, its_servers_end_when_nobody_can_ask_any_more) {
+TEST_F(AgentProgramTest, its_servers_end_when_its_stdin_ends) {
   child_.input = Fd();
   EXPECT_EQ(end(), "exit 0");
   EXPECT_FALSE(accepts(server_));
 }
 
-TEST_F(AgentProgramTest, its_servers_end_with_it_when_it_is_told_to) {
+TEST_F(AgentProgramTest, its_servers_end_with_it_at_a_signal) {
   for (const int signal : {SIGTERM, SIGHUP, SIGINT}) {
     if (child_.pid < 0) start(agent_command());
     ::kill(child_.pid, signal);
@@ -198,14 +201,14 @@ TEST_F(AgentProgramTest, its_servers_end_with_it_when_it_is_told_to) {
   }
 }
 
-TEST_F(AgentProgramTest, its_servers_end_though_it_was_killed) {
+TEST_F(AgentProgramTest, its_servers_end_even_if_it_is_killed) {
   ::kill(child_.pid, SIGKILL);
   EXPECT_EQ(end(), "signal");
   const std::unique_ptr<DuelLoop> loop = DuelLoop::make().value();
   EXPECT_TRUE(loop->until_seen(loop->now() + kLong, [this] { return !accepts(server_); }));
 }
 
-TEST_F(AgentProgramTest, it_does_not_wait_for_a_server_when_nobody_asks_any_more) {
+TEST_F(AgentProgramTest, it_stops_waiting_for_a_server_when_its_stdin_ends) {
   tell({{.task = AgentTask::kEnd, .patience = 5s},
         crew_of(1),
         start_of(0, script("exec sleep 600")),
@@ -215,36 +218,35 @@ TEST_F(AgentProgramTest, it_does_not_wait_for_a_server_when_nobody_asks_any_more
   EXPECT_EQ(end(), "exit 0");
 }
 
-TEST_F(AgentProgramTest, half_a_request_at_the_end_is_none) {
+TEST_F(AgentProgramTest, an_incomplete_request_at_the_end_is_ignored) {
   const std::string_view half = "{\"do\": \"clo";
   EXPECT_EQ(::send(child_.input.get(), half.data(), half.size(), MSG_NOSIGNAL), half.size());
   child_.input = Fd();
   EXPECT_EQ(end(), "exit 0");
 }
 
-TEST_F(AgentProgramTest, a_line_without_end_is_refused_once_it_ends) {
+TEST_F(AgentProgramTest, a_line_that_is_too_long_is_refused_once_it_ends) {
   const std::string piece(1 << 16, 'x');
   for (int i = 0; i < 20; ++i)
     EXPECT_EQ(::send(child_.input.get(), piece.data(), piece.size(), MSG_NOSIGNAL), piece.size());
   EXPECT_EQ(::send(child_.input.get(), "\n", 1, MSG_NOSIGNAL), 1);
-  EXPECT_THAT(line(), HasSubstr("a line of more than 1048576 bytes"));
+  EXPECT_THAT(line(), HasSubstr("the line is longer than 1048576 bytes"));
   tell({{.task = AgentTask::kClocks}});
   EXPECT_THAT(line(), HasSubstr("busy"));
 }
 
-TEST_F(AgentProgramTest, whom_nobody_asks_goes_by_itself) {
+TEST_F(AgentProgramTest, without_requests_it_ends_by_itself) {
   child_.input = Fd();
   end();
   start(agent_command(1ms), false);
-  EXPECT_EQ(end(), "exit 1: nobody has asked for anything for 1.00 ms: whatever ran is ended\n");
+  EXPECT_EQ(end(), "exit 1: no request has arrived for 1.00 ms: the agent ends, and so do its servers\n");
 }
 
-TEST_F(AgentProgramTest, of_a_file_it_is_asked_nothing) {
+TEST_F(AgentProgramTest, it_does_not_read_requests_from_a_file) {
   child_.input = Fd();
   end();
   start(agent_command() + " < /etc/passwd", false);
-  EXPECT_EQ(end(),
-            "exit 1: no requests can be read from stdin, which is to be a pipe or a socket: Operation not permitted\n");
+  EXPECT_EQ(end(), "exit 1: requests cannot be read: stdin must be a pipe or a socket: Operation not permitted\n");
 }
 
 }  // namespace

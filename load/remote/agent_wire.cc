@@ -20,18 +20,22 @@ using Json = nlohmann::json;
 
 constexpr std::array<std::string_view, 8> kTasks = {"crew", "start",   "await", "ended",
                                                     "look", "orphans", "end",   "clocks"};
-constexpr size_t kSentenceBytes = 500;  // that an agent may say
-constexpr int kMostCpu = 1023;          // of a cpu_set_t
+constexpr size_t kSentenceBytes = 500;  // how many bytes of an agent's sentence are kept
+constexpr int kMostCpu = 1023;          // the highest number in a cpu_set_t
 constexpr uint64_t kMostAmount = std::numeric_limits<int64_t>::max();
 
-// What is no UTF-8 in it is made so: a server may complain in any bytes.
+// Returns `json` as one line of text. Replaces bytes that are not UTF-8. A text in `json` may contain such bytes if it
+// quotes what a server has written to stderr.
 std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-// Reads or writes the members of one object, so that they are listed once for both ways. When a member is missing or
-// malformed, trouble() says so, and the values read must not be used.
+// Copies values between variables and the members of a JSON object. An object of this class either reads (from JSON to
+// variables) or writes (from variables to JSON). Each type of message has one function list_members(), which serves for
+// reading and for writing.
+// After reading, call trouble(). If it returns a text that is not empty, a member is missing or malformed, and the
+// variables must not be used.
 class Members {
  public:
-  Members() = default;  // writes
+  Members() = default;  // for writing
   explicit Members(const Json& object) : object_(object), reads_(true) {}
 
   void member(const char* name, uint64_t& value, uint64_t least = 0, uint64_t most = kMostAmount) {
@@ -48,10 +52,10 @@ class Members {
   }
   void member(const char* name, std::string& value) {
     if (is_written(name, value)) return;
-    if (const Json* const found = find(name, "a text", &Json::is_string)) value = found->get<std::string>();
+    if (const Json* const found = find(name, "a string", &Json::is_string)) value = found->get<std::string>();
   }
   void member(const char* name, std::vector<std::string>& values) {
-    list(name, "texts", values, [](const Json& one) { return one.is_string(); });
+    list(name, "strings", values, [](const Json& one) { return one.is_string(); });
   }
   template <class Number>
   void member(const char* name, std::vector<Number>& values, Number most) {
@@ -69,7 +73,8 @@ class Members {
     member(name, since_epoch);
     value = TimePoint(since_epoch);
   }
-  // For a person: what was read is shortened.
+  // Reads or writes a sentence that is meant for people. When reading, makes the sentence safe to print, and cuts it
+  // after kSentenceBytes bytes.
   void sentence(const char* name, std::string& value) {
     member(name, value);
     if (reads_) value = shown(value, kSentenceBytes);
@@ -79,7 +84,8 @@ class Members {
     const auto found = object_.find(name);
     if (found == object_.end() || !found->is_null()) member(name, value.emplace(), 0, kMostContenders - 1);
   }
-  // An address as text: `text_of` makes the text that is written, `parse` the address from the text that is read.
+  // Reads or writes an address, which is a text in JSON. `text_of` converts the address to this text, and `parse`
+  // converts the text to the address.
   template <class TextOf, class Parse>
   void address(const char* name, const char* what, SocketAddress& value, TextOf text_of, Parse parse) {
     std::string text = reads_ ? std::string() : text_of(value);
@@ -171,7 +177,7 @@ void list_members(Members& members, MachineClocks& clocks) {
 void list_members(Members& members, AgentStarted& started) {
   const auto text_of = [](const SocketAddress& address) { return address.to_string(); };
   const auto parse = [](std::string_view text) { return SocketAddress::parse(text).value_or(SocketAddress()); };
-  members.address("address", "that of a server", started.address, text_of, parse);
+  members.address("address", "the address of a server", started.address, text_of, parse);
 }
 
 void list_members(Members& members, AgentOrphans& orphans) {
@@ -194,25 +200,29 @@ Json json_of(Said said) {
   return members.object();
 }
 
-// An object, or nothing.
+// Parses a JSON object. Returns std::nullopt if the line is not a JSON object.
 std::optional<Json> parse_object(std::string_view line) {
   Json json = Json::parse(line, nullptr, false);
   if (json.is_discarded() || !json.is_object()) return std::nullopt;
   return json;
 }
 
-// What the members alone do not show.
+// Checks the words of a "start" request, which are the command that starts a server. Returns a text that says what is
+// wrong with the words, or an empty text. Call list_members() before this function. In a "start" request,
+// list_members() checks everything except the content of the words. Requests of other kinds are checked completely by
+// list_members().
 std::string request_trouble(const AgentRequest& request) {
   if (request.task != AgentTask::kStart) return {};
-  if (!tells_where(request.words)) return "\"words\" hold neither {listen} nor {port}";
+  if (!tells_where(request.words)) return "\"words\" contain neither {listen} nor {port}";
   const auto is_cut = [](const std::string& word) { return word.contains('\0'); };
   if (request.words.front().empty() || std::ranges::any_of(request.words, is_cut)) {
-    return "\"words\" are not those of a program";
+    return "\"words\" must begin with a program and must not contain NUL";
   }
   return {};
 }
 
-// The answer, still empty, that says `task` was done.
+// Returns an empty answer to a request for `task`. The type of the answer depends on the task. The caller fills the
+// answer with values from JSON.
 AgentAnswer empty_answer(AgentTask task) {
   switch (task) {
     case AgentTask::kStart: return AgentStarted{};
@@ -288,7 +298,7 @@ std::expected<AgentRequest, std::string> parse_request(std::string_view line) {
   if (!members.trouble().empty()) return std::unexpected(members.trouble());
   if (found == kTasks.end()) {
     return std::unexpected(
-        fmt::format("there is nothing to do called '{}'; there are {}", shown(task), fmt::join(kTasks, ", ")));
+        fmt::format("there is no task '{}'; the tasks are {}", shown(task), fmt::join(kTasks, ", ")));
   }
   AgentRequest request{.task = static_cast<AgentTask>(found - kTasks.begin())};
   list_members(members, request);

@@ -79,24 +79,24 @@ TEST(AgentWire, a_greeting_names_its_version_and_its_machine) {
   EXPECT_EQ(greeting->machine, machine);
 }
 
-TEST(AgentWire, of_another_version_only_the_version_is_read) {
+TEST(AgentWire, only_the_version_is_read_if_it_is_another_one) {
   EXPECT_EQ(parse_greeting(R"({"agent": "peal-agent/2", "machine": 7})")->version, "peal-agent/2");
 }
 
-TEST(AgentWire, what_a_login_script_says_is_no_greeting) {
+TEST(AgentWire, output_of_a_login_script_is_no_greeting) {
   for (const char* line : {"", "Welcome to box2", "[1]", "{}", R"({"agent": 1})"}) {
     EXPECT_FALSE(parse_greeting(line)) << line;
   }
 }
 
-TEST(AgentWire, a_machine_that_is_not_understood_is_told) {
+TEST(AgentWire, a_greeting_with_malformed_facts_says_what_is_wrong) {
   EXPECT_THAT(parse_greeting(R"({"agent": "peal-agent/1"})")->trouble, HasSubstr("machine"));
   EXPECT_THAT(parse_greeting(R"({"agent": "peal-agent/1", "machine": {"address": "10.0.0.2"}})")->trouble,
               HasSubstr("cpus"));
   EXPECT_EQ(parse_greeting(greeting_line({.address = "10.0.0.2", .cpus = {0}, .boot = "b"}))->trouble, "");
 }
 
-TEST(AgentWire, what_is_told_of_an_agent_moves_no_cursor_and_is_short) {
+TEST(AgentWire, texts_of_an_agent_are_short_and_have_no_control_characters) {
   const std::string evil = "a\n\x1b[31mb" + std::string(100'000, 'c');
   const std::optional<AgentGreeting> greeting =
       parse_greeting(greeting_line({.address = "10.0.0.2", .cpus = {0}, .kernel = evil, .boot = "b"}));
@@ -110,12 +110,12 @@ TEST(AgentWire, what_is_told_of_an_agent_moves_no_cursor_and_is_short) {
   }
 }
 
-TEST(AgentWire, a_request_that_is_none_is_told_in_a_sentence) {
+TEST(AgentWire, an_invalid_request_is_explained_in_a_sentence) {
   EXPECT_EQ(trouble_of(""), "'' is not an object of JSON");
   EXPECT_EQ(trouble_of("start"), "'start' is not an object of JSON");
   EXPECT_EQ(trouble_of("[1, 2]"), "'[1, 2]' is not an object of JSON");
-  EXPECT_EQ(trouble_of("{}"), "\"do\" is not a text");
-  EXPECT_THAT(trouble_of(R"({"do": "dance"})"), HasSubstr("nothing to do called 'dance'; there are crew, start"));
+  EXPECT_EQ(trouble_of("{}"), "\"do\" is not a string");
+  EXPECT_THAT(trouble_of(R"({"do": "dance"})"), HasSubstr("there is no task 'dance'; the tasks are crew, start"));
   EXPECT_EQ(trouble_of(R"({"do": "look"})"), "look: \"place\" is not a number");
   EXPECT_EQ(trouble_of(R"({"do": "look", "place": -1})"), "look: \"place\" is not from 0 to 127");
   EXPECT_EQ(trouble_of(R"({"do": "look", "place": 18446744073709551615})"), "look: \"place\" is not from 0 to 127");
@@ -123,13 +123,13 @@ TEST(AgentWire, a_request_that_is_none_is_told_in_a_sentence) {
   EXPECT_EQ(trouble_of(R"({"do": "end", "patience": 9000000000000})"),
             "end: \"patience\" is not from 0 to 3600000000000");
   EXPECT_EQ(trouble_of(R"({"do": "start", "place": 0, "words": "a {port}"})"),
-            "start: \"words\" is not a list of texts");
+            "start: \"words\" is not a list of strings");
   EXPECT_EQ(trouble_of(R"({"do": "start", "place": 0, "words": []})"),
-            "start: \"words\" hold neither {listen} nor {port}");
+            "start: \"words\" contain neither {listen} nor {port}");
   EXPECT_EQ(trouble_of(R"({"do": "start", "place": 0, "words": ["", "{port}"]})"),
-            "start: \"words\" are not those of a program");
+            "start: \"words\" must begin with a program and must not contain NUL");
   EXPECT_EQ(trouble_of(R"({"do": "start", "place": 0, "words": ["a\u0000b", "{port}"]})"),
-            "start: \"words\" are not those of a program");
+            "start: \"words\" must begin with a program and must not contain NUL");
   EXPECT_EQ(trouble_of(R"({"do": "crew", "places": 1, "threads": 1, "cpus": [-1], "host": "127.0.0.1"})"),
             "crew: \"cpus\" is not a list of numbers");
   EXPECT_EQ(trouble_of(R"({"do": "crew", "places": 1, "threads": 1, "cpus": [1024], "host": "127.0.0.1"})"),
@@ -138,14 +138,16 @@ TEST(AgentWire, a_request_that_is_none_is_told_in_a_sentence) {
             "crew: \"host\" is not an IP address");
 }
 
-TEST(AgentWire, a_long_line_is_not_repeated_whole) { EXPECT_LT(trouble_of(std::string(1'000'000, 'x')).size(), 120u); }
+TEST(AgentWire, an_error_quotes_only_the_beginning_of_a_long_line) {
+  EXPECT_LT(trouble_of(std::string(1'000'000, 'x')).size(), 120u);
+}
 
-TEST(AgentWire, brackets_without_end_are_no_object) {
+TEST(AgentWire, half_a_million_brackets_are_no_object) {
   EXPECT_THAT(trouble_of(std::string(kMostAgentLine, '[')), HasSubstr("not an object"));
   EXPECT_THAT(trouble_of(std::string(500'000, '[') + std::string(500'000, ']')), HasSubstr("not an object"));
 }
 
-TEST(AgentWire, an_answer_that_is_none_is_told_in_a_sentence) {
+TEST(AgentWire, an_invalid_answer_is_explained_in_a_sentence) {
   EXPECT_THAT(trouble_of_answer("bash: no job control", AgentTask::kEnd),
               HasSubstr("'bash: no job control' is no answer"));
   EXPECT_THAT(trouble_of_answer("{}", AgentTask::kEnd), HasSubstr("neither ok nor fault nor error"));
@@ -159,7 +161,7 @@ TEST(AgentWire, an_answer_that_is_none_is_told_in_a_sentence) {
   EXPECT_THAT(trouble_of_answer(R"({"error": null})", AgentTask::kEnd), HasSubstr("\"error\""));
 }
 
-TEST(AgentWire, whatever_bytes_come_they_are_a_request_or_a_sentence) {
+TEST(AgentWire, any_bytes_give_a_request_or_a_sentence) {
   std::mt19937 random(1);
   const std::string whole = request_line(crew());
   for (int i = 0; i < 20'000; ++i) {
@@ -177,7 +179,7 @@ TEST(AgentWire, whatever_bytes_come_they_are_a_request_or_a_sentence) {
   }
 }
 
-TEST(AgentWire, what_a_server_complains_of_in_other_bytes_stays_an_answer) {
+TEST(AgentWire, output_of_a_server_that_is_not_utf8_still_gives_an_answer) {
   const std::string line = answer_line(ServerFault{0, "exit code 1 (\xff\xfe)"});
   EXPECT_TRUE(is_utf8(line));
   EXPECT_FALSE(is_utf8("\xff\xfe"));

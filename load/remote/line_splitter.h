@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LineSplitter: bytes in, whole lines out, in bounded memory: of a line that is too long its beginning is kept, so that
-// somebody can be told of it. A plain value, no I/O.
+// LineSplitter: takes bytes and returns complete lines. It keeps only the first `most_bytes` bytes of a line, so that a
+// long line cannot fill the memory. An error can still quote the beginning of the line. It is a plain value and does no
+// I/O.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 namespace peal::load {
 
 struct SplitLine {
-  std::string text;  // without its end
+  std::string text;  // without the line end
   bool is_cut = false;
 };
 
@@ -23,7 +24,7 @@ class LineSplitter {
   void add(std::string_view bytes);
   bool has_line() const { return !lines_.empty(); }
   std::optional<SplitLine> next();
-  // What came behind the last end of a line.
+  // Returns the bytes that were received after the last line end. They are the beginning of a line.
   const std::string& rest() const { return begun_.text; }
 
  private:

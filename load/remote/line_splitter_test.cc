@@ -21,7 +21,7 @@ TEST(LineSplitter, lines_come_out_whole_wherever_the_bytes_were_cut) {
   }
 }
 
-TEST(LineSplitter, what_has_no_end_is_no_line) {
+TEST(LineSplitter, bytes_without_a_line_end_are_no_line) {
   LineSplitter lines(100);
   lines.add("half a li");
   EXPECT_FALSE(lines.has_line());
@@ -32,7 +32,7 @@ TEST(LineSplitter, what_has_no_end_is_no_line) {
   EXPECT_EQ(lines.rest(), "and");
 }
 
-TEST(LineSplitter, a_line_may_be_as_long_as_is_allowed) {
+TEST(LineSplitter, a_line_of_the_longest_length_is_not_cut) {
   LineSplitter lines(5);
   lines.add("12345\n");
   const SplitLine line = lines.next().value();
@@ -40,10 +40,10 @@ TEST(LineSplitter, a_line_may_be_as_long_as_is_allowed) {
   EXPECT_FALSE(line.is_cut);
 }
 
-TEST(LineSplitter, of_a_longer_one_the_beginning_is_kept_and_the_next_is_whole) {
+TEST(LineSplitter, a_line_that_is_too_long_is_cut_and_the_next_one_is_whole) {
   LineSplitter lines(5);
   for (int i = 0; i < 1000; ++i) lines.add("123456789");
-  EXPECT_EQ(lines.rest(), "12345") << "no more is kept";
+  EXPECT_EQ(lines.rest(), "12345") << "only the beginning is kept";
   lines.add("0\nnext\n");
   const SplitLine line = lines.next().value();
   EXPECT_EQ(line.text, "12345");
@@ -53,7 +53,7 @@ TEST(LineSplitter, of_a_longer_one_the_beginning_is_kept_and_the_next_is_whole) 
   EXPECT_FALSE(next.is_cut);
 }
 
-TEST(LineSplitter, every_byte_but_the_end_of_a_line_is_text) {
+TEST(LineSplitter, every_byte_except_a_line_end_is_text) {
   LineSplitter lines(100);
   lines.add(std::string_view("\0\r\xff\t\n", 5));
   EXPECT_EQ(lines.next()->text, std::string_view("\0\r\xff\t", 4));

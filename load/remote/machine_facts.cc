@@ -39,7 +39,8 @@ std::string processor_name() {
   return {};
 }
 
-// Of the first interface that leads anywhere; IPv4 before IPv6.
+// Returns the first IPv4 address of a network interface that is up and is not the loopback interface. If there is none,
+// returns the first IPv6 address of such an interface.
 std::optional<std::string> address_of_an_interface() {
   ifaddrs* first = nullptr;
   if (::getifaddrs(&first) != 0) return std::nullopt;
@@ -50,7 +51,7 @@ std::optional<std::string> address_of_an_interface() {
       if (!leads || each->ifa_addr == nullptr || each->ifa_addr->sa_family != family) continue;
       const socklen_t size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
       std::string address = host_of(SocketAddress::from_kernel(each->ifa_addr, size));
-      if (!address.contains('%')) return address;  // a link-local one is another on each interface
+      if (!address.contains('%')) return address;  // an address with % is valid only on one link
     }
   }
   return std::nullopt;
@@ -94,7 +95,8 @@ MachineFacts facts_of_this_machine() {
 std::optional<MachineClocks> parse_machine_clocks(std::string_view text, long ticks_per_second) {
   std::istringstream words{std::string(text)};
   std::string name;
-  // user, nice, system, idle, iowait, irq, softirq, steal
+  // The text begins with the word "cpu" and these CPU times, in clock ticks: user, nice, system, idle, iowait, irq,
+  // softirq, steal.
   std::array<uint64_t, 8> ticks{};
   if (!(words >> name) || name != "cpu") return std::nullopt;
   for (uint64_t& each : ticks) {

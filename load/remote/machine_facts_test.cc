@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 
-TEST(MachineFacts, of_this_machine) {
+TEST(MachineFacts, the_facts_of_this_machine) {
   const MachineFacts facts = facts_of_this_machine();
   EXPECT_TRUE(ip_address(facts.address).is_set()) << facts.address;
   EXPECT_EQ(facts.cpus, usable_cpus());
@@ -19,7 +19,7 @@ TEST(MachineFacts, of_this_machine) {
   EXPECT_EQ(facts.boot, facts_of_this_machine().boot);
 }
 
-TEST(MachineFacts, where_ssh_says_that_it_was_reached) {
+TEST(MachineFacts, ssh_connection_names_the_address_of_this_machine) {
   EXPECT_EQ(server_in("10.0.0.1 50022 10.0.0.2 22"), "10.0.0.2");
   EXPECT_EQ(server_in("fd00::1 50022 fd00::2 22"), "fd00::2");
   for (const char* text : {"", "10.0.0.1 50022", "10.0.0.1 50022 box2 22", "UNKNOWN 65535 UNKNOWN 65535"}) {

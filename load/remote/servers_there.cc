@@ -69,7 +69,8 @@ std::expected<ServerLook, ServerFault> ServersThere::look(size_t place) {
 std::vector<size_t> ServersThere::who_left_orphans() {
   if (!has_any()) return {};
   std::expected<AgentAnswer, ServerFault> answer = link_.ask({.task = AgentTask::kOrphans});
-  // Who cannot be asked any more has been told of already, or is with the next request.
+  // If ask() returns an error, the link to the agent has failed. who_left_orphans() cannot return an error, so it
+  // returns no places. The error is not lost, because AgentLink keeps it and returns it for every later request.
   if (!answer) return {};
   std::vector<size_t> places = std::move(std::get<AgentOrphans>(*answer).places);
   std::erase_if(places, [this](size_t place) { return place >= addresses_.size(); });
@@ -85,7 +86,9 @@ PlaceThere::PlaceThere(std::unique_ptr<AgentLink> link, const SocketAddress& add
 
 CpuPins PlaceThere::pins(const DuelOptions& options) {
   if (!options.pin || !options.restart_all()) return {};
-  // They crowd each other where both are one machine.
+  // If the agent runs on this machine, the servers and the load generator must share its CPUs, so CpuPins::of() divides
+  // the CPUs between them. Otherwise, the generator gets CPUs of this machine, and the servers get CPUs of the agent's
+  // machine.
   if (is_here_) return CpuPins::of(options.server_threads, options.load.threads);
   CpuPins pins = CpuPins::of(0, options.load.threads);
   const std::vector<int>& cpus = link_->machine().cpus;
@@ -127,15 +130,13 @@ PlaceMaker place_there(RemoteHost host) {
     const MachineFacts& machine = (*link)->machine();
     const SocketAddress address = host.address.is_set() ? host.address : ip_address(machine.address);
     if (!address.is_set()) {
-      return std::unexpected(
-          fmt::format("{}: it says that servers are reached at '{}', which is no IP address: say "
-                      "where with --server-address",
-                      host.name, machine.address));
+      return std::unexpected(fmt::format(
+          "{}: the agent says that servers are reached at '{}', which is no IP address: give one with --server-address",
+          host.name, machine.address));
     }
     if (is_loopback(address) && !is_this_machine(machine)) {
       return std::unexpected(
-          fmt::format("{}: servers that listen at {} there are not reached from here: say where with "
-                      "--server-address",
+          fmt::format("{}: servers that listen at {} there cannot be reached from here: give another --server-address",
                       host.name, host_of(address)));
     }
     const std::expected<MachineClocks, std::string> began = clocks_of(**link);

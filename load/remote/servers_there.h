@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ServersThere: the servers of a restart on another machine, through the agent there; and PlaceThere, that machine. The
-// generator stays here, on CPUs of its own. One thread, that of the duel's loop.
+// ServersThere: the servers that a duel starts on another machine. An agent on that machine controls them. A duel is a
+// comparison of servers under load. It starts its servers several times; a ServersThere is used for one of these times.
+// PlaceThere: the other machine. The load generator runs on this machine. Use both on the thread of the duel's loop.
 //
-// A slice is over when all its answers are here, and the next begins when the agent has said what it cost: the way
-// there and back costs time between two slices, in which nobody has work to do, and nothing of what is measured.
+// The duel measures in slices of time. Between two slices, it asks the agent for the server's CPU time and waits for
+// the answer. Usually every message was answered by then, so no server has work. The wait then does not change the
+// results.
 #pragma once
 
 #include <expected>
@@ -18,7 +20,8 @@ namespace peal::load {
 
 class ServersThere final : public ServerCrew {
  public:
-  // `link` outlives it; `crew` is the request that makes the crew there, with the first start().
+  // `link` must outlive this object. `crew` is a request to the agent. By this request, the agent makes a crew, which
+  // is a set of servers. The constructor sends nothing. The first call of start() sends `crew` to the agent.
   ServersThere(AgentLink& link, AgentRequest crew);
 
   Trouble start(size_t place, const std::vector<std::string>& words) override;
@@ -37,12 +40,13 @@ class ServersThere final : public ServerCrew {
   AgentLink& link_;
   const AgentRequest crew_;
   bool is_made_ = false;
-  std::vector<SocketAddress> addresses_;  // not set: no server
+  std::vector<SocketAddress> addresses_;  // unset if the place has no server
 };
 
 class PlaceThere final : public ServerPlace {
  public:
-  // `address` is where servers listen, `began` what the clocks there showed before the first of them.
+  // The servers will listen at `address`. `began` holds the CPU clocks of the servers' machine, as they were before the
+  // first server was started.
   PlaceThere(std::unique_ptr<AgentLink> link, const SocketAddress& address, const MachineClocks& began);
 
   CpuPins pins(const DuelOptions& options) override;
@@ -53,10 +57,11 @@ class PlaceThere final : public ServerPlace {
   const std::unique_ptr<AgentLink> link_;
   const SocketAddress address_;
   const MachineClocks began_;
-  const bool is_here_;  // it is this machine all the same: a container, a namespace
+  const bool is_here_;  // true if the other machine is in fact this one, for example a container
 };
 
-// The place that `host` is.
+// Returns a function that makes a PlaceThere for a duel (a comparison of servers). The function starts the agent on the
+// machine `host`. The duel uses the PlaceThere to start its servers on that machine.
 PlaceMaker place_there(RemoteHost host);
 
 }  // namespace peal::load

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Duels over an agent that a shell starts on this machine; and whatever may go wrong with it.
+// Tests duels whose servers are started by an agent. A duel is a comparison of servers under load. The agent plays the
+// role of another machine, but a shell starts it on this machine. Many tests check the error when something goes wrong
+// with the agent.
 #include <load/remote/servers_there.h>
 
 #include <csignal>
@@ -50,7 +52,7 @@ TEST(ServersThere, one_contender_at_a_time) {
   for (const SliceRecord& slice : record->slices) EXPECT_TRUE(slice.server_cpu && slice.server_switches);
 }
 
-TEST(ServersThere, a_duel_is_played_and_each_server_is_charged_for_its_own) {
+TEST(ServersThere, each_server_is_charged_for_its_own_work) {
   const auto record = played_there(duel_of(duelist({.burn = 200us}), duelist()), this_machine_as_box2());
   ASSERT_TRUE(record.has_value()) << record.error();
   EXPECT_EQ(record->restarts, 2u);
@@ -59,7 +61,7 @@ TEST(ServersThere, a_duel_is_played_and_each_server_is_charged_for_its_own) {
     ASSERT_TRUE(slice.server_cpu.has_value());
     EXPECT_GT(slice.messages, 0u);
     const Duration burnt = static_cast<int64_t>(slice.messages) * 200us;
-    EXPECT_TRUE(slice.contender == 1 || *slice.server_cpu >= burnt) << "a charge holds all messages of its slice";
+    EXPECT_TRUE(slice.contender == 1 || *slice.server_cpu >= burnt) << "a slice is charged for all its messages";
   }
   const DuelJudgement judgement = judge_duel(*record);
   EXPECT_GT(judgement.figures[0].server_cpu_ns.value_or(0), 200'000);
@@ -86,7 +88,7 @@ TEST(ServersThere, the_servers_are_gone_when_the_duel_is_over) {
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "no child is left: neither the shell nor the agent";
 }
 
-TEST(ServersThere, on_two_machines_nobody_has_to_share_cpus) {
+TEST(ServersThere, on_two_machines_servers_and_generator_get_all_their_cpus) {
   const std::unique_ptr<DuelLoop> loop = DuelLoop::make().value();
   const RemoteHost host =
       this_machine_as_box2("(" + agent_command() + R"() | sed -u 's/"boot":"[^"]*"/"boot":"other"/')");
@@ -96,15 +98,15 @@ TEST(ServersThere, on_two_machines_nobody_has_to_share_cpus) {
   DuelOptions options = duel_of(duelist(), duelist());
   const std::vector<int> cpus = usable_cpus();
   options.server_threads = options.load.threads = cpus.size();
-  EXPECT_EQ(place.pins(options).server, cpus) << "all of that machine";
-  EXPECT_EQ(place.pins(options).client, cpus) << "all of this one";
+  EXPECT_EQ(place.pins(options).server, cpus) << "all CPUs of the servers' machine";
+  EXPECT_EQ(place.pins(options).client, cpus) << "all CPUs of this machine";
   options.server_threads = cpus.size() + 1;
-  EXPECT_EQ(place.pins(options).server, std::vector<int>()) << "more threads than it has CPUs";
+  EXPECT_EQ(place.pins(options).server, std::vector<int>()) << "the servers' machine has fewer CPUs than threads";
   options.pin = false;
   EXPECT_EQ(place.pins(options).client, std::vector<int>());
 }
 
-TEST(ServersThere, a_host_that_is_not_reached) {
+TEST(ServersThere, a_host_that_cannot_be_reached) {
   RemoteHost host = this_machine_as_box2();
   host.shell = {"/bin/sh", "-c",
                 "echo banner >&2; echo 'ssh: connect to host box2 port 22: Connection refused' >&2; exit 255"};
@@ -113,13 +115,13 @@ TEST(ServersThere, a_host_that_is_not_reached) {
       "box2: no agent could be started there: exit code 255 (ssh: connect to host box2 port 22: Connection refused)");
 }
 
-TEST(ServersThere, a_shell_that_is_not_there) {
+TEST(ServersThere, a_shell_that_does_not_exist) {
   RemoteHost host = this_machine_as_box2();
   host.shell = {"/nowhere/ssh"};
   EXPECT_EQ(fault_there(host), "box2: /nowhere/ssh cannot be run: No such file or directory");
 }
 
-TEST(ServersThere, an_agent_that_is_not_there) {
+TEST(ServersThere, an_agent_that_does_not_exist) {
   EXPECT_THAT(fault_there(this_machine_as_box2("/nowhere/peal load agent")),
               MatchesRegex("box2: no agent could be started there: exit code 127 \\(.*/nowhere/peal.*not found\\)"));
 }
@@ -132,21 +134,22 @@ TEST(ServersThere, a_program_that_is_no_agent) {
 TEST(ServersThere, a_shell_that_waits_for_a_password) {
   RemoteHost host = this_machine_as_box2("read password");
   host.until_it_speaks = 50ms;
-  EXPECT_EQ(fault_there(host), "box2: no agent has spoken within 50.0 ms");
+  EXPECT_EQ(fault_there(host), "box2: no agent has sent a greeting within 50.0 ms");
 }
 
-TEST(ServersThere, it_has_no_terminal_to_ask_on) {
+TEST(ServersThere, a_remote_shell_has_no_terminal) {
   EXPECT_THAT(fault_there(this_machine_as_box2("read password < /dev/stdin; echo got $password >&2")),
               StartsWith("box2: no agent"))
-      << "and its stdin is the duel's";
+      << "stdin belongs to the duel";
 }
 
 TEST(ServersThere, an_agent_of_another_version) {
   EXPECT_EQ(fault_there(this_machine_as_box2("echo '{\"agent\": \"peal-agent/0\", \"machine\": {}}'; exec cat")),
-            "box2: the agent there speaks peal-agent/0, and this program peal-agent/1: install the same one there");
+            "box2: the agent there speaks peal-agent/0, but this program speaks peal-agent/1: install the same version "
+            "there");
 }
 
-TEST(ServersThere, what_a_login_script_says_first_is_passed_over) {
+TEST(ServersThere, output_of_a_login_script_before_the_greeting_is_skipped) {
   const auto record =
       played_there(duel_of(duelist(), duelist()), this_machine_as_box2("echo Welcome; " + agent_command()));
   EXPECT_TRUE(record.has_value()) << record.error();
@@ -164,16 +167,16 @@ TEST(ServersThere, an_agent_that_answers_something_else) {
               HasSubstr("is no answer: \"at\" is not a number"));
 }
 
-TEST(ServersThere, an_agent_that_says_where_nobody_can_be_reached) {
+TEST(ServersThere, an_agent_that_gives_an_address_that_cannot_be_reached) {
   MachineFacts facts = facts_of_this_machine();
   facts.address = "somewhere";
   RemoteHost host = this_machine_as_box2("echo '" + greeting_line(facts) + "'; exec cat");
   host.address = {};
-  EXPECT_THAT(fault_there(host), HasSubstr("no IP address: say where with --server-address"));
+  EXPECT_THAT(fault_there(host), HasSubstr("no IP address: give one with --server-address"));
   facts.address = "127.0.0.1";
   facts.boot = "that of another machine";
   host.agent = "echo '" + greeting_line(facts) + "'; exec cat";
-  EXPECT_THAT(fault_there(host), HasSubstr("servers that listen at 127.0.0.1 there are not reached from here"));
+  EXPECT_THAT(fault_there(host), HasSubstr("servers that listen at 127.0.0.1 there cannot be reached from here"));
 }
 
 TEST(ServersThere, a_server_that_cannot_be_started_there) {
@@ -186,7 +189,8 @@ TEST(ServersThere, a_server_that_dies_there) {
             "b: the server ended by itself: exit code 7 (that was the last one)");
 }
 
-// An agent that says its number first, and what a signal to it does to a duel that is under way.
+// The function fault_after() runs a duel. During the duel, it sends a signal to the agent. It returns the error of the
+// duel. To know the agent's pid, it uses a command that first writes this pid to a file.
 class AgentInTrouble : public testing::Test {
  protected:
   std::string fault_after(int signal) {
@@ -212,19 +216,19 @@ class AgentInTrouble : public testing::Test {
   }
 };
 
-TEST_F(AgentInTrouble, it_dies) {
+TEST_F(AgentInTrouble, the_agent_is_killed) {
   EXPECT_EQ(fault_after(SIGKILL), "box2: the agent, or the way to it, is gone: signal 9");
 }
 
-TEST_F(AgentInTrouble, it_is_told_to_end) {
+TEST_F(AgentInTrouble, the_agent_gets_sigterm) {
   EXPECT_EQ(fault_after(SIGTERM), "box2: the agent, or the way to it, is gone: exit code 0");
 }
 
-TEST_F(AgentInTrouble, the_link_drops_without_a_word) {
+TEST_F(AgentInTrouble, the_agent_stops_answering) {
   EXPECT_EQ(fault_after(SIGSTOP), "box2: the agent has not answered within 2.00 s");
 }
 
-TEST(ServersThere, servers_that_run_already_need_no_agent_s_crew) {
+TEST(ServersThere, servers_that_already_run_need_no_agent) {
   const Fd listener = duelist_listener();
   DuelOptions options = duel_of(duelist(), {});
   options.contenders[1].target = address_of(listener);

@@ -18,18 +18,27 @@ namespace {
 
 using Side = std::vector<NamedRecord>;
 
-// Of a run that is compared by itself; successive ones resemble each other, so few parts of many are taken.
+// The smallest number of intervals that a run needs for a comparison by intervals. If each side has only one run, the
+// two runs are compared by their intervals, because one value a side cannot be tested. Only intervals in which the
+// figure is known are counted. Neighbouring intervals resemble each other, so they are not independent. Therefore, the
+// intervals of each run are joined into kFewestRestarts long parts, and the parts are compared.
 constexpr size_t kFewestIntervals = 10;
 
-// One thing that is compared. A value of 0 or less: the run, or the interval, does not know it.
+// A figure that is compared, such as a percentile of the latency. of_run() returns the value of the figure for a whole
+// run. of_interval() returns the value for one interval of a run, for example for one second. Both return 0 if the
+// value is not known. row_of() leaves out all values that are not positive, because it needs the logarithm of each
+// value.
 struct Figure {
   std::string name;
   std::function<double(const RunRecord&)> of_run;
-  std::function<double(const Interval&)> of_interval = {};  // none: only whole runs have it
-  std::string_view too_few = {};                            // what too few intervals do, or belong to
-  std::string untested = {};                                // why it is shown and not tested; empty: it is tested
+  std::function<double(const Interval&)> of_interval = {};  // empty if only whole runs have the figure
+  std::string_view too_few = {};                            // completes the sentence "fewer than 10 intervals ..."
+  std::string untested = {};  // why the figure is shown and not tested; empty if it is tested
   bool more_is_better = false;
-  double latency_percent = 0;  // of a percentile of the latency: a single run shows how well it knows that
+  // If the figure is a percentile of the latency, this member is the percentile, for example 99. For all other figures,
+  // this member is 0. If a side has only one run, the report also shows the confidence interval of the percentile for
+  // this side. The confidence interval is computed from the latencies of this run.
+  double latency_percent = 0;
 };
 
 std::string side_name(const Side& side) {
@@ -43,7 +52,8 @@ std::vector<double> values_of_runs(const Side& side, const Figure& figure) {
   return values;
 }
 
-// Of whole intervals: the last one may be a splinter.
+// Returns the value of the figure for each interval of a run. Leaves out intervals that are too short, for example a
+// short last interval. An interval is too short if it is shorter than half of the value of --interval.
 std::vector<double> values_of_intervals(const RunRecord& record, const Figure& figure) {
   std::vector<double> values;
   for (const Interval& interval : record.outcome.intervals) {
@@ -52,7 +62,8 @@ std::vector<double> values_of_intervals(const RunRecord& record, const Figure& f
   return values;
 }
 
-// The mean logarithms of so many parts of it; no part is more than one value longer than another.
+// Divides the list `values` into `parts` groups of neighbouring values. The lengths of the groups differ by at most
+// one. Returns one number for each group: the mean of the logarithms of its values.
 std::vector<double> part_logs(std::span<const double> values, size_t parts) {
   std::vector<double> logs(parts, 0.0);
   for (size_t i = 0; i < parts; ++i) {
@@ -64,7 +75,8 @@ std::vector<double> part_logs(std::span<const double> values, size_t parts) {
   return logs;
 }
 
-// second / first by part.
+// Estimates the ratio second / first. Divides each of the two lists into `parts` parts. Each part of `second` is
+// compared with the part of `first` that has the same number.
 RatioEstimate estimate_of(std::span<const double> first, std::span<const double> second, size_t parts) {
   std::vector<double> logs = part_logs(second, parts);
   const std::vector<double> firsts = part_logs(first, parts);
@@ -93,7 +105,7 @@ Comparison::Row row_of(const Figure& figure, const Side& first, const Side& seco
   if (!row.remark.empty()) return row;
   const bool of_intervals = one_each(first, second);
   if (of_intervals && !figure.of_interval) {
-    row.remark = "one figure a run";
+    row.remark = "a run has only one value";
     return row;
   }
   const auto known_values = [&](const Side& side) {
@@ -116,7 +128,10 @@ Comparison::Row row_of(const Figure& figure, const Side& first, const Side& seco
   return row;
 }
 
-// Of a run's times that `times_of` says; one of them is known where enough samples lie above it.
+// Makes a Figure from a percentile of a histogram. `times_of` is a function that returns this histogram for a run. A
+// percentile of a run is known if at least 10 samples (kSamplesAbove) lie above it. If the percentile is not known in
+// every run, the report shows the figure but does not test the difference, because the value depends too much on
+// chance.
 template <class TimesOf>
 Figure percentile_figure(const std::string& name, double percent, const std::vector<const RunRecord*>& runs,
                          TimesOf times_of) {
@@ -129,14 +144,18 @@ Figure percentile_figure(const std::string& name, double percent, const std::vec
                                                    : fmt::format("fewer than {} samples above it", kSamplesAbove)};
 }
 
-// An interval with too few samples above the percentile has no such percentile.
+// Returns a percentile of the latency in one interval. Returns 0 in these cases:
+// - The percentiles of the interval are not known. The interval is then a sum of intervals of several runs, and not all
+//   of them had a histogram. Percentiles of a sum can be computed only from histograms.
+// - Fewer than 10 messages (kSamplesAbove) lie above the percentile. The percentile then depends too much on chance.
 double percentile_of_interval(const Interval& interval, const IntervalPercentile& percentile) {
   const double above = static_cast<double>(interval.counts.messages) * (100 - percentile.percent) / 100;
   const bool knows_it = interval.percentiles_known && above + 1e-6 >= static_cast<double>(kSamplesAbove);
   return knows_it ? static_cast<double>(interval.*percentile.value) : 0;
 }
 
-// What all of these runs have, in the order it is shown.
+// Returns the figures that are compared, such as percentiles, in the order of the report. Leaves out the figures that
+// one of the runs does not have.
 std::vector<Figure> figures_of(const std::vector<const RunRecord*>& runs) {
   const auto all = [&runs](auto has) {
     return std::ranges::all_of(runs, [&](const RunRecord* run) { return has(*run); });
@@ -149,12 +168,12 @@ std::vector<Figure> figures_of(const std::vector<const RunRecord*>& runs) {
        .untested = all([](const RunRecord& run) { return run.options.closed_loop(); }) ? "" : "the schedule fixes it",
        .more_is_better = true}};
   for (const IntervalPercentile& each : kIntervalPercentiles) {
-    if (each.percent == 100) continue;  // the slowest message of a run says little of the next run's
+    if (each.percent == 100) continue;  // the maximum is not compared: it differs too much from run to run
     figures.push_back(
         percentile_figure(fmt::format("latency p{:g}", each.percent), each.percent, runs,
                           [](const RunRecord& run) -> const Histogram& { return run.outcome.total.latency; }));
     figures.back().of_interval = [each](const Interval& interval) { return percentile_of_interval(interval, each); };
-    figures.back().too_few = "know it";
+    figures.back().too_few = "have enough messages for it";
     figures.back().latency_percent = each.percent;
   }
   if (all([](const RunRecord& run) { return run.outcome.handshakes.has_value(); })) {
@@ -222,13 +241,13 @@ std::string conclusion_of(const Comparison& comparison) {
 
 void take_notes(const Side& first, const Side& second, Comparison& comparison) {
   if (one_each(first, second)) {
-    comparison.notes.emplace_back(
-        fmt::format("One run each tells these two runs apart; how much runs differ from one another it cannot show. "
-                    "{} and more a side can: A1.json A2.json ... --against B1.json B2.json ...",
-                    kFewestRestarts));
+    comparison.notes.emplace_back(fmt::format(
+        "One run a side compares only these two runs; it cannot show how much runs differ from one another. "
+        "Give {} or more runs a side for that: A1.json A2.json ... --against B1.json B2.json ...",
+        kFewestRestarts));
   }
   for (const std::string& difference : differences(first.front().record, second.front().record)) {
-    comparison.notes.push_back(fmt::format("They were asked for different things: {}.", difference));
+    comparison.notes.push_back(fmt::format("The runs had different options: {}.", difference));
   }
   for (const Side* side : {&first, &second}) {
     for (const NamedRecord& run : *side) {
@@ -243,18 +262,20 @@ void take_notes(const Side& first, const Side& second, Comparison& comparison) {
 }  // namespace
 
 std::expected<Comparison, std::string> compare_runs(const Side& first, const Side& second) {
-  PEAL_ASSERT(!first.empty() && !second.empty(), "{} runs against {}", first.size(), second.size());
+  PEAL_ASSERT(!first.empty() && !second.empty(), "both sides need runs, but there are {} against {}", first.size(),
+              second.size());
   std::vector<const RunRecord*> runs;
   for (const Side* side : {&first, &second}) {
     for (const NamedRecord& run : *side) {
       runs.push_back(&run.record);
       if (run.record.experiment != first.front().record.experiment) {
-        return std::unexpected(fmt::format("{} is a run of {}, {} one of {}: they cannot be compared", run.name,
-                                           run.record.experiment, first.front().name, first.front().record.experiment));
+        return std::unexpected(fmt::format("{} is a run of {}, but {} is a run of {}: they cannot be compared",
+                                           run.name, run.record.experiment, first.front().name,
+                                           first.front().record.experiment));
       }
       if (const std::vector<std::string> found = differences(side->front().record, run.record); !found.empty()) {
-        return std::unexpected(fmt::format("{} and {} are no runs of the same thing: their {} differ",
-                                           side->front().name, run.name, found.front()));
+        return std::unexpected(fmt::format("{} and {} cannot be on the same side: their {} differ", side->front().name,
+                                           run.name, found.front()));
       }
     }
   }

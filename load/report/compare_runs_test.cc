@@ -14,8 +14,9 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// A valid run of `steps` seconds at about `rate` a second, each message of about `latency` ns.
-// With a `memory` its rate resembles that of the second before.
+// Returns a valid run of `steps` seconds. Each second has about `rate` messages with a latency of about `latency` ns,
+// both with random noise. The nearer `memory` is to 1, the more the rate of a second depends on that of the second
+// before.
 NamedRecord run(std::string name, uint64_t seed, double rate, double latency, int steps = 30, bool open_loop = false,
                 double memory = 0) {
   std::mt19937_64 random(seed);
@@ -68,7 +69,7 @@ TEST(CompareRuns, the_faster_of_two_runs) {
   EXPECT_THAT(comparison.conclusion, HasSubstr("b is better: messages/s +"));
   EXPECT_THAT(comparison.conclusion, HasSubstr("latency p99 -"));
   EXPECT_EQ(comparison.rows[0].better, Better::kSecond);
-  EXPECT_THAT(comparison.notes, testing::Contains(HasSubstr("how much runs differ from one another it cannot show")));
+  EXPECT_THAT(comparison.notes, testing::Contains(HasSubstr("it cannot show how much runs differ from one another")));
   const std::string text = comparison_text(comparison);
   EXPECT_THAT(text, HasSubstr("second is better\n"));
   EXPECT_THAT(text, testing::EndsWith(comparison.conclusion + "\n"));
@@ -82,7 +83,7 @@ TEST(CompareRuns, equal_runs_cannot_be_told_apart_in_nineteen_of_twenty_comparis
         compared({run("a", 1000 + 2 * i, 10'000, 1e6)}, {run("b", 1001 + 2 * i, 10'000, 1e6)});
     wrong += finds_none_better(comparison) ? 0 : 1;
   }
-  EXPECT_LE(wrong, 19) << "10, and three standard deviations";
+  EXPECT_LE(wrong, 19) << "10 are expected; 19 is three standard deviations more";
 }
 
 TEST(CompareRuns, equal_runs_whose_intervals_resemble_each_other_cannot_be_told_apart_either) {
@@ -93,7 +94,7 @@ TEST(CompareRuns, equal_runs_whose_intervals_resemble_each_other_cannot_be_told_
                                              {run("b", 1001 + 2 * i, 10'000, 1e6, steps, false, 0.5)});
       wrong += comparison.rows[0].better == Better::kCannotTell ? 0 : 1;
     }
-    EXPECT_LE(wrong, 19) << steps << " intervals: 10, and three standard deviations";
+    EXPECT_LE(wrong, 19) << steps << " intervals: 10 are expected; 19 is three standard deviations more";
   }
 }
 
@@ -105,10 +106,10 @@ TEST(CompareRuns, the_ratio_is_that_of_the_two_and_its_interval_holds_it) {
     held += comparison.rows[0].difference->holds(1.25) ? 1 : 0;
     EXPECT_EQ(comparison.rows[0].better, Better::kSecond);
   }
-  EXPECT_GE(held, 181) << "190, less three standard deviations";
+  EXPECT_GE(held, 181) << "190 are expected; 181 is three standard deviations less";
 }
 
-TEST(CompareRuns, level_runs_are_said_to_be) {
+TEST(CompareRuns, level_runs_are_called_level) {
   std::vector<NamedRecord> runs = some_runs(8, 100, 10'000);
   std::vector<NamedRecord> same = runs;
   for (NamedRecord& each : same) each.name += " again";
@@ -116,7 +117,7 @@ TEST(CompareRuns, level_runs_are_said_to_be) {
   EXPECT_THAT(comparison_text(compared(runs, same)), HasSubstr("1.000 (1.000 to 1.000), p 1: level\n"));
 }
 
-TEST(CompareRuns, one_that_is_faster_but_slower_to_answer) {
+TEST(CompareRuns, a_side_with_more_messages_but_longer_latency) {
   const Comparison comparison = compared({run("a", 1, 10'000, 1e6)}, {run("b", 2, 12'000, 1.5e6)});
   EXPECT_THAT(comparison.conclusion, HasSubstr("Neither is better throughout: a (latency p50 -"));
 }
@@ -146,7 +147,7 @@ TEST(CompareRuns, several_runs_a_side_are_the_unit) {
   EXPECT_TRUE(finds_none_better(same)) << same.conclusion;
 }
 
-// Each of a thousand handshakes took about so long.
+// Returns `count` runs. In each run there were a thousand handshakes, which took about `time` ns.
 std::vector<NamedRecord> runs_with_handshakes(int count, uint64_t seed, double time) {
   std::vector<NamedRecord> runs = some_runs(count, seed, 10'000);
   std::mt19937_64 random(seed);
@@ -169,7 +170,7 @@ TEST(CompareRuns, handshakes_are_compared_where_both_sides_have_them) {
     EXPECT_EQ(row(eight, name)->better, Better::kSecond) << comparison_text(eight);
   }
   const Comparison one = compared(runs_with_handshakes(1, 100, 2e6), runs_with_handshakes(1, 200, 1e6));
-  EXPECT_EQ(row(one, "handshake p50")->remark, "one figure a run");
+  EXPECT_EQ(row(one, "handshake p50")->remark, "a run has only one value");
   std::vector<NamedRecord> few = runs_with_handshakes(8, 200, 1e6);
   few[0].record.outcome.handshakes->times.reset();
   few[0].record.outcome.handshakes->times.record_n(1'000'000, 100);
@@ -183,18 +184,18 @@ TEST(CompareRuns, handshakes_are_compared_where_both_sides_have_them) {
 
 TEST(CompareRuns, an_invalid_run_concludes_nothing) {
   NamedRecord broken = run("b", 2, 20'000, 1e6);
-  broken.record.gates.push_back({"errors", Verdict::kInvalid, "Errors nobody asked for."});
+  broken.record.gates.push_back({"errors", Verdict::kInvalid, "Unexpected errors."});
   const Comparison comparison = compared({run("a", 1, 10'000, 1e6)}, {broken});
   EXPECT_TRUE(comparison.invalid);
   EXPECT_THAT(comparison.conclusion, HasSubstr("One cannot tell: a run that is INVALID"));
-  EXPECT_THAT(comparison.notes, testing::Contains("b is INVALID: Errors nobody asked for."));
+  EXPECT_THAT(comparison.notes, testing::Contains("b is INVALID: Unexpected errors."));
 }
 
-TEST(CompareRuns, different_things) {
+TEST(CompareRuns, runs_with_different_options) {
   NamedRecord other = run("b", 2, 10'000, 1e6);
   other.record.options.size = 128;
   EXPECT_THAT(compared({run("a", 1, 10'000, 1e6)}, {other}).notes, testing::Contains(HasSubstr("sizes 64 and 128")));
-  EXPECT_THAT(compare_runs({run("a", 1, 1e4, 1e6), other}, {other}).error(), HasSubstr("no runs of the same thing"));
+  EXPECT_THAT(compare_runs({run("a", 1, 1e4, 1e6), other}, {other}).error(), HasSubstr("cannot be on the same side"));
   other.record.experiment = "http";
   EXPECT_THAT(compare_runs({run("a", 1, 1e4, 1e6)}, {other}).error(), HasSubstr("cannot be compared"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The JSON library and this file throw within it; nothing leaves read_questions().
+// The JSON library and the functions of this file throw exceptions. read_questions() catches all of them.
 #include <load/report/judge_json.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 11> kQuestionKeys{"subject", "rival",  "r
 
 const nlohmann::json& list_of(const nlohmann::json& whole, const char* name) {
   const nlohmann::json& list = whole.at(name);
-  if (!list.is_array()) refuse_question(fmt::format("\"{}\" is no list", name));
+  if (!list.is_array()) refuse_question(fmt::format("\"{}\" is not a list", name));
   return list;
 }
 
@@ -34,23 +34,24 @@ RatioEstimate restarts_of(const nlohmann::json& ratio) {
 
 Bar bar_asked(const nlohmann::json& ratio) {
   const std::string side = ratio.value("side", "<=");
-  if (side != "<=" && side != ">=") refuse_question(fmt::format("\"side\" is \"<=\" or \">=\", not \"{}\"", side));
+  if (side != "<=" && side != ">=") refuse_question(fmt::format("\"side\" must be \"<=\" or \">=\", not \"{}\"", side));
   const Bar bar{.side = side == "<=" ? Bar::Side::kAtMost : Bar::Side::kAtLeast,
                 .ratio = ratio.at("bar").get<double>()};
-  if (!(bar.ratio > 0)) refuse_question("\"bar\" is no positive number");
+  if (!(bar.ratio > 0)) refuse_question("\"bar\" is not a positive number");
   return bar;
 }
 
 Range range_asked(const nlohmann::json& ratio) {
   const Range range{.least = ratio.value("least", Range{}.least), .most = ratio.value("most", Range{}.most)};
-  if (!(range.least >= 0 && range.least <= range.most)) refuse_question("\"least\" to \"most\" is no range of ratios");
+  if (!(range.least >= 0 && range.least <= range.most))
+    refuse_question("\"least\" to \"most\" is not a range of ratios");
   return range;
 }
 
 RatioQuestion question_of_json(const nlohmann::json& ratio) {
   for (const auto& [key, value] : ratio.get<nlohmann::json::object_t>()) {
     if (std::ranges::find(kQuestionKeys, key) == kQuestionKeys.end()) {
-      refuse_question(fmt::format("\"{}\" is nothing that a ratio has", key));
+      refuse_question(fmt::format("\"{}\" is not a field of a ratio", key));
     }
   }
   RatioQuestion question{.subject = ratio.at("subject").get<std::string>(),
@@ -59,17 +60,21 @@ RatioQuestion question_of_json(const nlohmann::json& ratio) {
                          .family = ratio.value("family", ""),
                          .obstacle = ratio.value("obstacle", "")};
   const bool has_range = ratio.contains("least") || ratio.contains("most");
-  if (ratio.contains("bar") && has_range) refuse_question("it has both a bar and a range");
+  if (ratio.contains("bar") && has_range) refuse_question("a ratio has both a bar and a range: give only one of them");
   if (ratio.contains("bar")) question.asked = bar_asked(ratio);
-  if (ratio.contains("side") && !ratio.contains("bar")) refuse_question("it has a side and no bar");
+  if (ratio.contains("side") && !ratio.contains("bar")) refuse_question("a ratio has a side, but no bar");
   if (has_range) question.asked = range_asked(ratio);
   if (ratio.contains("twin")) {
-    if (!ratio["twin"].is_number_unsigned()) refuse_question("\"twin\" is no place of a ratio");
+    if (!ratio["twin"].is_number_unsigned()) refuse_question("\"twin\" is not the index of a ratio");
     question.twin = ratio["twin"].get<size_t>();
   }
   for (const std::string& name : ratio.value("bounded", std::vector<std::string>())) {
-    if (name != "subject" && name != "rival") refuse_question("\"bounded\" lists \"subject\" or \"rival\"");
-    (name == "subject" ? question.subject_bounded : question.rival_bounded) = true;
+    if (name != "subject" && name != "rival") refuse_question("\"bounded\" may contain only \"subject\" and \"rival\"");
+    if (name == "subject") {
+      question.subject_bounded = true;
+    } else {
+      question.rival_bounded = true;
+    }
   }
   return question;
 }
@@ -77,10 +82,12 @@ RatioQuestion question_of_json(const nlohmann::json& ratio) {
 void check_twins(std::span<const RatioQuestion> questions) {
   for (const RatioQuestion& question : questions) {
     if (!question.twin) continue;
-    if (*question.twin >= questions.size()) refuse_question(fmt::format("there is no ratio {}", *question.twin));
+    if (*question.twin >= questions.size())
+      refuse_question(fmt::format("\"twin\" is {}, but there is no such ratio", *question.twin));
     const RatioQuestion& twin = questions[*question.twin];
     if (twin.twin || !std::holds_alternative<std::monostate>(twin.asked)) {
-      refuse_question(fmt::format("ratio {} is no twin: it has a bar, a range or a twin itself", *question.twin));
+      refuse_question(
+          fmt::format("ratio {} cannot be a twin: it has a bar, a range or a twin of its own", *question.twin));
     }
   }
 }

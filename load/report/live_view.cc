@@ -42,7 +42,8 @@ std::string LiveView::bars(size_t count, bool utf8) const {
 
 std::string LiveView::line(const LoadOptions& options, size_t columns, bool utf8) const {
   const auto time = [](int64_t ns) { return human_time(static_cast<double>(ns)); };
-  // In the order they stand in, each with how much it is wanted.
+  // A part of the status line. If the line is too long, parts are left out. The part with the lowest `want` is left out
+  // first.
   struct Item {
     std::string text;
     int want;

@@ -18,7 +18,7 @@ LoadOptions minute() {
   return options;
 }
 
-// Columns of a text of which some letters are blocks.
+// Returns how many columns a text needs. Block characters have several bytes, but need one column.
 size_t columns_of(const std::string& text) {
   return static_cast<size_t>(
       std::ranges::count_if(text, [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; }));
@@ -30,7 +30,7 @@ LiveView view_of(const std::vector<uint64_t>& rates) {
   return view;
 }
 
-TEST(LiveView, a_line_says_it_all_where_there_is_room) {
+TEST(LiveView, a_wide_line_shows_everything) {
   const std::string line = view_of({0, 1'000'000, 2'000'000}).line(minute(), 200, true);
   EXPECT_EQ(line,
             "3.0/60 s  ▁▅█  2,000,000/s  in flight 2  p50 1.00 us  p99 1.00 us  p99.9 1.00 us  max 1.00 us  errors 0");
@@ -47,7 +47,8 @@ TEST(LiveView, a_narrow_terminal_gets_what_matters_most) {
   Interval broken = sample_interval(100, 5, false);
   broken.failures = 7;
   view.add(broken);
-  EXPECT_THAT(view.line(minute(), 30, false), HasSubstr("errors 7")) << "failures push the rest aside";
+  EXPECT_THAT(view.line(minute(), 30, false), HasSubstr("errors 7"))
+      << "failures are more important than the other items";
 }
 
 TEST(LiveView, a_rate_of_nothing_draws_no_bar) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <load/report/open_metrics.h>
 
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -29,25 +30,32 @@ void add_counts(MetricsText& out, const Outcome& outcome) {
   out.counter("messages", "", "Messages that came back as they should.", value(counts.messages));
   out.counter("wrong_answers", "", "Answers that were not what was asked for.", value(counts.wrong));
   out.counter("shed_messages", "", "Messages not sent, because their deadline had passed.", value(counts.shed));
-  out.counter("unsent_messages", "", "Messages due at the end, but not sent.", value(outcome.unsent));
-  out.counter("unanswered_messages", "", "Messages sent at the end, but not answered.", value(outcome.unanswered));
+  out.counter("unsent_messages", "", "Messages that were due, but not sent at the end.", value(outcome.unsent));
+  out.counter("unanswered_messages", "", "Messages that were sent, but not answered at the end.",
+              value(outcome.unanswered));
   out.counter("received_bytes", "bytes", "Bytes that came back.", value(counts.bytes_received));
   out.counter("sent_bytes", "bytes", "Bytes that were sent.", value(counts.bytes_sent));
   const Counts& all = outcome.lifetime;
   out.counter("connection_attempts", "", "Connections tried, warm-up included.", value(all.attempts));
   out.counter("connects", "", "Connections that opened, warm-up included.", value(all.connects));
-  out.counter("unfinished_connects", "", "Connections that the end cut off while they were opened.",
-              value(all.under_way));
-  out.counter("retired_connections", "", "Connections closed as planned, warm-up included.", value(all.retired));
-  out.counter("idle_closes", "", "Of them, those that the other side closed while nothing was asked on them.",
+  out.counter("unfinished_connects", "", "Connection attempts that the end of the run cut off.", value(all.under_way));
+  out.counter("retired_connections", "", "Connections closed after their requests or by the server, warm-up included.",
+              value(all.retired));
+  out.counter("idle_closes", "", "Retired connections that the server closed while nothing was asked on them.",
               value(all.idle_closes));
   if (const auto& handshakes = outcome.handshakes) {
-    out.counter("handshakes", "", "Handshakes that were done, warm-up included.", value(handshakes->done()));
-    out.counter("resumed_handshakes", "", "Of them, those that went on with an earlier session.",
+    out.counter("handshakes", "", "Finished handshakes, warm-up included.", value(handshakes->done()));
+    out.counter("resumed_handshakes", "", "Finished handshakes that resumed an earlier session, warm-up included.",
                 value(handshakes->resumed));
     out.counter("failed_handshakes", "", "Handshakes that failed, warm-up included.", value(handshakes->failed));
   }
-  out.family("failures", MetricType::kCounter, "", "What went wrong, by kind, warm-up included.");
+  if (!outcome.statuses.empty()) {
+    out.family("answers", MetricType::kCounter, "", "Answers by their HTTP status, warm-up included.");
+    for (const auto& [status, count] : outcome.statuses) {
+      out.sample("_total", value(count), {{"status", std::to_string(status)}});
+    }
+  }
+  out.family("failures", MetricType::kCounter, "", "Failures by kind, warm-up included.");
   for (const auto& [kind, failure] : outcome.failures.kinds) {
     out.sample("_total", value(failure.count), {{"kind", kind}});
   }
@@ -78,24 +86,26 @@ std::string open_metrics(const RunRecord& record) {
                   {{"experiment", record.experiment}, {"target", record.options.target_text}});
   out.gauge("began_timestamp_seconds", "seconds", "When the measurement began.",
             std::chrono::duration<double>(outcome.began.time_since_epoch()).count());
-  out.gauge("window_seconds", "seconds", "How long was measured.", outcome.seconds());
+  out.gauge("window_seconds", "seconds", "Length of the measurement.", outcome.seconds());
   out.gauge("connections", "", "Connections that opened.", static_cast<double>(outcome.opened));
   out.gauge("offered_rate", "", "Messages due a second; 0 in a closed loop.", record.offered_rate());
   add_counts(out, outcome);
   add_costs(out, record);
   add_times(out, "latency_seconds", "From when a message was due until it was answered.", outcome.total.latency);
   if (outcome.total.service)
-    add_times(out, "service_seconds", "From when it was sent until then.", *outcome.total.service);
+    add_times(out, "service_seconds", "From when a message was sent until it was answered.", *outcome.total.service);
   if (outcome.total.send_lag)
-    add_times(out, "send_lag_seconds", "From when it was due until it was sent.", *outcome.total.send_lag);
+    add_times(out, "send_lag_seconds", "From when a message was due until it was sent.", *outcome.total.send_lag);
   if (outcome.total.first_byte) {
-    add_times(out, "first_byte_seconds", "From when it was sent until its answer began.", *outcome.total.first_byte);
+    add_times(out, "first_byte_seconds", "From when a message was sent until its answer began.",
+              *outcome.total.first_byte);
   }
-  add_times(out, "connect_seconds", "From trying to connect until that was done.", outcome.connect);
+  add_times(out, "connect_seconds", "From the attempt to connect until the TCP connection was open.", outcome.connect);
   if (outcome.handshakes) {
-    add_times(out, "handshake_seconds", "From then until the layer's handshake was done.", outcome.handshakes->times);
+    add_times(out, "handshake_seconds", "From the open TCP connection until the layer's handshake was done.",
+              outcome.handshakes->times);
   }
-  out.family("failed_gate", MetricType::kGauge, "", "1 for each gate the run failed.");
+  out.family("failed_gate", MetricType::kGauge, "", "1 for each gate that the run failed.");
   for (const Gate& gate : record.gates) {
     out.sample("", 1, {{"gate", gate.name}, {"verdict", to_string(gate.verdict)}});
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A run as OpenMetrics 1.0 text, for a textfile collector or a push gateway: counters, gauges, and a summary with
-// quantiles for each histogram. Base units: seconds and bytes. It ends with `# EOF`.
+// Writes the results of a run as OpenMetrics 1.0 text, for example for the textfile collector or the push gateway of
+// Prometheus. There are counters, gauges, and for each histogram a summary with quantiles. The units are seconds and
+// bytes. The text ends with `# EOF`.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// That other people's parsers take it is tested in tests/outside/load_outputs_test.py.
+// Tests the text itself. tests/outside/load_outputs_test.py tests that the parsers of other projects accept it.
 #include <load/report/open_metrics.h>
 
 #include <gmock/gmock.h>
@@ -30,6 +30,13 @@ TEST(OpenMetrics, counters_summaries_and_the_end) {
   EXPECT_THAT(text, EndsWith("\n# EOF\n"));
 }
 
+TEST(OpenMetrics, http_answers_are_counted_by_status) {
+  RunRecord record = sample_record({});
+  record.outcome.statuses = {{404, 7}};
+  EXPECT_THAT(open_metrics(record),
+              HasSubstr(fmt::format("peal_load_answers_total{{{},status=\"404\"}} 7\n", kLabels)));
+}
+
 TEST(OpenMetrics, handshakes_where_there_is_a_layer) {
   const std::string text = open_metrics(sample_record({.handshakes = true}));
   EXPECT_THAT(text, HasSubstr(fmt::format("peal_load_handshakes_total{{{}}} 2\n", kLabels)));
@@ -47,7 +54,7 @@ TEST(OpenMetrics, a_label_with_quotes_stays_one_label) {
 TEST(OpenMetrics, what_was_not_measured_is_not_there) {
   const std::string text = open_metrics(sample_record({}));
   EXPECT_THAT(text, Not(HasSubstr("send_lag")));
-  EXPECT_THAT(text, Not(HasSubstr("server")));
+  EXPECT_THAT(text, Not(HasSubstr("peal_load_server")));
   EXPECT_THAT(text, Not(HasSubstr("handshake")));
 }
 

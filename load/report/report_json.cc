@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <load/report/report_json.h>
 
+#include <string>
+
 #include <nlohmann/json.hpp>
 
 #include <load/record/histogram_codec.h>
@@ -10,7 +12,8 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-// In no known encoding: what a server sent may stand in a failure's sentence.
+// Makes the JSON library replace bytes that are not UTF-8, because JSON must be UTF-8. The sentence about a failure may
+// contain bytes that are not UTF-8, because some of its text comes from the server.
 constexpr auto kReplace = OrderedJson::error_handler_t::replace;
 
 OrderedJson histogram_json(const Histogram& histogram) {
@@ -171,6 +174,10 @@ std::string report_json(const RunRecord& record) {
   }
   json["client"] = client_json(record.options, outcome);
   json["server"] = server_json(record);
+  if (!outcome.statuses.empty()) {
+    json["statuses"] = OrderedJson::object();
+    for (const auto& [status, count] : outcome.statuses) json["statuses"][std::to_string(status)] = count;
+  }
   add_verdicts(record, json);
   json["censored"] = {{"unsent", outcome.unsent}, {"unanswered", outcome.unanswered}};
   json["echoes"] = outcome.echoes;

@@ -51,7 +51,14 @@ TEST(ReportJson, a_closed_loop_run) {
   EXPECT_EQ(report["first_errors"], (json{{"reset", "a connection broke"}}));
 }
 
-TEST(ReportJson, who_was_served_and_who_waited) {
+TEST(ReportJson, http_answers_are_counted_by_status) {
+  RunRecord record = sample_record({});
+  EXPECT_FALSE(parsed(record).contains("statuses")) << "other protocols have none";
+  record.outcome.statuses = {{200, 3}, {404, 7}};
+  EXPECT_EQ(parsed(record)["statuses"], (json{{"200", 3}, {"404", 7}}));
+}
+
+TEST(ReportJson, served_and_waiting_connections_are_counted) {
   RunRecord record = sample_record({});
   EXPECT_FALSE(parsed(record).contains("expects_queueing"));
   EXPECT_EQ(parsed(record)["connections"]["queued"], 0);
@@ -140,7 +147,7 @@ TEST(ReportJson, gates_are_listed_with_their_sentence) {
   EXPECT_EQ(report["skipped_gates"][0]["name"], "little");
 }
 
-TEST(ReportJson, an_error_in_no_known_encoding_does_not_break_it) {
+TEST(ReportJson, an_error_text_that_is_not_utf8_does_not_break_the_json) {
   RunRecord record = sample_record({});
   record.outcome.failures.add("odd", "\xff\xfe");
   EXPECT_EQ(parsed(record)["errors"]["odd"], 1);

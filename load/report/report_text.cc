@@ -29,7 +29,8 @@ void add_times(std::string& out, std::string_view name, const Histogram& times) 
 void add_table(std::string& out, const Outcome& outcome) {
   const Recording& total = outcome.total;
   if (total.latency.empty()) {
-    out += fmt::format("{:<12}no message came back\n", "latency");
+    out += fmt::format("{:<12}{}\n", "latency",
+                       outcome.lifetime.wrong > 0 ? "no answer was right" : "no message came back");
   } else {
     out += fmt::format("{:<12}", "");
     for (const auto& [label, percent] : kColumns) out += fmt::format("{:>11}", label);
@@ -58,6 +59,17 @@ void add_handshakes(std::string& out, const Handshakes& handshakes) {
   out += fmt::format("{:<12}{} done: {} full, {} resumed; {} failed{}\n", "handshakes", human_count(handshakes.done()),
                      human_count(handshakes.full()), human_count(handshakes.resumed), human_count(handshakes.failed),
                      handshakes.agreed.empty() ? "" : "; " + handshakes.agreed);
+}
+
+void add_statuses(std::string& out, const Outcome& outcome) {
+  uint64_t answers = 0;
+  for (const auto& [status, count] : outcome.statuses) answers += count;
+  std::string_view heading = "status";
+  for (const auto& [status, count] : outcome.statuses) {
+    const double percent = 100 * fraction(count, answers);
+    out += fmt::format("{:<12}{} {:>15} {:>9} %\n", std::exchange(heading, ""), status, human_count(count),
+                       percent < 99 ? fmt::format("{:.2g}", percent) : fmt::format("{:.4g}", percent));
+  }
 }
 
 void add_work(std::string& out, const RunRecord& record) {
@@ -91,6 +103,7 @@ void add_work(std::string& out, const RunRecord& record) {
                      outcome.seconds(), human_rate(outcome.messages_per_s()), outcome.mib_per_s());
   if (all.wrong > 0) out += fmt::format("; {} wrong", human_count(all.wrong));
   out += '\n';
+  add_statuses(out, outcome);
   if (options.closed_loop()) return;
   out += fmt::format("{:<12}{}/s offered; {} shed; at the end {} due but unsent, {} sent but unanswered\n", "schedule",
                      human_rate(record.offered_rate()), human_count(outcome.total.counts.shed),
@@ -119,13 +132,14 @@ void add_server(std::string& out, const LoadOptions& options, const Outcome& out
       fraction(server.involuntary_switches, messages),
       server.processes == 1 ? "1 process" : fmt::format("{} processes", server.processes));
   if (server.forgets_children) {
-    out += fmt::format("{:<12}it ignores SIGCHLD: what its children used that ended meanwhile is not in its figures\n",
-                       "");
+    out += fmt::format("{:<12}it ignores SIGCHLD: what its ended children used is not in its figures\n", "");
   }
 }
 
-// Failures to connect are a share of the attempts, others of the messages that were answered or failed.
-void add_failures(std::string& out, const Outcome& outcome) {
+// Adds a line for each kind of failure. The line has a count and a percentage. For failures to connect and failed
+// handshakes, 100 % is the number of attempts to connect. For all other failures, 100 % is the number of messages that
+// were answered or failed.
+void add_failures(std::string& out, const Outcome& outcome, Paint paint) {
   const Counts& all = outcome.lifetime;
   uint64_t failed_messages = 0;
   const auto of_connecting = [](const std::string& kind) {
@@ -135,7 +149,8 @@ void add_failures(std::string& out, const Outcome& outcome) {
   for (const auto& [kind, failure] : outcome.failures.kinds) {
     const uint64_t whole = of_connecting(kind) ? all.attempts : all.messages + failed_messages;
     const double percent = 100 * fraction(failure.count, whole);
-    out += fmt::format("{:<12}{} {} ({} % of the {}): {}\n", "failed", human_count(failure.count), kind,
+    out += fmt::format("{}{} {} ({} % of the {}): {}\n", paint.bad(fmt::format("{:<12}", "failed")),
+                       human_count(failure.count), kind,
                        percent < 99 ? fmt::format("{:.2g}", percent) : fmt::format("{:.0f}", percent),
                        of_connecting(kind) ? "attempts to connect" : "messages", failure.first);
   }
@@ -144,22 +159,28 @@ void add_failures(std::string& out, const Outcome& outcome) {
 }  // namespace
 
 bool is_known(const Histogram& times, double percent) {
-  // 99.99 is a little less than it says, and 100,000 samples leave 9.9999 above it.
+  // The product below is the number of samples above the percentile. The percentile is known if this number is at least
+  // 10 (kSamplesAbove). A double cannot hold a number such as 99.9 exactly. With 10,000 samples and 99.9 %, the product
+  // is therefore slightly less than the true number 10. So the product is compared with a limit that is slightly less
+  // than kSamplesAbove.
   constexpr double kRounding = 1e-6;
   return static_cast<double>(times.total_count()) * (100 - percent) / 100 >= kSamplesAbove - kRounding;
 }
 
-std::string report_text(const RunRecord& record) {
+std::string report_text(const RunRecord& record, Paint paint) {
   std::string out;
   add_heading(out, record);
   add_work(out, record);
   add_table(out, record.outcome);
   add_client(out, record.options, record.outcome);
   add_server(out, record.options, record.outcome);
-  add_failures(out, record.outcome);
+  add_failures(out, record.outcome, paint);
   for (const SkippedGate& gate : record.skipped) out += fmt::format("{:<12}{}\n", "not judged", gate.sentence);
-  for (const Gate& gate : record.gates) out += fmt::format("{:<12}{}\n", to_string(gate.verdict), gate.sentence);
-  if (record.gates.empty()) out += fmt::format("{:<12}all passed\n", "gates");
+  for (const Gate& gate : record.gates) {
+    const std::string verdict = fmt::format("{:<12}", to_string(gate.verdict));
+    out += (gate.verdict == Verdict::kInvalid ? paint.bad(verdict) : paint.warning(verdict)) + gate.sentence + '\n';
+  }
+  if (record.gates.empty()) out += fmt::format("{:<12}{}\n", "gates", paint.good("all passed"));
   return out;
 }
 
@@ -169,7 +190,8 @@ std::string human_time(double ns) {
   static constexpr std::array<std::pair<double, std::string_view>, 4> kUnits{
       {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}}};
   for (const auto& [factor, unit] : kUnits) {
-    // What would round up to 1000 of the smaller unit belongs to this one.
+    // If the value is too small for this unit, the next smaller unit is used. The limit is 0.9995 of the unit. With a
+    // limit of 1, 999.7 ns would be shown as "1000 ns" and not as "1.00 us".
     if (ns < factor * 0.9995 && factor > 1) continue;
     const double value = ns / factor;
     const int digits = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;

@@ -10,6 +10,7 @@ namespace peal::load {
 namespace {
 
 using std::chrono_literals::operator""ms;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -69,14 +70,14 @@ TEST(ReportText, the_report_shows_what_was_asked_and_got) {
   EXPECT_THAT(text, HasSubstr("INVALID     2 of 3 connections opened.\n"));
 }
 
-TEST(ReportText, a_server_whose_ended_children_are_in_no_figure) {
+TEST(ReportText, the_report_says_if_ended_children_are_not_counted) {
   RunRecord record = sample_record({.with_server = true});
   EXPECT_THAT(report_text(record), Not(HasSubstr("SIGCHLD")));
   record.outcome.server->forgets_children = true;
-  EXPECT_THAT(report_text(record), HasSubstr("\n            it ignores SIGCHLD: what its children used"));
+  EXPECT_THAT(report_text(record), HasSubstr("\n            it ignores SIGCHLD: what its ended children used"));
 }
 
-TEST(ReportText, how_many_were_served_where_others_may_wait) {
+TEST(ReportText, with_queueing_the_report_says_how_many_were_served) {
   RunRecord record = sample_record({});
   EXPECT_THAT(report_text(record), Not(HasSubstr("queueing")));
   record.options.expect_queueing = true;
@@ -110,6 +111,20 @@ TEST(ReportText, handshakes_have_a_line_and_times_of_their_own) {
                                              "handshake failed: the peer does not speak TLS\n"));
 }
 
+TEST(ReportText, http_answers_are_counted_by_status) {
+  RunRecord record = sample_record({});
+  EXPECT_THAT(report_text(record), Not(HasSubstr("status"))) << "other protocols have none";
+  record.outcome.statuses = {{200, 1500}, {404, 19'184}};
+  EXPECT_THAT(report_text(record), HasSubstr("\nstatus      200           1,500       7.3 %\n"
+                                             "            404          19,184        93 %\n"));
+}
+
+TEST(ReportText, only_a_painted_report_has_colours) {
+  const RunRecord record = sample_record({});
+  EXPECT_THAT(report_text(record, Paint(true)), HasSubstr("\n\x1b[31mINVALID     \x1b[0m"));
+  EXPECT_THAT(report_text(record, Paint(false)), AllOf(HasSubstr("\nINVALID     "), Not(HasSubstr("\x1b"))));
+}
+
 TEST(ReportText, an_empty_run_has_no_percentiles) {
   const LoadOptions options;
   RunRecord record = make_record("echo", "0 bytes", "", options, Outcome(RecordingParts{}));
@@ -126,7 +141,7 @@ TEST(ReportText, what_a_connection_carries_and_what_was_not_judged) {
   record.options.pipeline = 16;
   record.options.requests_per_connection = {10, 100};
   EXPECT_THAT(report_text(record), HasSubstr("1 thread, 16 in flight a connection, 10 to 100 requests a connection"));
-  EXPECT_THAT(report_text(record), HasSubstr("not judged  Little's law was not asked: on connections that failed"));
+  EXPECT_THAT(report_text(record), HasSubstr("not judged  Little's law was not checked: some connections failed"));
 }
 
 }  // namespace

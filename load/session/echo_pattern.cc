@@ -16,7 +16,9 @@ namespace {
 
 constexpr size_t kPeriod = 128;
 constexpr size_t kCopiedBytes = 4096;
-// Of the text that chunks are compared with, at least: a chunk that holds many small messages is compared at once.
+// `repeated_` holds many copies of the message, one after the other. So a single memcmp() can check received bytes that
+// contain many small messages. The received bytes may begin at any byte of a message. Therefore `repeated_` is longer
+// than one message by at least this constant: up to 64 KiB then fit, wherever they begin.
 constexpr size_t kComparedBytes = size_t{64} << 10;
 
 std::string counted(size_t size) {
@@ -36,7 +38,7 @@ EchoPattern EchoPattern::framed(size_t size) {
 }
 
 EchoPattern::EchoPattern(const std::string& block) : size_(block.size()) {
-  PEAL_ASSERT(size_ > 0, "a block of {} bytes", size_);
+  PEAL_ASSERT(size_ > 0, "an echo block must not be empty, but has {} bytes", size_);
   while (repeated_.size() < std::max(2 * size_, size_ + kComparedBytes)) repeated_ += block;
   if (size_ > kCopiedBytes) shared_ = share_bytes(std::string(this->block()));
 }
@@ -52,7 +54,7 @@ Buffer EchoPattern::message() const {
 }
 
 bool EchoPattern::matches(const Buffer& bytes, size_t position) const {
-  PEAL_ASSERT(position < size_, "{} bytes at {} of {}", bytes.size(), position, size_);
+  PEAL_ASSERT(position < size_, "{} bytes are compared at position {} of a block of {}", bytes.size(), position, size_);
   const std::string_view front = bytes.front();
   if (bytes.is_contiguous() && position + front.size() <= repeated_.size()) [[likely]] {
     return std::memcmp(front.data(), repeated_.data() + position, front.size()) == 0;

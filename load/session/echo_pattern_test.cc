@@ -6,13 +6,15 @@
 namespace peal::load {
 namespace {
 
-// A part of its own, however short: shared bytes are never copied behind others.
+// Returns a Buffer that holds `text` in one part. If this Buffer is appended to another one, the text stays a separate
+// part, even if it is short.
 Buffer part_of(std::string_view text) {
   const auto size = static_cast<uint32_t>(text.size());
   return {BlockPool::here().wrap(share_bytes(std::string(text)), 0, size), 0, size};
 }
 
-// The bytes from `position` on, the way a server would send them back, in parts of at most `part` bytes.
+// Returns the `size` bytes that an echo server sends back, starting with byte `position` of a message. The Buffer
+// consists of parts of at most `part` bytes.
 Buffer echoed(const EchoPattern& pattern, size_t position, size_t size, size_t part) {
   Buffer bytes;
   for (size_t i = 0; i < size;) {
@@ -36,7 +38,7 @@ TEST(EchoPattern, a_message_is_one_block_whatever_its_size) {
   }
 }
 
-TEST(EchoPattern, a_chunk_may_reach_into_the_next_lap) {
+TEST(EchoPattern, a_chunk_may_reach_into_the_next_block) {
   const EchoPattern pattern(200);
   for (const size_t position : {0, 1, 127, 199}) {
     for (const size_t size : {1, 73, 200}) {

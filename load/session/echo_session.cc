@@ -46,7 +46,10 @@ void EchoSession::on_received(Buffer& bytes) {
   go_on(now);
 }
 
-// What came is what is owed again: the block goes straight back out. What comes back of the last message does not.
+// Handles received bytes. Sends them back to the server immediately, as bytes of the next message. In two cases, the
+// bytes are not sent back, but only subtracted from `owed_`, the number of bytes that have not come back yet:
+// - The run has stopped sending.
+// - The connection may carry no more messages.
 void EchoSession::bounce(Buffer& bytes, TimePoint now) {
   while (!bytes.empty()) {
     const size_t step = std::min(bytes.size(), pattern_.size() - position_);
@@ -60,10 +63,17 @@ void EchoSession::bounce(Buffer& bytes, TimePoint now) {
     position_ += step;
     if (position_ < pattern_.size()) continue;
     position_ = 0;
-    owed_ > 0 ? answered_and_sent(now) : answered(now);
+    if (owed_ > 0) {
+      answered_and_sent(now);
+    } else {
+      answered(now);
+    }
   }
   if (owed_ > 0 || in_flight() == 0) return;
-  // The end came while the next message was under way: what follows, if anything does, begins a message.
+  // All bytes that were sent have come back, but a message is still in flight. Only the first part of this message was
+  // sent, because the run has stopped sending in the middle of the message. The rest is never sent, so the message
+  // cannot be answered. Therefore the message is removed from the messages in flight, and the next message begins at
+  // position 0.
   position_ = 0;
   withdraw();
 }
@@ -84,7 +94,7 @@ void EchoSession::count(size_t bytes, TimePoint now) {
 void EchoSession::fail_over(const Buffer& bytes) {
   if (bytes.size() > owed_) {
     return fail("too_many_bytes",
-                fmt::format("the server sent {} bytes where {} were outstanding", bytes.size(), owed_));
+                fmt::format("the server sent {} bytes, but only {} were outstanding", bytes.size(), owed_));
   }
   const size_t right = pattern_.matching_bytes(bytes, position_);
   fail("wrong_bytes", fmt::format("byte {} of a {}-byte message came back changed",

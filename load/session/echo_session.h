@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Echo: what is sent comes back, and every byte of it is compared. Two manners:
+// The echo protocols: the server sends back what it receives, and the client compares every byte. There are two:
 //
-//   ping-pong   unframed: the server sends back whatever each of its reads returned. Exactly `size` bytes circulate; a
-//               message is `size` bytes whatever the chunks.
-//   echo        framed: a 4-byte big-endian length and that many bytes; the answer is the same frame. A message is a
-//               frame.
+//   ping-pong   Without frames: the server sends back whatever each of its reads has returned. Every `size` bytes that
+//               come back are a message, whatever the sizes of the chunks are.
+//   echo        With frames: a length of 4 bytes, big-endian, and that many bytes. The server answers with the same
+//               frame. A message is a frame.
 #pragma once
 
 #include <load/session/echo_pattern.h>
@@ -14,9 +14,10 @@ namespace peal::load {
 
 class EchoProtocol final : public Protocol {
  public:
-  // `size` > 0.
+  // Makes the protocol "pingpong". Each message has `size` bytes and no frame. Asserts that `size` > 0.
   static EchoProtocol unframed(size_t size) { return {EchoPattern(size), false}; }
-  // A body of `size` bytes, which may be 0.
+  // Makes the protocol "echo". Each message is a frame: 4 bytes that hold the length of the body, and then a body of
+  // `size` bytes. `size` may be 0.
   static EchoProtocol framed(size_t size) { return {EchoPattern::framed(size), true}; }
 
   std::string_view name() const override { return framed_ ? "echo" : "pingpong"; }
@@ -32,8 +33,11 @@ class EchoProtocol final : public Protocol {
 
 class EchoSession final : public Session {
  public:
-  // The pattern outlives it. `bounces`: in a closed loop what comes in goes straight back out, which only an unframed
-  // server may be done to.
+  // `pattern` must outlive the session. If `bounces` is true and the run is sending, the session sends received bytes
+  // back to the server immediately, even if they are only a part of a message. So when the run stops sending, the
+  // session may have sent only a part of the last message. Without frames, the server sends this part back, so all sent
+  // bytes come back. With frames, the server would wait for the rest of the frame and would never answer. So `bounces`
+  // must be false if messages have frames.
   EchoSession(Lane& lane, const EchoPattern& pattern, bool bounces);
 
  private:
@@ -48,8 +52,8 @@ class EchoSession final : public Session {
 
   const EchoPattern& pattern_;
   const bool bounces_;
-  size_t position_ = 0;  // in the message, of the next byte to come back
-  size_t owed_ = 0;      // bytes sent that have not come back
+  size_t position_ = 0;  // how many bytes of the current message have come back
+  size_t owed_ = 0;      // bytes that were sent and have not come back
 };
 
 }  // namespace peal::load

@@ -14,7 +14,7 @@
 namespace peal::load {
 
 std::expected<std::unique_ptr<HttpProtocol>, std::string> HttpProtocol::make(HttpLoad load, size_t pipeline) {
-  PEAL_ASSERT(pipeline > 0 && pipeline <= kMostPipelined, "{} requests in flight", pipeline);
+  PEAL_ASSERT(pipeline > 0 && pipeline <= kMostPipelined, "a pipeline of {} requests is out of range", pipeline);
   const std::expected<HttpUrl, std::string> url = HttpUrl::parse(load.url);
   if (!url) return std::unexpected(url.error());
   HttpRequest request{

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HTTP/1.1 as the load generator speaks it: one request, composed once and sent again and again, and what is expected
-// of each answer to it.
+// HTTP/1.1 for the load generator. One request is composed once and sent again and again. Every answer is checked.
 #pragma once
 
 #include <cstddef>
@@ -19,24 +18,29 @@
 namespace peal::load {
 
 struct HttpLoad {
-  // http://HOST[:PORT]/PATH[?QUERY], or https:// where the connections run over TLS, which is the caller's to see to,
-  // as is where the host leads.
+  // The URL has the form http://HOST[:PORT]/PATH[?QUERY], or https:// with the same parts. It is used only to compose
+  // the request. The caller must look up the address of HOST and set up TLS.
   std::string url;
   std::string method = "GET";
-  std::vector<std::pair<std::string, std::string>> headers;  // beside Host and, with a body, Content-Length
+  // The header fields to be sent in addition to Host. If there is a body, Content-Length is added automatically.
+  std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
-  // Of each answer. No status: any from 200 to 399.
+  // The values that a right answer must have. If `status` has no value, every status from 200 to 399 is right. If
+  // `length` has no value, every length of the body is right. If `expected_body` has no value, every body is right.
   std::optional<int> status;
-  std::optional<uint64_t> length;  // of its body
+  std::optional<uint64_t> length;  // length of the body in bytes
   std::optional<std::string> expected_body;
 };
 
 class HttpProtocol final : public Protocol {
  public:
-  // At most as many requests as go out at once are kept composed side by side, and no more bytes than that.
+  // The request is stored in several copies, one after the other, so that one call can send several requests. This
+  // constant limits the size of all copies together, in bytes. If a single request is longer than the limit, one copy
+  // is stored.
   static constexpr size_t kComposedBytes = size_t{64} << 10;
 
-  // The error is one sentence. `pipeline` is how many requests may go out at once.
+  // Makes a protocol that sends the request that `load` describes. `pipeline` is how many requests may be in flight on
+  // a connection. If the request cannot be composed, returns one sentence that says why.
   static std::expected<std::unique_ptr<HttpProtocol>, std::string> make(HttpLoad load, size_t pipeline);
 
   std::string_view name() const override { return "http"; }
@@ -46,11 +50,13 @@ class HttpProtocol final : public Protocol {
 
   const HttpLoad& load() const { return load_; }
   size_t request_bytes() const { return request_bytes_; }
-  // How many of them are kept side by side.
+  // Returns how many copies of the request are stored one after the other.
   size_t side_by_side() const { return side_by_side_; }
-  // `count` requests, one behind the other; count <= side_by_side().
+  // Returns the bytes of `count` copies of the request, one after the other. `count` must be at most side_by_side().
   std::string_view requests(size_t count) const { return std::string_view(many_).substr(0, count * request_bytes_); }
-  // The last one of a connection: it says so.
+  // Returns the request with one more header field: "Connection: close". If a connection may carry only a limited
+  // number of requests, the last of them is sent in this form. The server may then close the connection after its
+  // answer.
   std::string_view last_request() const { return last_; }
 
  private:

@@ -13,7 +13,8 @@
 namespace peal::load {
 namespace {
 
-// A block that holds just these bytes: what a buffer's append() arrives at, without looking for room left before.
+// Copies `bytes` into a new memory block and returns a Buffer that holds this block. Buffer::append() would be slower,
+// because it would first check whether the Buffer already has a block with free room. A new Buffer never has one.
 Buffer in_one_block(std::string_view bytes) {
   Block* block = BlockPool::here().acquire(static_cast<uint32_t>(bytes.size()));
   std::memcpy(block->data, bytes.data(), bytes.size());
@@ -38,12 +39,15 @@ void HttpSession::begin_answer() {
   compared_ = 0;
 }
 
-// The last request of a connection says so, that the server may close first (RFC 9112 9.6).
+// Sends `count` requests. If the connection may carry no further request after them, the last of them contains
+// "Connection: close". This allows the server to close the connection after its answer (RFC 9112 9.6).
 void HttpSession::send_messages(size_t count) {
   uint64_t& sent = lane().recording().counts.bytes_sent;
   const bool with_last = left() == 0;
   if (count == 1 && in_flight() == 1 && !with_last && protocol_.request_bytes() <= kLargeBlockBytes) [[likely]] {
-    // Nothing is owed, so nothing waits to be sent that this could be joined to.
+    // Fast path for a single request. No other request is in flight, so no output is queued. send_copy() would look for
+    // queued output, to which it could append the request. This search is not needed here, so the request is sent in a
+    // memory block of its own.
     lane().port().send(stream(), in_one_block(protocol_.requests(1)));
     sent += protocol_.request_bytes();
     return;
@@ -75,7 +79,8 @@ void HttpSession::on_received(Buffer& bytes) {
 
 void HttpSession::take(std::string_view bytes, TimePoint now) {
   while (!bytes.empty()) {
-    if (in_flight() == 0) return fail("unasked_answer", "the server sent bytes that nobody had asked for");
+    if (in_flight() == 0)
+      return fail("unasked_answer", "the server sent bytes, but no request was waiting for an answer");
     if (!parser_.started()) first_byte(now);
     bytes.remove_prefix(compares_ ? parse_and_compare(bytes) : parser_.parse(bytes));
     if (parser_.error() != HttpParseError::kNone) {
@@ -95,18 +100,20 @@ size_t HttpSession::parse_and_compare(std::string_view bytes) {
   });
 }
 
-// The oldest request's answer is whole.
+// Called when the answer to the oldest request is complete. Checks the answer and reports whether it is right. If the
+// answer says that the server will close the connection, closes the connection.
 void HttpSession::finish(TimePoint now) {
   const HttpLoad& asked = protocol_.load();
   const int status = parser_.status();
   const bool keep_alive = parser_.keep_alive();
+  lane().count_status(status);
   if (asked.status ? status != *asked.status : status < 200 || status > 399) {
     answered_wrongly(now, fmt::format("status_{}", status), fmt::format("the server answered with status {}", status));
   } else if (asked.length && parser_.body_bytes() != *asked.length) {
     answered_wrongly(now, "wrong_length",
                      fmt::format("a body has {} bytes, not {}", parser_.body_bytes(), *asked.length));
   } else if (compares_ && (!body_right_ || compared_ != asked.expected_body->size())) {
-    answered_wrongly(now, "wrong_body", fmt::format("a body of {} bytes is not the one expected", compared_));
+    answered_wrongly(now, "wrong_body", fmt::format("a body of {} bytes is not the expected body", compared_));
   } else {
     answered(now);
   }
@@ -114,7 +121,14 @@ void HttpSession::finish(TimePoint now) {
   if (!keep_alive) leave();
 }
 
-// A server may close when it owes nothing (RFC 9112 9.3), and some answers end with the connection (6.3).
+// Called when the server has closed its side of the connection. Returns true if the caller must close the connection
+// without a failure. There are three cases:
+// - No byte of an answer has arrived. The base class decides whether the server was allowed to close (RFC 9112 9.5). If
+//   not, the function returns false, and the caller counts a failure and closes the connection.
+// - An answer has begun whose head gives no length of the body. The close is the end of this answer (RFC 9112 6.3). The
+//   function checks the answer and closes the connection. It returns false, because nothing is left to close.
+// - An answer of another kind has begun, so the rest of it is missing. The function counts a failure and closes the
+//   connection. It returns false, because nothing is left to close.
 bool HttpSession::accept_end(TimePoint now) {
   if (!parser_.started()) return Session::accept_end(now);
   if (!parser_.end()) {

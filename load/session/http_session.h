@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpSession: requests on one connection after the other, as many in flight as asked for, each with a stamp of its
-// own (RFC 9112 9.3.2: answers come in the order of the requests). Of every answer the framing, the status and the
-// length of the body are checked, and its bytes where they were given.
+// HttpSession: sends HTTP requests on a connection, and on the connections that replace it when it has ended. As many
+// requests are in flight as the options allow. The answers come in the order of the requests (RFC 9112 9.3.2), so each
+// request has its own send time. The session checks the framing and the status of every answer. It checks the length
+// and the bytes of the body if the options say what they must be.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,7 @@ namespace peal::load {
 
 class HttpSession final : public Session {
  public:
-  // The protocol outlives it.
+  // `protocol` must outlive the session.
   HttpSession(Lane& lane, const HttpProtocol& protocol);
 
  private:
@@ -33,8 +34,8 @@ class HttpSession final : public Session {
   const HttpProtocol& protocol_;
   HttpResponseParser parser_;
   const bool is_head_;
-  const bool compares_;     // the bytes of the body
-  bool body_right_ = true;  // so far
+  const bool compares_;     // true if the body is compared with the expected one
+  bool body_right_ = true;  // true while all bytes of the body so far were right
   uint64_t compared_ = 0;
 };
 

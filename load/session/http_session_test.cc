@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HTTP runs against a scripted server. They last as long as they are asked to; nothing is said about speed.
+// Tests HTTP runs against a scripted server. Speed is not tested, so a slow machine does not make a test fail.
 #include <load/session/http_session.h>
 
 #include <atomic>
@@ -86,7 +86,8 @@ TEST_P(HttpLoadRun, pipelined_requests_have_a_stamp_each) {
   options.pipeline = 8;
   const Outcome outcome = run(options, {});
   expect_clean(outcome);
-  // Answers leave one by one, 2 ms apart: one that has seven before it waits for eight of them.
+  // The server sends one answer every 2 ms. With 8 requests in flight, each request waits for seven earlier answers and
+  // for its own. That takes 16 ms. The test expects at least 15 ms.
   EXPECT_GE(outcome.total.latency.value_at_percentile(50), Duration(15ms).count());
   EXPECT_GE(outcome.total.latency.total_count(), outcome.total.counts.messages);
 }
@@ -126,7 +127,7 @@ TEST(HttpSession, a_head_answer_has_no_body) {
   expect_clean(run(brief(server), {.method = "HEAD"}));
 }
 
-TEST(HttpSession, a_status_nobody_asked_for_is_counted_and_the_connection_goes_on) {
+TEST(HttpSession, an_unexpected_status_is_counted_and_the_connection_stays_open) {
   ScriptedHttp server([](size_t, size_t request, const std::string&) {
     if (request % 2 == 0) return ScriptedAnswer{};
     return ScriptedAnswer{.bytes = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"};
@@ -137,7 +138,7 @@ TEST(HttpSession, a_status_nobody_asked_for_is_counted_and_the_connection_goes_o
   EXPECT_GT(outcome.lifetime.messages, 0U);
   EXPECT_EQ(outcome.lifetime.connects, 1U);
   EXPECT_GE(count_of(outcome, "status_503"), outcome.total.counts.wrong);
-  // Who asks for it gets what was asked for.
+  // The second run expects status 503. So an answer with status 200 is wrong in this run.
   const Outcome asked = run(options, {.status = 503});
   EXPECT_GT(count_of(asked, "status_200"), 0U);
   EXPECT_EQ(count_of(asked, "status_503"), 0U);
@@ -167,7 +168,9 @@ TEST(HttpSession, garbage_ends_in_a_named_failure_and_the_run_ends_by_itself) {
     ScriptedHttp server([&](size_t, size_t, const std::string&) { return ScriptedAnswer{.bytes = bytes}; });
     LoadOptions options = brief(server, 2);
     options.duration = std::chrono::hours(1);
-    if (kind == std::string_view("unasked_answer")) options.duration = 300ms;  // some of it is right: it goes on
+    // In the case "unasked_answer", some answers are right, so the client never gives up its connections. The run then
+    // lasts for its whole duration. So the duration is short in this case.
+    if (kind == std::string_view("unasked_answer")) options.duration = 300ms;
     const Outcome outcome = run(options, {});
     EXPECT_GT(count_of(outcome, kind), 0U) << bytes.substr(0, 40);
   }
@@ -184,14 +187,17 @@ TEST(HttpSession, a_server_that_closes_in_the_middle_of_an_answer) {
     const Outcome outcome = run(options, {});
     EXPECT_EQ(outcome.lifetime.messages, 0U);
     EXPECT_GT(count_of(outcome, reset ? "reset" : "cut_short"), 0U);
-    // Asked again five times each, ever more slowly, and then given up.
+    // Each of the 2 connections is opened six times: once at the beginning, and five more times with growing pauses.
+    // Then the client gives up.
     EXPECT_EQ(outcome.lifetime.attempts, 2U * 6);
   }
 }
 
-TEST(HttpSession, what_a_closing_server_left_unanswered_is_sent_again) {
+TEST(HttpSession, requests_that_a_closing_server_left_unanswered_are_sent_again) {
   std::atomic<size_t> asked = 0;
-  // As nginx after keepalive_requests: the tenth answer says so, what came behind it is not answered.
+  // The server closes connections as nginx does with its option keepalive_requests. The tenth answer on a connection
+  // contains "Connection: close". Later requests on this connection get no answer. So the client must send them again
+  // on a new connection.
   ScriptedHttp server([&](size_t, size_t request, const std::string&) {
     if (request > 9) return ScriptedAnswer{.silent = true};
     ++asked;
@@ -207,7 +213,8 @@ TEST(HttpSession, what_a_closing_server_left_unanswered_is_sent_again) {
   EXPECT_GE(outcome.lifetime.messages + 2 * 4, asked);
 }
 
-// Each connection but the first is closed as it is accepted; the one request goes to the first.
+// The server keeps the first connection open and closes all others as soon as it accepts them. The client sends its
+// only request on the first connection. No request was sent on the closed connections, so their end is no failure.
 TEST(HttpSession, a_close_before_anything_is_asked_is_no_failure) {
   ScriptedHttp server([](size_t, size_t, const std::string&) { return ScriptedAnswer{}; }, 1);
   LoadOptions options = brief(server, 3);
@@ -221,7 +228,8 @@ TEST(HttpSession, a_close_before_anything_is_asked_is_no_failure) {
   EXPECT_EQ(outcome.total.counts.messages, 1U);
 }
 
-// They are held to be there.
+// The client holds the second connection open without a request, but the server closes it. Such idle connections are a
+// part of the load and must stay open. So the close is a failure.
 TEST(HttpSession, a_close_of_a_connection_held_idle_is_a_failure) {
   ScriptedHttp server([](size_t, size_t, const std::string&) { return ScriptedAnswer{}; }, 1);
   LoadOptions options = brief(server, 1);
@@ -243,7 +251,7 @@ TEST(HttpSession, an_answer_that_does_not_come_in_time_fails) {
   EXPECT_GT(outcome.lifetime.connects, 2U) << "a connection that served is opened again";
 }
 
-TEST(HttpSession, without_a_timeout_what_never_came_is_a_failure_at_the_end) {
+TEST(HttpSession, without_a_timeout_a_missing_answer_is_a_failure_at_the_end) {
   ScriptedHttp server([](size_t, size_t, const std::string&) { return ScriptedAnswer{.silent = true}; });
   LoadOptions options = brief(server, 2);
   options.grace = 20ms;
@@ -253,7 +261,7 @@ TEST(HttpSession, without_a_timeout_what_never_came_is_a_failure_at_the_end) {
   EXPECT_FALSE(outcome.came_back);
 }
 
-TEST(HttpSession, what_cannot_be_asked_for_is_a_sentence) {
+TEST(HttpSession, a_request_that_cannot_be_composed_is_refused) {
   EXPECT_FALSE(HttpProtocol::make({.url = "127.0.0.1:80"}, 1).has_value());
   EXPECT_FALSE(HttpProtocol::make({.url = "http://127.0.0.1/", .method = "GET /x"}, 1).has_value());
   EXPECT_FALSE(HttpProtocol::make({.url = "http://127.0.0.1/", .headers = {{"A", "b\r\nC: d"}}}, 1).has_value());

@@ -9,7 +9,7 @@ namespace peal::load {
 
 IdleTimer::IdleTimer(Loop& loop, Duration timeout, Callback<void()> on_idle)
     : loop_(loop), timeout_(timeout), on_idle_(std::move(on_idle)) {
-  PEAL_ASSERT(timeout > Duration::zero() && on_idle_, "an idle timer of {} ns", timeout.count());
+  PEAL_ASSERT(timeout > Duration::zero() && on_idle_, "an idle timer of {} ns, or without a callback", timeout.count());
   restart();
 }
 

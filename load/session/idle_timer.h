@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// IdleTimer: tells when nothing has happened for a while. One loop's thread; its owner keeps it where it is.
+// IdleTimer: calls a function when no activity was reported for a given time. It is used only on the thread of its
+// loop, and cannot be moved.
 //
-// As peal's own idle timeout it may be touched: activity stores a time, and the timer, when it fires, moves itself to
-// where the last activity puts it. Or the timer itself is moved at once, which is what other libraries do.
+// There are two ways to report activity. touch() only stores the new deadline, as peal's own idle timeout does. If the
+// loop's timer fires before that deadline, the timer is set again. rearm() moves the loop's timer immediately, as other
+// libraries do.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +16,24 @@ namespace peal::load {
 
 class IdleTimer {
  public:
-  // Starts at once. `on_idle` is called after each `timeout` of silence, until the timer's end; timeout > 0.
+  // Starts the timer. `on_idle` is called each time that no activity was reported for the time `timeout`. The calls
+  // continue until the IdleTimer is destroyed. Asserts that `timeout` > 0.
   IdleTimer(Loop& loop, Duration timeout, Callback<void()> on_idle);
   ~IdleTimer();
   IdleTimer(const IdleTimer&) = delete;
   IdleTimer& operator=(const IdleTimer&) = delete;
 
-  // Something happened: one store.
+  // Reports activity at a low cost: only stores the new deadline, and does not move the loop's timer. The timer then
+  // fires before the new deadline. When that happens, the timer is set to the new deadline, and `on_idle` is not
+  // called.
   void touch() { deadline_ = loop_.now() + timeout_; }
-  // Something happened: the loop's timer is moved.
+  // Reports activity. Stores the new deadline and moves the loop's timer to the deadline.
   void rearm();
-  // Begins anew with another timer of the loop's.
+  // Reports activity. Stores the new deadline, cancels the loop's timer and starts a new one for this deadline. The
+  // result is the same as with rearm(), but the loop's timer is a new one. A server does the same work when a client
+  // leaves and another one connects.
   void restart();
-  // When it will have been silent for too long, if nothing happens.
+  // Returns the time at which `on_idle` will be called, unless activity is reported before.
   TimePoint deadline() const { return deadline_; }
 
  private:

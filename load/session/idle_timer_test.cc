@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In a simulated world, where seconds cost nothing.
+// The tests run in simulated time, so that waiting takes no real time.
 #include <load/session/idle_timer.h>
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ using std::chrono_literals::operator""s;
 
 class IdleTimerTest : public testing::Test {
  protected:
-  // Something happens nine seconds apart, `times` times, from inside the loop as a byte would.
+  // Calls `how`, a function that reports activity, `times` times: once every 9 s. Timers of the loop make the calls.
   void happens(int times, void (IdleTimer::*how)()) {
     for (int i = 1; i <= times; ++i) {
       loop_->after(i * 9s, [this, how] { (idle_.*how)(); });
@@ -28,19 +28,19 @@ class IdleTimerTest : public testing::Test {
   IdleTimer idle_{*loop_, 10s, [this] { ++ends_; }};
 };
 
-TEST_F(IdleTimerTest, silence_is_told_when_it_has_lasted_and_not_before) {
+TEST_F(IdleTimerTest, on_idle_is_called_when_the_timeout_is_over_and_not_before) {
   world_.run_for(9'999ms);
   EXPECT_EQ(ends_, 0);
   world_.run_for(2ms);
   EXPECT_EQ(ends_, 1);
 }
 
-TEST_F(IdleTimerTest, going_silence_is_told_once_a_timeout) {
+TEST_F(IdleTimerTest, during_a_long_silence_on_idle_is_called_once_per_timeout) {
   world_.run_for(45s);
   EXPECT_EQ(ends_, 4);
 }
 
-TEST_F(IdleTimerTest, a_touch_in_time_puts_it_off) {
+TEST_F(IdleTimerTest, a_touch_in_time_postpones_on_idle) {
   happens(5, &IdleTimer::touch);
   world_.run_for(54s);
   EXPECT_EQ(ends_, 0);
@@ -48,16 +48,16 @@ TEST_F(IdleTimerTest, a_touch_in_time_puts_it_off) {
   EXPECT_EQ(ends_, 1) << "10 s after the fifth touch, at 45 s";
 }
 
-TEST_F(IdleTimerTest, moving_the_timer_puts_it_off_as_a_touch_does) {
+TEST_F(IdleTimerTest, rearm_postpones_on_idle_as_a_touch_does) {
   happens(5, &IdleTimer::rearm);
   world_.run_for(54s);
   EXPECT_EQ(ends_, 0);
-  EXPECT_EQ(loop_->stats().timers_fired, 5U) << "a moved timer need not fire to find out: these are the test's own";
+  EXPECT_EQ(loop_->stats().timers_fired, 5U) << "only the test's own timers fired: a moved timer does not fire early";
   world_.run_for(2s);
   EXPECT_EQ(ends_, 1);
 }
 
-TEST_F(IdleTimerTest, begun_anew_it_counts_from_there) {
+TEST_F(IdleTimerTest, after_restart_the_timeout_counts_from_there) {
   world_.run_for(9s);
   idle_.restart();
   world_.run_for(9s);
@@ -66,7 +66,7 @@ TEST_F(IdleTimerTest, begun_anew_it_counts_from_there) {
   EXPECT_EQ(ends_, 1);
 }
 
-TEST_F(IdleTimerTest, its_deadline_follows_what_happens) {
+TEST_F(IdleTimerTest, the_deadline_follows_the_last_activity) {
   const TimePoint first = idle_.deadline();
   happens(1, &IdleTimer::touch);
   world_.run_for(9'500ms);
@@ -74,7 +74,7 @@ TEST_F(IdleTimerTest, its_deadline_follows_what_happens) {
   EXPECT_LT(idle_.deadline() - first, 9'100ms);
 }
 
-TEST(IdleTimer, destroyed_it_tells_nothing) {
+TEST(IdleTimer, a_destroyed_timer_calls_nothing) {
   SimWorld world(1);
   SimLoop loop(world);
   bool told = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a lane opens its connections, and opens them anew.
+// The functions of Lane that open connections, and open them again after they have ended.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -11,9 +11,14 @@
 namespace peal::load {
 namespace {
 
-// More would overrun the queue of a listener with a small backlog, and each loss there costs a second.
+// The highest number of connections that one thread opens at the same time. With a higher number, the server's listen
+// queue could overflow. The server's kernel would then drop SYNs, and the client's kernel would repeat them only after
+// a second.
 constexpr size_t kConnectsInFlight = 64;
-// A server that closes every connection at once, or is gone, is asked again this often, ever more slowly: 0.6 s in all.
+// The highest number of new connections that a session opens in succession after failures. If the last of them fails,
+// too, the session is given up. The session waits 20, 40, 80, 160 and 320 ms before it opens them, in total 0.62 s.
+// When a message is answered, the succession ends. A server may close an idle connection (RFC 9112 9.5). So if the
+// server closes a connection before a message was sent on it, the session is not given up because of this close.
 constexpr unsigned kMostUnansweredInARow = 5;
 constexpr Duration kFirstBackOff = std::chrono::milliseconds(20);
 
@@ -50,7 +55,10 @@ void Lane::connect_more() {
   check_settled();
 }
 
-// At a connect rate, attempt k is due k / rate after the first.
+// Returns true if the thread may begin its next attempt to connect now. Without --connect-rate, the result is always
+// true. With --connect-rate, `rate` is this thread's share of that rate. The attempts of the thread are numbered from
+// 0. Attempt number k must not begin earlier than k / `rate` seconds after the call of connect_all(). If the time of
+// the next attempt has not come yet, returns false and sets a timer that begins the attempt later.
 bool Lane::may_connect() {
   if (options_.connect_rate == 0) return true;
   const double rate = options_.connect_rate / static_cast<double>(options_.threads);
@@ -87,7 +95,9 @@ void Lane::queue(Session& session) {
   connect_more();
 }
 
-// Of those that have opened before and are being opened again, nobody is given up.
+// Called when the time limit --connect-timeout has passed. Gives up every session whose first attempt to connect has
+// neither succeeded nor failed yet. Also gives up every session whose first attempt has not begun. All other sessions
+// had their first attempt, so they are not given up, even if they are opening a later connection now.
 void Lane::give_up_connecting() {
   if (settled_) return;
   std::erase_if(to_connect_, [](const Session* session) { return !session->notes.tried; });
@@ -148,7 +158,8 @@ void Lane::opening_failed(Session& session, Session::State at, size_t lost, std:
   const bool first = !session.notes.tried;
   first_try_over(session);
   leave_flight(lost);
-  // Who cannot be reached at the beginning is not asked again: the run says so at once.
+  // If the first attempt of a session to connect has failed, the session is given up. A second attempt would only delay
+  // the report of the failure.
   if (first) {
     give_up(session);
   } else {
@@ -168,7 +179,18 @@ void Lane::lost_connection(Session& session, bool was_open) {
   }
 }
 
-// At once after a connection that served, otherwise later and later.
+// Opens a new connection for a session whose previous connection has ended. `how` says how the previous connection has
+// ended:
+// - kServed: an answer came on the connection, and the connection ended without a failure. The new connection is opened
+//   without a wait.
+// - kUnasked: the server closed the connection before a message was sent on it. The new connection is opened after a
+//   wait.
+// - kInFailure: the connection ended in any other way. The new connection is opened after a wait.
+// The wait is 20 ms. After each further end of the kinds kUnasked and kInFailure, the wait doubles, up to 320 ms. After
+// an answer, the wait is 20 ms again.
+//
+// Gives the session up instead in two cases. The first case is that the measurement has ended. The second case is that
+// `how` is kInFailure and kMostUnansweredInARow new connections in succession have not brought an answer.
 void Lane::reopen(Session& session, Ended how) {
   if (ended_) return give_up(session);
   unsigned& row = session.notes.unanswered_row;

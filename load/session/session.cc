@@ -14,7 +14,7 @@ namespace peal::load {
 Session::Session(Lane& lane) : lane_(lane), stamps_(lane.options().pipeline) {}
 
 void Session::connect(const SocketAddress& target, const ConnectOptions& options, uint64_t messages) {
-  PEAL_ASSERT(state_ == State::kClosed, "a session in state {} connects", static_cast<int>(state_));
+  PEAL_ASSERT(state_ == State::kClosed, "connect() is called in state {}", static_cast<int>(state_));
   state_ = State::kConnecting;
   left_ = messages;
   notes.got_answer = false;
@@ -43,7 +43,7 @@ size_t Session::room() const {
 }
 
 void Session::send(size_t count, TimePoint due, TimePoint now) {
-  PEAL_ASSERT(count > 0 && count <= room(), "{} messages sent where there is room for {}", count, room());
+  PEAL_ASSERT(count > 0 && count <= room(), "{} messages are to be sent, but there is room for only {}", count, room());
   for (size_t i = 0; i < count; ++i) push({due, now});
   left_ -= count;
   send_messages(count);
@@ -62,7 +62,8 @@ void Session::push(const Stamp& stamp) {
 }
 
 Stamp Session::pop() {
-  PEAL_ASSERT(in_flight_ > 0, "an answer where nothing is in flight, after {} ns", since_.time_since_epoch().count());
+  PEAL_ASSERT(in_flight_ > 0, "an answer arrived, but no message is in flight; the connection opened at {} ns",
+              since_.time_since_epoch().count());
   const Stamp stamp = stamps_[first_];
   if (++first_ == stamps_.size()) first_ = 0;
   --in_flight_;
@@ -103,7 +104,8 @@ void Session::go_on(TimePoint now) {
 }
 
 void Session::leave(bool was_idle) {
-  // What is in flight stays: connect() is followed by sending it again.
+  // Keeps the messages in flight. When the session's next connection has opened, on_connected() sends these messages
+  // again. If the next connection cannot be opened, these messages count as failed.
   state_ = State::kClosed;
   lane_.port().close(std::exchange(stream_, {}));
   lane_.server_left(*this, was_idle);
@@ -148,7 +150,9 @@ void Session::on_connected(std::error_code error) {
   begin_connection();
   lane_.port().receive(stream_, true);
   if (in_flight_ > 0) {
-    // They keep when they were due: the answer is late for whoever waits for it.
+    // The messages in flight were sent on the session's previous connection, but were not answered. They are sent again
+    // now, so Stamp::sent is set to the current time. Stamp::due stays the same, because the latency of these messages
+    // must include the time that was lost with the previous connection.
     left_ -= std::min<uint64_t>(left_, in_flight_);
     for (size_t i = 0; i < in_flight_; ++i) stamps_[(first_ + i) % stamps_.size()].sent = now;
     send_messages(in_flight_);
@@ -160,14 +164,18 @@ bool Session::accept_end(TimePoint) { return in_flight_ == 0 && !notes.silent; }
 
 void Session::on_receive_end(std::error_code error) {
   const bool is_idle = in_flight_ == 0;
-  // Where nothing is owed, the end mark that a layer misses cuts nothing off.
+  // A server should send the end mark of TLS (close_notify) before it closes a TLS connection. If the end mark is
+  // missing (kTruncated), data before the close may be missing, too. So the missing mark is an error if a message is in
+  // flight, because a part of its answer may be missing. If no message is in flight, no data can be missing, so the
+  // missing mark is no error. accept_end() decides whether the close itself is an error.
   const bool is_whole = !error || (is_idle && error == Trouble::kTruncated);
   if (!is_whole) return fail("reset", fmt::format("a connection broke: {}", error.message()));
   if (accept_end(lane_.engine().now())) return leave(is_idle);
   if (!open()) return;
-  fail("closed_by_server", in_flight_ == 0 ? std::string("the server closed a connection on which nothing was asked")
-                                           : fmt::format("the server closed a connection that owed {} answer{}",
-                                                         in_flight_, in_flight_ == 1 ? "" : "s"));
+  fail("closed_by_server", in_flight_ == 0
+                               ? std::string("the server closed an idle connection, which should have stayed open")
+                               : fmt::format("the server closed a connection, but still owed {} answer{}", in_flight_,
+                                             in_flight_ == 1 ? "" : "s"));
 }
 
 void Session::on_send_failed(std::error_code error) {

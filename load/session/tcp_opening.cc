@@ -28,7 +28,10 @@ void TcpOpening::on_connected(std::error_code error) {
   engine_.detach(stream_);
 }
 
-// Nobody listens: the stream ends with this call.
+// Called when the engine has handed over the open TCP connection (Engine::detach()). From now on, `stream` owns the
+// connection. Passes `stream` to the owner, which does the handshake of the layer (for example TLS) on it. If the owner
+// has called abandon(), nobody needs `stream`. It is destroyed when this function returns, and that closes the
+// connection.
 void TcpOpening::on_detached(LooseStream stream) {
   Owner* const owner = owner_;
   delete this;

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How often the judgement of a duel is wrong, and how often it finds what is there, on simulated noise. A duel here has
-// nine contenders: the rival, its twin, and seven of which something is claimed. Of 20,000 duels of the same program,
-// for each noise below and 8 to 40 restarts, 0.4 to 1.0 % called a pair different and 2.6 to 4.3 % a bar at the truth
-// met or not met, and 94.2 to 96.1 % of the intervals held the truth. The limits leave room for 150.
+// Plays simulated duels with noise. Counts how often the judge gives a wrong verdict, and how often it finds a true
+// difference. A duel has nine contenders: the rival, its twin (the same program again), and seven that are compared
+// with the rival.
+//
+// For each noise below, 20,000 duels were simulated in which all contenders cost the same, with 8 to 40 restarts:
+// - In 0.4 to 1.0 % of the duels, a pair was wrongly judged to be different.
+// - In 2.6 to 4.3 % of the duels, a claim whose bar is exactly the true ratio was judged met or not met.
+// - 94.2 to 96.1 % of the confidence intervals contained the true ratio.
+//
+// The tests play only 150 duels, so their limits are wider.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -44,13 +50,14 @@ constexpr std::array kKinds{
     Kind{"a stolen core", kThief},
 };
 
-// What many duels came to. A claim is a verdict of the seven; none comes from a duel whose twin differs.
+// The counts of many duels. Only the seven compared contenders are counted. If the twin differs from the rival, the
+// duel gives no verdicts.
 struct Tally {
-  int different = 0;  // duels that called a pair less or more
-  int decided = 0;    // duels that called a bar, set at the truth, met or not met
-  int found = 0;      // duels that called the second of the seven more
-  int bar_found = 0;  // duels that called "it is at least the rival" met
-  int held = 0;       // intervals that held the truth
+  int different = 0;  // duels in which a pair was judged less or more
+  int decided = 0;    // duels in which a bar was judged met or not met, although it was the true ratio
+  int found = 0;      // duels in which the second of the seven was judged to cost more
+  int bar_found = 0;  // duels in which "the second costs at least as much as the rival" was judged met
+  int held = 0;       // intervals that contained the true ratio
   int intervals = 0;
 
   double coverage() const { return static_cast<double>(held) / intervals; }
@@ -93,7 +100,8 @@ void judge(Tally& tally, const std::vector<std::vector<double>>& values, size_t 
   tally.bar_found += judge_bar(pairs[2], at_least_the_rival, level_p[1], twin_differs) == RatioVerdict::kMet ? 1 : 0;
 }
 
-// Plays on until the widest pair is as narrow as asked, or the budget is over.
+// Plays the first restarts, called the pilot. Their scatter decides how many restarts `precision` requires. Plays this
+// many restarts, but at most `most`. Returns the number of restarts.
 size_t play_by_pilot(SimulatedDuel& duel, double precision, size_t most) {
   duel.play_until(kPilot);
   size_t needed = kPilot;
@@ -115,7 +123,7 @@ Tally play_by_pilot(const DuelNoise& noise, const std::vector<double>& costs, do
   return tally;
 }
 
-TEST(DuelSimulation, the_same_program_is_seldom_told_from_itself) {
+TEST(DuelSimulation, the_same_program_is_rarely_judged_different) {
   Tally all;
   int plans = 0;
   for (const auto& [name, noise] : kKinds) {
@@ -149,10 +157,12 @@ TEST(DuelSimulation, a_true_difference_is_found_in_nine_of_ten) {
   EXPECT_GE(play_by_pilot(kRough, costs, 0.02).found, kDuels * 9 / 10);
   costs[3] = 1.03;
   EXPECT_GE(play_by_pilot(kCalm, costs, 0.02).bar_found, kDuels * 9 / 10) << "a claim made beforehand";
-  EXPECT_GE(play_by_pilot(kCalm, costs, 0.015).found, kDuels * 9 / 10) << "a plain pair needs a narrower one";
+  EXPECT_GE(play_by_pilot(kCalm, costs, 0.015).found, kDuels * 9 / 10)
+      << "a pair without a claim needs a narrower interval";
 }
 
-// Whether Stein's interval holds the truth, 1: its centre is the mean of all, its scatter that of the pilot alone.
+// Returns whether Stein's interval contains the true ratio, 1. The centre of the interval is the mean of all restarts.
+// Its width depends only on the scatter of the first restarts, the pilot.
 bool stein_holds(std::span<const double> logs) {
   const auto mean_of = [](std::span<const double> values) {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -179,8 +189,9 @@ double coverage_by_stein(const DuelNoise& noise) {
   return static_cast<double>(held) / intervals;
 }
 
-// Why the number that a pilot chose is judged by the scatter of all restarts, though only Stein's interval is exact for
-// normal values: a pilot of eight that met no thief knows of none.
+// Shows why the confidence interval uses the scatter of all restarts, not only of the pilot, as Stein's interval does.
+// Stein's interval is exact for normal values. But in the noise kThief, another program sometimes takes CPU time. The
+// eight restarts of the pilot may all be without it, and then the interval is too narrow.
 TEST(DuelSimulation, steins_interval_is_exact_for_normal_noise_and_misses_a_thief) {
   const DuelNoise normal{.start_sd = 0.04, .round_sd = 0};
   EXPECT_GE(coverage_by_stein(normal), 0.93);
@@ -189,8 +200,9 @@ TEST(DuelSimulation, steins_interval_is_exact_for_normal_noise_and_misses_a_thie
   EXPECT_GE(play_by_pilot(kThief, kSame, 0.02).coverage(), 0.93);
 }
 
-// What the limits above would catch.
-TEST(DuelSimulation, rounds_as_units_claim_what_is_not_there) {
+// Uses a wrong method, in which each round counts as an independent value. Expected: this method makes more errors than
+// the tests above allow. So the tests above would detect the wrong method.
+TEST(DuelSimulation, rounds_as_units_give_wrong_verdicts) {
   Tally tally;
   for (int seed = 0; seed < kDuels; ++seed) {
     SimulatedDuel duel(kRough, kSame, kRounds, seed);

@@ -11,7 +11,8 @@ std::pair<int64_t, int64_t> percentile_bounds(const Histogram& times, double per
   const uint64_t n = times.total_count();
   if (n == 0) return {0, 0};
   const double share = percent / 100;
-  // The smallest k with P(X <= k) >= `wanted`, n at most.
+  // Returns the smallest k for which the probability P(X <= k) is at least `wanted`. X is the number of successes in
+  // `n` trials. Each trial succeeds with the probability `share`. The result is at most `n`, because P(X <= n) is 1.
   const auto rank_at = [n, share](double wanted) {
     uint64_t low = 0;
     uint64_t high = n;

@@ -12,13 +12,13 @@ namespace peal::load {
 namespace {
 
 constexpr int kTrials = 1000;
-// Three standard deviations above 5 %.
+// The limit of wrong bounds: 5 % of the trials, plus three standard deviations.
 constexpr int kMostWrong = 71;
 
 TEST(PercentileBounds, the_bounds_of_a_percentile_cover_it) {
   std::mt19937_64 random(20260104);
   std::exponential_distribution<double> exponential(1e-6);
-  const double truth = std::log(100) * 1e6;  // its 99th percentile
+  const double truth = std::log(100) * 1e6;  // the true 99th percentile
   int missed = 0;
   for (int i = 0; i < kTrials; ++i) {
     Histogram times(kLatencyRange);
@@ -31,7 +31,7 @@ TEST(PercentileBounds, the_bounds_of_a_percentile_cover_it) {
   EXPECT_LE(missed, kMostWrong);
 }
 
-TEST(PercentileBounds, too_few_samples_bound_nothing) {
+TEST(PercentileBounds, too_few_samples_give_the_whole_range) {
   Histogram times(kLatencyRange);
   EXPECT_EQ(percentile_bounds(times, 99), (std::pair<int64_t, int64_t>(0, 0)));
   for (int i = 1; i <= 20; ++i) times.record(i * 1000);

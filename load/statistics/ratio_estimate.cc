@@ -22,7 +22,8 @@ double average(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// The standard deviation of what two values or more are drawn from.
+// Estimates the standard deviation from two or more values. Returns 0 if the result is so small that it is only a
+// rounding error.
 double deviation(std::span<const double> values) {
   const double mean = average(values);
   double squares = 0;
@@ -72,9 +73,11 @@ size_t restarts_needed(std::span<const double> pilot_logs, double precision) {
   const double reach = student_at(kAlpha, static_cast<double>(values.size() - 1)) * deviation(values);
   const double root = reach / std::log1p(precision);
   const double needed = std::ceil(root * root);
-  // Beyond this no budget goes, and a double need not fit.
+  // A billion restarts would take too long, so no caller needs the exact number. A higher number might not even fit
+  // into a size_t.
   if (!(needed < 1e9)) return kUnknown;
-  // Restarts without a value do not narrow anything.
+  // `needed` counts only restarts that give a value. In the pilot, which is the first series of restarts, `lost`
+  // restarts gave no value. The result counts all restarts, also those without a value, so `lost` is added.
   const size_t lost = pilot_logs.size() - values.size();
   return std::max(values.size(), static_cast<size_t>(needed)) + lost;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Golden values: scipy.stats 1.10, t.isf and ttest_1samp.
+// The expected values were computed with scipy.stats 1.10 (t.isf and ttest_1samp).
 #include <load/statistics/ratio_estimate.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ void expect_unknown(const RatioEstimate& estimate) {
   EXPECT_TRUE(estimate.holds(1));
 }
 
-TEST(RatioEstimate, a_number_fixed_beforehand_is_judged_by_students_t) {
+TEST(RatioEstimate, the_interval_and_p_follow_students_t) {
   const RatioEstimate estimate(kLogs);
   EXPECT_EQ(estimate.restarts(), 12);
   EXPECT_TRUE(estimate.known());
@@ -38,7 +38,7 @@ TEST(RatioEstimate, a_number_fixed_beforehand_is_judged_by_students_t) {
   EXPECT_NEAR(estimate.p(1.05), 0.5529031472173263, 1e-9);
 }
 
-TEST(RatioEstimate, the_interval_holds_what_p_does_not_refuse) {
+TEST(RatioEstimate, the_interval_contains_what_p_does_not_reject) {
   const RatioEstimate estimate(kLogs);
   for (double bound = 1.03; bound < 1.065; bound += 0.0007) {
     EXPECT_EQ(estimate.holds(bound), estimate.p(bound) > 0.05) << bound;
@@ -46,7 +46,7 @@ TEST(RatioEstimate, the_interval_holds_what_p_does_not_refuse) {
   }
 }
 
-TEST(RatioEstimate, fewer_than_four_say_nothing) {
+TEST(RatioEstimate, fewer_than_four_restarts_give_no_interval) {
   for (const size_t count : {0, 1, 3}) {
     SCOPED_TRACE(count);
     const RatioEstimate estimate{std::span(kLogs).first(count)};
@@ -80,7 +80,7 @@ TEST(RatioEstimate, restarts_without_a_value_are_left_out) {
   expect_unknown(RatioEstimate(std::vector(9, kNotANumber)));
 }
 
-TEST(RatioEstimate, a_bound_that_is_no_positive_number_is_never_refused) {
+TEST(RatioEstimate, a_bound_that_is_no_positive_number_is_never_rejected) {
   for (const double bound : {0.0, -1.0, kNotANumber}) {
     EXPECT_EQ(RatioEstimate(kLogs).p(bound), 1);
     EXPECT_TRUE(RatioEstimate(kLogs).holds(bound));
@@ -88,26 +88,26 @@ TEST(RatioEstimate, a_bound_that_is_no_positive_number_is_never_refused) {
 }
 
 TEST(RatioEstimate, how_many_restarts_a_precision_needs) {
-  // t(0.975, 7)^2 s^2 / ln(1 + precision)^2: 0.89, 5.4, 21.3, 84.7.
+  // For these four precisions, t(0.975, 7)^2 * s^2 / ln(1 + precision)^2 is 0.89, 5.4, 21.3 and 84.7.
   EXPECT_EQ(restarts_needed(kPilotLogs, 0.05), 8) << "never fewer than the pilot had";
   EXPECT_EQ(restarts_needed(kPilotLogs, 0.02), 8);
   EXPECT_EQ(restarts_needed(kPilotLogs, 0.01), 22);
   EXPECT_EQ(restarts_needed(kPilotLogs, 0.005), 85);
   std::vector<double> logs(kPilotLogs.begin(), kPilotLogs.end());
   logs.push_back(kNotANumber);
-  EXPECT_EQ(restarts_needed(logs, 0.01), 23) << "the one without a value is played, and narrows nothing";
+  EXPECT_EQ(restarts_needed(logs, 0.01), 23) << "a restart without a value is played, but narrows nothing";
 }
 
-TEST(RatioEstimate, what_no_number_of_restarts_would_do) {
+TEST(RatioEstimate, a_precision_that_no_number_of_restarts_reaches) {
   EXPECT_EQ(restarts_needed(kPilotLogs, 0), SIZE_MAX);
   EXPECT_EQ(restarts_needed(kPilotLogs, -0.01), SIZE_MAX);
   EXPECT_EQ(restarts_needed(kPilotLogs, kNotANumber), SIZE_MAX);
   EXPECT_EQ(restarts_needed(kPilotLogs, 1e-12), SIZE_MAX);
-  EXPECT_EQ(restarts_needed(kPilotLogs.first(3), 0.02), SIZE_MAX) << "three tell too little of their scatter";
+  EXPECT_EQ(restarts_needed(kPilotLogs.first(3), 0.02), SIZE_MAX) << "three restarts say too little about the scatter";
   EXPECT_EQ(restarts_needed({}, 0.02), SIZE_MAX);
 }
 
-TEST(RatioEstimate, a_restart_is_worth_the_logarithm_of_a_ratio) {
+TEST(RatioEstimate, the_value_of_a_restart_is_the_logarithm_of_a_ratio) {
   EXPECT_DOUBLE_EQ(restart_value(3, 2), std::log(1.5));
   for (const double nothing : {0.0, -1.0, kNotANumber, kInfinite}) {
     EXPECT_TRUE(std::isnan(restart_value(nothing, 2))) << nothing;

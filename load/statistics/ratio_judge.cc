@@ -11,7 +11,8 @@
 namespace peal::load {
 namespace {
 
-// What forbids every verdict, in words; empty where nothing does.
+// Returns the reason why no verdict is possible, whatever the ratio is. Returns an empty text if a verdict is possible.
+// `twin_differs` is true if the same program was measured under two names and the two measurements differ.
 std::string forbidden(const RatioEstimate& ratio, bool twin_differs) {
   if (twin_differs) return "the same program differs from itself";
   if (!ratio.known()) return "too few restarts";
@@ -27,7 +28,9 @@ bool is_apart(const RatioEstimate& ratio) {
   return std::abs(std::log(ratio.ratio())) >= std::log(kPairMargin) - kRounding;
 }
 
-// The value that the question's p is about; nothing of a range.
+// The p-value of a question tests the hypothesis that the true ratio is equal to a certain number. Returns this number.
+// For a claim (Bar), the number is the claimed ratio. If nothing was claimed, the number is 1. Returns std::nullopt for
+// a question about a range, which has no p-value.
 std::optional<double> tested_value(const RatioQuestion& question) {
   if (std::holds_alternative<Range>(question.asked)) return std::nullopt;
   const Bar* bar = std::get_if<Bar>(&question.asked);
@@ -50,7 +53,8 @@ void adjust(std::span<const RatioQuestion> questions, std::vector<RatioAnswer>& 
   }
 }
 
-// The word that the figures alone allow, and why they allow none.
+// Sets the verdict in `answer`. The verdict follows from the estimate of the ratio. If the verdict is kCannotTell, also
+// sets the reason `why`.
 void judge_figures(const RatioQuestion& question, bool twin_differs, RatioAnswer& answer) {
   const RatioEstimate& ratio = question.estimate;
   if (const Bar* bar = std::get_if<Bar>(&question.asked)) {
@@ -65,7 +69,9 @@ void judge_figures(const RatioQuestion& question, bool twin_differs, RatioAnswer
   }
 }
 
-// Whether the verdict stays what it is, were the ratio higher (`rises`) or lower.
+// Returns true if `verdict` is also correct for every true ratio on one side of the measured ratio. If `rises` is true,
+// these are the ratios above the measured ratio. If `rises` is false, these are the ratios below it. doubt() asks this
+// if the load generator limited a measured rate, because the side of the true ratio is known in that case.
 bool stands(const RatioQuestion& question, RatioVerdict verdict, bool rises) {
   const Bar* bar = std::get_if<Bar>(&question.asked);
   const Range* range = std::get_if<Range>(&question.asked);

@@ -12,7 +12,7 @@ namespace {
 constexpr Bar kAtMost105{.side = Bar::Side::kAtMost, .ratio = 1.05};
 constexpr Bar kAtLeast105{.side = Bar::Side::kAtLeast, .ratio = 1.05};
 
-// Of 16 restarts that scatter so that the margin is about `margin`.
+// Makes an estimate from 16 restarts that scatter so that the margin is about `margin`.
 RatioEstimate about(double ratio, double margin) {
   constexpr double kHalfOfSpread1 = 0.5503;  // t(0.975, 15) sqrt(16 / 15) / 4
   std::vector<double> logs;
@@ -28,19 +28,20 @@ RatioVerdict bar_of(const RatioEstimate& ratio, const Bar& bar) {
 
 RatioVerdict pair_of(const RatioEstimate& ratio) { return judge_pair(ratio, ratio.p(1), false); }
 
-TEST(RatioJudge, a_bar_is_met_where_the_interval_is_on_its_side) {
+TEST(RatioJudge, a_bar_is_met_if_the_whole_interval_is_on_its_side) {
   EXPECT_EQ(bar_of(about(1.0, 0.03), kAtMost105), RatioVerdict::kMet);
   EXPECT_EQ(bar_of(about(1.0, 0.03), kAtLeast105), RatioVerdict::kNotMet);
   EXPECT_EQ(bar_of(about(1.1, 0.03), kAtMost105), RatioVerdict::kNotMet);
   EXPECT_EQ(bar_of(about(1.1, 0.03), kAtLeast105), RatioVerdict::kMet);
 }
 
-TEST(RatioJudge, a_narrow_interval_that_holds_the_bar_is_at_it) {
+TEST(RatioJudge, a_narrow_interval_around_the_bar_is_at_the_bar) {
   EXPECT_EQ(bar_of(about(1.04, 0.019), kAtMost105), RatioVerdict::kAtTheBar);
   EXPECT_EQ(bar_of(about(1.06, 0.019), kAtMost105), RatioVerdict::kAtTheBar);
   EXPECT_EQ(bar_of(about(1.04, 0.021), kAtMost105), RatioVerdict::kCannotTell);
   EXPECT_EQ(bar_of(about(1.02, 0.019), kAtMost105), RatioVerdict::kMet);
-  // Beside many claims one that its interval just does not hold.
+  // The interval just does not contain the bar. But after Holm's adjustment for many claims, p is too large for a
+  // verdict.
   EXPECT_EQ(judge_bar(about(1.033, 0.015), kAtMost105, 0.08, false), RatioVerdict::kAtTheBar);
   EXPECT_EQ(judge_bar(about(1.02, 0.015), kAtMost105, 0.08, false), RatioVerdict::kCannotTell);
 }
@@ -53,15 +54,15 @@ TEST(RatioJudge, beside_many_claims_the_interval_alone_does_not_decide) {
   EXPECT_EQ(why_not_told(ratio, kAtMost105, 0.08, false), "p is 0.08");
 }
 
-TEST(RatioJudge, a_pair_differs_by_one_percent_or_is_not_said_to) {
+TEST(RatioJudge, a_pair_that_differs_by_less_than_one_percent_is_not_different) {
   EXPECT_EQ(pair_of(about(0.95, 0.02)), RatioVerdict::kLess);
   EXPECT_EQ(pair_of(about(1.05, 0.02)), RatioVerdict::kMore);
-  EXPECT_EQ(pair_of(about(0.985, 0.003)), RatioVerdict::kLess) << "before it is level";
+  EXPECT_EQ(pair_of(about(0.985, 0.003)), RatioVerdict::kLess) << "less comes before level";
   EXPECT_EQ(pair_of(about(1.009, 0.003)), RatioVerdict::kLevel);
   EXPECT_EQ(pair_of(about(1.05, 0.045)), RatioVerdict::kCannotTell) << "p is above 0.01";
 }
 
-TEST(RatioJudge, a_pair_is_level_where_the_interval_is_wholly_near_one) {
+TEST(RatioJudge, a_pair_is_level_if_the_whole_interval_is_near_one) {
   EXPECT_EQ(pair_of(about(1.0, 0.019)), RatioVerdict::kLevel);
   EXPECT_EQ(pair_of(about(1.005, 0.012)), RatioVerdict::kLevel);
   EXPECT_EQ(pair_of(about(1.005, 0.019)), RatioVerdict::kCannotTell);
@@ -81,7 +82,7 @@ TEST(RatioJudge, a_duel_whose_twin_differs_claims_nothing) {
   EXPECT_EQ(why_not_told(clear, kAtMost105, 0, true), "the same program differs from itself");
 }
 
-TEST(RatioJudge, too_few_restarts_tell_nothing) {
+TEST(RatioJudge, too_few_restarts_give_no_verdict) {
   const RatioEstimate few(std::vector{0.5, 0.5, 0.5});
   EXPECT_FALSE(differs_from_itself(few));
   EXPECT_EQ(pair_of(few), RatioVerdict::kCannotTell);
@@ -90,7 +91,7 @@ TEST(RatioJudge, too_few_restarts_tell_nothing) {
   EXPECT_EQ(why_not_told(few, 1, false), "too few restarts");
 }
 
-TEST(RatioJudge, values_without_scatter_decide) {
+TEST(RatioJudge, values_without_scatter_give_a_verdict) {
   const std::vector<double> equal(6, std::log(1.05));
   EXPECT_EQ(bar_of(RatioEstimate(equal), kAtMost105), RatioVerdict::kAtTheBar);
   EXPECT_EQ(bar_of(RatioEstimate(equal), {.ratio = 1.06}), RatioVerdict::kMet);
@@ -98,7 +99,7 @@ TEST(RatioJudge, values_without_scatter_decide) {
   EXPECT_EQ(pair_of(RatioEstimate(std::vector(6, 0.0))), RatioVerdict::kLevel);
 }
 
-TEST(RatioJudge, why_in_a_few_words) {
+TEST(RatioJudge, the_reason_why_nothing_can_be_told) {
   EXPECT_EQ(why_not_told(about(1.04, 0.04), kAtMost105, 0.5, false), "the interval holds 1.05");
   EXPECT_EQ(why_not_told(about(1.04, 0.01), kAtMost105, 0.5, false), "") << "it is at the bar";
   EXPECT_EQ(why_not_told(about(1.01, 0.04), 0.5, false), "the interval holds 1");
@@ -108,12 +109,12 @@ TEST(RatioJudge, why_in_a_few_words) {
   EXPECT_EQ(why_not_told(about(1.5, 0.01), 0, false), "");
 }
 
-TEST(RatioJudge, a_bar_that_is_no_ratio_cannot_be_told) {
+TEST(RatioJudge, a_bar_that_is_no_ratio_gives_no_verdict) {
   EXPECT_EQ(bar_of(about(1.0, 0.03), {.ratio = 0}), RatioVerdict::kCannotTell);
   EXPECT_EQ(bar_of(about(1.0, 0.03), {.ratio = std::nan("")}), RatioVerdict::kCannotTell);
 }
 
-TEST(RatioJudge, the_words) {
+TEST(RatioJudge, the_words_of_the_verdicts) {
   EXPECT_EQ(to_string(RatioVerdict::kMet), "met");
   EXPECT_EQ(to_string(RatioVerdict::kNotMet), "not met");
   EXPECT_EQ(to_string(RatioVerdict::kAtTheBar), "at the bar");
@@ -136,8 +137,9 @@ TEST(RatioJudge, a_pair_at_the_margin_differs_and_its_mirror_too) {
   EXPECT_EQ(judge_pair(still(1.02), 0.02, false), RatioVerdict::kCannotTell);
 }
 
-// The lab said "less" of this pair, and the duel "level".
-TEST(RatioJudge, a_pair_of_which_two_judges_said_different_things) {
+// Earlier, the lab and the duel judged pairs by different rules. The lab judged this pair "less", and the duel judged
+// it "level". Now both use the same judge. Expected: the pair is "less".
+TEST(RatioJudge, a_pair_that_two_judges_judged_differently) {
   EXPECT_EQ(judge_pair(about(0.99005, 0.003), 1e-4, false), RatioVerdict::kLess);
   EXPECT_EQ(judge_pair(about(1 / 0.99005, 0.003), 1e-4, false), RatioVerdict::kMore);
 }
@@ -165,7 +167,7 @@ TEST(RatioJudge, a_against_b_mirrors_b_against_a) {
   }
 }
 
-TEST(RatioJudge, a_range_holds_the_whole_interval_or_none_of_it) {
+TEST(RatioJudge, an_interval_is_within_a_range_outside_or_at_its_bound) {
   const Range tenth{1 / 1.1, 1.1};
   EXPECT_EQ(judge_range(about(1.0, 0.05), tenth, false), RatioVerdict::kWithin);
   EXPECT_EQ(judge_range(about(1.2, 0.05), tenth, false), RatioVerdict::kOutside);
@@ -188,7 +190,7 @@ TEST(RatioJudge, each_family_is_adjusted_by_itself_and_a_range_has_none) {
   EXPECT_DOUBLE_EQ(answers[1].adjusted_p, 3 * strong.p(1));
   EXPECT_DOUBLE_EQ(answers[0].adjusted_p, 2 * weak.p(1));
   EXPECT_DOUBLE_EQ(answers[2].p, weak.p(1.05));
-  EXPECT_DOUBLE_EQ(answers[2].adjusted_p, weak.p(1.05)) << "the last of Holm's order";
+  EXPECT_DOUBLE_EQ(answers[2].adjusted_p, weak.p(1.05)) << "it is the last in Holm's order";
   EXPECT_DOUBLE_EQ(answers[3].adjusted_p, weak.p(1));
   EXPECT_EQ(answers[4].verdict, RatioVerdict::kWithin);
   EXPECT_TRUE(judge_ratios({}).empty());
@@ -211,7 +213,7 @@ TEST(RatioJudge, a_twin_that_differs_and_an_obstacle_forbid_a_verdict) {
   }
 }
 
-TEST(RatioJudge, a_rate_held_down_takes_the_verdicts_it_could_turn_over) {
+TEST(RatioJudge, a_limited_rate_forbids_the_verdicts_that_it_could_change) {
   const auto told = [](double ratio, std::variant<std::monostate, Bar, Range> asked, bool subject) {
     const RatioQuestion question{.subject = "new",
                                  .rival = "old",
@@ -221,7 +223,7 @@ TEST(RatioJudge, a_rate_held_down_takes_the_verdicts_it_could_turn_over) {
                                  .rival_bounded = !subject};
     return judge_ratios(std::span(&question, 1)).front();
   };
-  EXPECT_EQ(told(1.5, {}, true).verdict, RatioVerdict::kMore) << "it is faster still";
+  EXPECT_EQ(told(1.5, {}, true).verdict, RatioVerdict::kMore) << "its true rate is even higher";
   EXPECT_EQ(told(1.5, {}, false).why, "the generator was full before old was");
   EXPECT_EQ(told(0.5, {}, true).why, "the generator was full before new was");
   EXPECT_EQ(told(0.5, {}, false).verdict, RatioVerdict::kLess);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Real noise: recorded duels of one program with itself (tests/goldens/duel). Each contender in turn is the rival, the
-// next its twin, the others are what might be claimed of.
+// Judges recorded duels, which have real noise (tests/goldens/duel). All contenders are the same program. Each
+// contender is the rival once. Then the next contender is its twin, and the others are compared with the rival.
+// Expected: hardly any pair is judged different.
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -18,9 +19,9 @@ namespace peal::load {
 namespace {
 
 const std::filesystem::path kFolder = std::filesystem::path(PEAL_SOURCE_DIR) / "tests/goldens/duel";
-constexpr size_t kRestarts = 8;  // of a duel: the fewest that a page rests on
+constexpr size_t kRestarts = 8;  // restarts of a duel; no page of the lab uses fewer
 
-// By restart and round, the cost of each contender.
+// The cost of each contender, by restart and round.
 using Recorded = std::vector<std::vector<std::vector<double>>>;
 
 Recorded read_recorded(const std::filesystem::path& path) {
@@ -43,7 +44,7 @@ Recorded read_recorded(const std::filesystem::path& path) {
 std::vector<double> logs_of(const Recorded& recorded, size_t first, size_t subject, size_t rival) {
   std::vector<double> values;
   for (size_t restart = first; restart < first + kRestarts; ++restart) {
-    // A slice lasted so long, whatever a message cost in it.
+    // A slice has a fixed length. The cheaper a message is, the more messages fit into it.
     double of_subject = 0;
     double of_rival = 0;
     for (const auto& costs : recorded[restart]) {
@@ -57,10 +58,10 @@ std::vector<double> logs_of(const Recorded& recorded, size_t first, size_t subje
 
 struct Claims {
   int duels = 0;
-  int told_apart = 0;  // duels that called somebody less or more
+  int told_apart = 0;  // duels that judged a pair less or more
   int twins_apart = 0;
   int intervals = 0;
-  int held = 0;  // of them, those that hold 1
+  int held = 0;  // intervals that contain 1
 };
 
 void judge(const Recorded& recorded, size_t first, size_t rival, Claims& claims) {
@@ -87,7 +88,7 @@ void judge(const Recorded& recorded, size_t first, size_t rival, Claims& claims)
   claims.twins_apart += differs ? 1 : 0;
 }
 
-TEST(RecordedDuels, a_program_is_not_told_from_itself) {
+TEST(RecordedDuels, a_program_is_rarely_judged_different_from_itself) {
   Claims claims;
   for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
     const Recorded recorded = read_recorded(entry.path());

@@ -9,7 +9,8 @@
 namespace peal::load {
 namespace {
 
-// Lentz's evaluation of the continued fraction; converges fast for x < (a + 1) / (a + b + 2).
+// Computes the continued fraction of the incomplete beta function by Lentz's method. The computation needs few steps if
+// x is less than (a + 1) / (a + b + 2).
 double beta_fraction(double a, double b, double x) {
   constexpr int kMostSteps = 10'000;
   constexpr double kTiny = 1e-300;

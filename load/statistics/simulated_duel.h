@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests: the noise of a duel, from a seed, the same with every standard library. A slice's cost is, as a logarithm,
-// the sum of
+// SimulatedDuel: a duel that is simulated with random noise, for tests. The same seed gives the same noise with every
+// standard library. In each round, each program (contender) runs for one slice of time. The logarithm of its cost per
+// message in this slice is the sum of:
 //
-//   the contender's cost   what the duel is to find
-//   its start              drawn anew each restart, the same in all its rounds
-//   the machine            a walk that all contenders share from slice to slice, in an order shuffled each round
-//   its round              drawn each round; three times as wide while the machine is in a burst, a quarter of the time
-//   its mood               a part of the round's variance, held for several rounds
-//   a thief                who doubles what one contender costs, for a round or several
+//   the contender's cost   what the duel should find
+//   its start              drawn for each restart; the same in all rounds of the restart
+//   the machine            a random walk from slice to slice, shared by all contenders; each round has a shuffled order
+//   its round              drawn for each round; its deviation is three times as large in bursts, a quarter of the time
+//   its mood               a part of the round's variance, which stays the same for several rounds
+//   a thief                another program, which doubles the cost of one contender for one or more rounds
 //
-// Bursts and thieves do not care for restarts; a mood ends with the process.
+// Bursts and thieves continue from one restart to the next. A mood ends when its process ends.
 #pragma once
 
 #include <algorithm>
@@ -25,19 +26,25 @@
 namespace peal::load {
 
 struct DuelNoise {
-  double start_sd = 0.025;       // of one contender
-  double round_sd = 0.1;         // of two contenders' ratio in a round, thieves and machine aside
-  double mood_share = 0;         // of the round's variance
-  double held_rounds = 4;        // how long bursts and moods last, on average
-  double walk_sd = 0.01;         // of the machine, a slice
-  double drift = 0;              // of the machine, a restart
-  double stolen = 0;             // the share of rounds that have a thief
-  bool has_heavy_tails = false;  // starts and rounds are of Student's t with 3 degrees of freedom
+  double start_sd = 0.025;  // standard deviation of one contender's start
+  // The standard deviation of ln(cost of one program / cost of another program) in one round, as far as the rounds and
+  // the moods of both programs cause it. The variance is greater than `round_sd`^2 in bursts and smaller outside of
+  // bursts; its mean over all rounds is `round_sd`^2. All other noise is added to this noise: the start, the machine's
+  // random walk and drift, and the effect of other programs (`stolen`).
+  double round_sd = 0.1;
+  double mood_share = 0;         // share of the round's variance that stays the same for several rounds
+  double held_rounds = 4;        // how many rounds bursts and moods last on average
+  double walk_sd = 0.01;         // standard deviation of the machine's random walk, per slice
+  double drift = 0;              // steady increase of all logarithms of costs, per restart
+  double stolen = 0;             // share of the rounds in which another program doubles one contender's cost
+  bool has_heavy_tails = false;  // starts, rounds and moods follow Student's t with 3 degrees of freedom
 };
 
 class SimulatedDuel {
  public:
-  // `costs`: of each contender; the first is everybody's rival.
+  // `costs` has the true cost of each simulated program. All other programs are compared with the first one. The duel
+  // starts all programs several times. Each start is called a restart. After each restart, the programs run for
+  // `rounds` rounds.
   SimulatedDuel(const DuelNoise& noise, std::vector<double> costs, size_t rounds, uint64_t seed)
       : noise_(noise),
         costs_(std::move(costs)),
@@ -57,12 +64,14 @@ class SimulatedDuel {
     while (values_.front().size() < restarts) play_restart();
   }
 
-  // Of each contender but the first: ln(it / first) of each restart, and of each round of all restarts.
+  // Each of these functions returns one list for each program except the first. A number in a list is ln(cost of the
+  // program / cost of the first program). The lists of values() have one number for each restart. The lists of
+  // round_values() have one number for each round.
   const std::vector<std::vector<double>>& values() const { return values_; }
   const std::vector<std::vector<double>>& round_values() const { return round_values_; }
 
  private:
-  // SplitMix64 (Steele, Lea and Flood 2014).
+  // Returns the next random number of the generator SplitMix64 (Steele, Lea and Flood 2014).
   uint64_t random() {
     state_ += 0x9e3779b97f4a7c15;
     uint64_t mixed = (state_ ^ (state_ >> 30)) * 0xbf58476d1ce4e5b9;
@@ -70,13 +79,14 @@ class SimulatedDuel {
     return mixed ^ (mixed >> 31);
   }
 
-  // Between 0 and 1, neither included.
+  // Returns a random number that is more than 0 and less than 1.
   double uniform() { return (static_cast<double>(random() >> 12) + 0.5) * 0x1p-52; }
   bool happens(double share) { return uniform() < share; }
-  // Box and Muller 1958.
+  // Returns a random number from the standard normal distribution (Box and Muller 1958).
   double normal() { return std::sqrt(-2 * std::log(uniform())) * std::cos(2 * std::numbers::pi * uniform()); }
 
-  // Of variance 1.
+  // Returns a random number with the mean 0 and the variance 1. The distribution is normal, unless `has_heavy_tails` is
+  // set. With `has_heavy_tails`, extreme numbers are frequent (Student's t with 3 degrees of freedom).
   double draw() {
     const double value = normal();
     if (!noise_.has_heavy_tails) return value;
@@ -89,7 +99,8 @@ class SimulatedDuel {
   void play_restart() {
     for (size_t i = 0; i < costs_.size(); ++i) starts_[i] = std::log(costs_[i]) + noise_.start_sd * draw();
     for (double& mood : moods_) mood = draw();
-    // A slice lasts so long, whatever a message costs in it.
+    // In a round, all programs run for the same time. A program with a lower cost per message finishes more messages in
+    // this time.
     std::vector<double> messages(slices_.size(), 0);
     for (size_t round = 0; round < rounds_; ++round) {
       play_round();
