@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// blocking_leader_follower (LeaderAndFollower): threads that take turns at one listener.
+// blocking_leader_follower (LeaderAndFollower): several threads accept from one listener, one thread at a time.
 //
 //   follower ──> takes the mutex: leader ──> accept ──> gives the mutex to the next leader ──┐
 //      ^                                                                                     v
 //      └──── until the client ends <── write <─ work <─ frames <─ read <── processes its own connection
 //
-// Who accepts: the leader, the one thread that has the mutex. Who reads, computes and writes: the same thread, in
-// blocking calls, after it has let the next one lead. Work never changes hands: what is handed on is the right to
-// accept. It serves n clients at a time; the n+1st waits in the backlog until any thread is free. n silent clients stop
-// it. The kernel would wake just one of several threads in accept, too: the mutex is what the pattern is known for, not
-// a need.
+// All threads run the same code. The thread that holds the mutex is the leader: it accepts a connection, then gives the
+// mutex to the next leader. After that it reads, computes and writes for its connection, in blocking calls. A
+// connection never moves to another thread. Only the right to accept is passed on.
+//
+// With n threads, the service handles n clients at a time. The next client waits in the backlog until a thread is free,
+// so n silent clients block the service. The mutex is not necessary, because the kernel wakes only one of several
+// threads in accept. The mutex is there because it defines this pattern.
 #include <models/common/blocking_service.h>
 #include <models/common/workers/worker_threads.h>
 #include <models/models.h>
@@ -20,7 +22,8 @@ namespace {
 
 class Leadership {
  public:
-  // The calling thread becomes the leader, accepts, and is no leader any more.
+  // Waits for the mutex. The thread that holds the mutex is the leader. Accepts one connection as the leader, then
+  // unlocks the mutex, so another thread becomes the leader.
   Fd accept_as_leader(ModelRun& run, const BlockedThreads& sleepers) {
     const MutexLock lead(mutex_);
     return accept_next(run.listener.get(), run.statistics, &sleepers);

@@ -5,12 +5,14 @@
 //                          └──> child: close the listener ─> read ─> frames ─> work ─> write ─> ... ─> exit
 //   master:    starts the acceptor again if it dies, and ends everything
 //
-// Who accepts: one process. Who reads, computes and writes: a child for each connection, in blocking calls. Work
-// changes hands by inheritance: the child gets the open connection as it gets everything. The acceptor ignores SIGCHLD,
-// so the kernel reaps its children. They die with it (PR_SET_PDEATHSIG), and it with its master. It serves as many
-// clients as there may be processes, at the price of a process for each: a fork for a short connection costs more than
-// its answers. A connection for which there is no process is closed at once. Silent clients cost memory, but stop
-// nobody.
+// One process, the acceptor, accepts connections. It forks a child for each connection. The child inherits the open
+// connection, and reads, computes and writes in blocking calls. The acceptor ignores SIGCHLD, so the kernel reaps the
+// children. If the acceptor dies, the kernel kills its children (PR_SET_PDEATHSIG). If the master dies, the kernel
+// kills the acceptor in the same way.
+//
+// The service handles as many clients as there can be processes. The price is one process for each client: for a short
+// connection, the fork costs more than the answers. If fork(2) fails, the connection is closed immediately. Silent
+// clients cost memory, but delay no other client.
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -43,10 +45,11 @@ Result<void> accept_and_fork(ModelRun& run) {
     const std::error_code error = errno_code(errno);
     count_one(run.statistics, &Tally::refused);
     if (const auto more = limiter.admit(monotonic_now())) {
-      PEAL_LOG_WARN("no process for a connection: {} ({} more like it)", error.message(), *more);
+      PEAL_LOG_WARN("closed a connection, because no process could be forked for it: {} ({} more like it)",
+                    error.message(), *more);
     }
   }
-  return fail(EINVAL);  // a listener that nobody shuts down has ended
+  return fail(EINVAL);  // accept failed, although no code shuts the listener down
 }
 
 }  // namespace

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// blocking_process_pool_own_listeners (ProcessPool2): a pool of processes in which nobody waits at the same door.
+// blocking_process_pool_own_listeners (ProcessPool2): a pool of processes, each with its own listener.
 //
 //                 ┌ listener 0 ──> worker 0:    accept ─> read ─> frames ─> work ─> write ─> ... ─> the next
 //   kernel: hash ─┤ ...
 //                 └ listener n-1 ──> worker n-1: the same              master: respawns who died, ends all
 //
-// Who accepts, reads, computes and writes: the worker whose listener the kernel chose (SO_REUSEPORT, by a hash of the
-// addresses and ports), in blocking calls. Work never changes hands. The master opens the listeners and keeps them: who
-// waits at the door of a worker that died waits for the one that takes its place.
-// It serves n clients at a time at most. Whoever was hashed to a busy worker waits for that one, even if others are
-// idle: that is what makes the slowest of its answers slow.
+// Each worker accepts, reads, computes and writes, in blocking calls. The kernel chooses the listener of a connection
+// by a hash of the addresses and ports (SO_REUSEPORT). A connection never moves to another process. The master opens
+// the listeners and keeps them open. If a worker dies, the clients in its backlog therefore wait for the worker that
+// replaces it.
+//
+// With n workers, the service handles at most n clients at a time. A client whose listener belongs to a busy worker
+// waits for that worker, even if other workers are idle. Such waits raise the high percentiles of the latency.
 #include <vector>
 
 #include <models/common/blocking_service.h>
@@ -26,7 +28,7 @@ Result<void> blocking_process_pool_own_listeners(ModelRun& run) {
   return run_worker_processes(run, listeners->size(), WorkerEnd::kBySignal,
                               [&](const WorkerStart& worker) -> Result<void> {
                                 serve_one_after_another((*listeners)[worker.index].get(), run);
-                                return fail(EINVAL);  // a listener that nobody shuts down has ended
+                                return fail(EINVAL);  // accept failed, although no code shuts the listener down
                               });
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// blocking_single (SingleProcess): the simplest server there is, and the baseline of all others.
+// blocking_single (SingleProcess): the simplest server, with which all others are compared.
 //
 //   one thread:  accept ──> read ─> frames ─> work ─> write ──> ... until the client ends ──> accept the next
 //
-// Who accepts, reads, computes and writes: the one thread, in blocking calls. Work never changes hands. One client is
-// served at a time; the others wait in the listener's backlog, for as long as the one before them likes: one that
-// connects and says nothing stops the service for all.
+// One thread accepts, reads, computes and writes, in blocking calls. It serves one client at a time. The other clients
+// wait in the listener's backlog, without a time limit. So one client that connects and sends nothing blocks the
+// service for all others.
 #include <models/common/blocking_service.h>
 #include <models/models.h>
 

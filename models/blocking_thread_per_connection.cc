@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// blocking_thread_per_connection (MultiThread): a thread for each client, the easiest program that serves many.
+// blocking_thread_per_connection (MultiThread): a thread for each client, the simplest program that serves many
+// clients.
 //
 //   main thread:  accept ──> start a thread ──> accept the next
 //                              └──> thread: read ─> frames ─> work ─> write ─> ... until the client ends ─> gone
 //
-// Who accepts: the main thread. Who reads, computes and writes: a detached thread for each connection, in blocking
-// calls. Work changes hands once, when the thread is started with the connection. It serves as many clients as there
-// may be threads, at the price of a stack and a place in the scheduler for each. A connection for which there is no
-// thread is closed at once. Silent clients cost memory, but stop nobody.
+// The main thread accepts connections. It starts a detached thread for each connection, which reads, computes and
+// writes in blocking calls. A connection moves to another thread once, when its own thread starts.
+//
+// The service handles as many clients as there can be threads. The price of each thread is a stack and a place in the
+// kernel's scheduler. If no thread can be started, the connection is closed immediately. Silent clients cost memory,
+// but delay no other client.
 #include <memory>
 #include <system_error>
 #include <thread>
@@ -21,12 +24,15 @@
 namespace peal::models {
 namespace {
 
-// Made before its thread is, so that the end waits for a thread that has not begun yet.
+// The socket of one connection, and its registration in BlockedThreads (`place`). The main thread makes both before it
+// starts the connection's thread. The connection's thread destroys both when it ends. When the model ends, the main
+// thread waits until no socket is registered any more (wait_until_left()). The registration is made before the thread
+// starts, so that the main thread also waits for threads that do not run yet.
 struct Guest {
   Guest(Fd accepted, BlockedThreads& sleepers) : socket(std::move(accepted)), place(sleepers, socket.get()) {}
 
   const Fd socket;
-  const BlockedThreads::Place place;  // leaves first: the socket outlives it
+  const BlockedThreads::Place place;  // declared last, so it is destroyed before the socket
 };
 
 Result<void> start_thread(Fd client, ModelRun& run, BlockedThreads& sleepers) {
@@ -55,7 +61,8 @@ Result<void> blocking_thread_per_connection(ModelRun& run) {
       if (started) continue;
       count_one(run.statistics, &Tally::refused);
       if (const auto more = limiter.admit(monotonic_now())) {
-        PEAL_LOG_WARN("no thread for a connection: {} ({} more like it)", started.error().message(), *more);
+        PEAL_LOG_WARN("closed a connection, because no thread could be started for it: {} ({} more like it)",
+                      started.error().message(), *more);
       }
     }
   }

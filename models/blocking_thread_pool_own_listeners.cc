@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// blocking_thread_pool_own_listeners (ThreadPool): the process pool with own listeners, with threads.
+// blocking_thread_pool_own_listeners (ThreadPool): a pool of threads, each with its own listener. It is
+// blocking_process_pool_own_listeners with threads instead of processes.
 //
 //                 ┌ listener 0 ──> thread 0:    accept ─> read ─> frames ─> work ─> write ─> ... ─> the next
 //   kernel: hash ─┤ ...
 //                 └ listener n-1 ──> thread n-1: the same
 //
-// Who accepts, reads, computes and writes: the thread whose listener the kernel chose (SO_REUSEPORT, by a hash of the
-// addresses and ports), in blocking calls. Work never changes hands, and the threads share nothing but the process.
-// It serves n clients at a time at most. Whoever was hashed to a busy thread waits for that one, even if others are
-// idle: that is what makes the slowest of its answers slow.
+// Each thread accepts, reads, computes and writes, in blocking calls. The kernel chooses the listener of a connection
+// by a hash of the addresses and ports (SO_REUSEPORT). A connection never moves to another thread. The threads share
+// nothing except the process.
+//
+// With n threads, the service handles at most n clients at a time. A client whose listener belongs to a busy thread
+// waits for that thread, even if other threads are idle. Such waits raise the high percentiles of the latency.
 #include <vector>
 
 #include <models/common/blocking_service.h>

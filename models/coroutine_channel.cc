@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// coroutine_channel (EpollReactorSingleProcessCoroutineHSHA1): one coroutine accepts, others serve, and between them is
-// a channel, as in Go; all on one thread.
+// coroutine_channel (EpollReactorSingleProcessCoroutineHSHA1): one coroutine accepts, other coroutines serve. A
+// channel, which is a bounded queue as in Go, connects them. All coroutines run on one thread.
 //
 //   producer:  accept ──> send ──> [ channel, bounded ] ──> take ──> consumer: read ─> frames ─> work ─> write ...
 //                waits while it is full                  waits while it is empty; serves to the end, takes the next
 //
-// Who accepts: the producer. Who reads, computes and writes: the consumer that took the connection, a stackful
-// coroutine, up to --coroutines of them; another is started only when none waits at the channel. A connection that
-// finds all of them serving waits in the channel and is counted; when that is full the producer waits, and the rest is
-// in the backlog.
+// A producer coroutine accepts connections and sends them into the channel. A consumer coroutine takes a connection
+// from the channel. It reads, computes and writes for that connection until the connection ends. The consumers are
+// stackful coroutines, at most --coroutines of them. Another consumer is started only if none waits at the channel. A
+// connection that finds all consumers busy waits in the channel, and is counted. When the channel is full, the producer
+// waits, and further connections stay in the backlog.
 //
-// After --served-per-lifetime connections the process makes room for a fresh one (lifetimes.h).
+// When a process has accepted --served-per-lifetime connections, it accepts no more, and a new process continues
+// (lifetimes.h).
 //
-// What it cannot do: use a second processor; keep others going while one request computes.
+// Limits: the model uses only one CPU, and a request that computes delays all other connections.
 #include <models/common/coroutine/co_channel.h>
 #include <models/common/coroutine/fiber_pool.h>
 #include <models/common/coroutine/stackful_echo.h>
@@ -54,7 +56,9 @@ class ChannelServer {
   void consume(Fiber& self) {
     while (std::optional<Fd> next = channel_.take(self)) echo_.serve(self, std::move(*next));
   }
-  // False: there may be no more of them.
+  // Starts one more consumer, a coroutine that serves connections. Returns false in two cases:
+  // - The number of consumers has reached the limit, --coroutines.
+  // - There is no memory for the stack of another coroutine.
   bool start_consumer() {
     Fiber::Body body = [this](Fiber* self) { consume(*self); };
     return consumers_.start(body);

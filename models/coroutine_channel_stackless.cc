@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// coroutine_channel_stackless: coroutine_channel with C++20's coroutines; read the two side by side.
+// coroutine_channel_stackless: coroutine_channel with C++20 coroutines. Read the two files side by side.
 //
 //   producer:  accept ──> send ──> [ channel, bounded ] ──> take ──> consumer: read ─> frames ─> work ─> write ...
 //                waits while it is full                  waits while it is empty; serves to the end, takes the next
 //
-// Who accepts: the producer. Who reads, computes and writes: the consumer that took the connection, up to --coroutines
-// of them; another is started only when none waits at the channel. A connection that finds all of them serving waits in
-// the channel and is counted; when that is full the producer waits, and the rest is in the backlog.
+// A producer coroutine accepts connections and sends them into the channel. A consumer coroutine takes a connection
+// from the channel. It reads, computes and writes for that connection until the connection ends. There are at most
+// --coroutines consumers. Another consumer is started only if none waits at the channel. A connection that finds all
+// consumers busy waits in the channel, and is counted. When the channel is full, the producer waits, and further
+// connections stay in the backlog.
 //
-// After --served-per-lifetime connections the process makes room for a fresh one (lifetimes.h).
+// When a process has accepted --served-per-lifetime connections, it accepts no more, and a new process continues
+// (lifetimes.h).
 //
-// What it cannot do: use a second processor; keep others going while one request computes.
+// Limits: the model uses only one CPU, and a request that computes delays all other connections.
 #include <models/common/coroutine/co_channel.h>
 #include <models/common/coroutine/stackless_echo.h>
 #include <models/common/workers/lifetimes.h>
@@ -52,7 +55,8 @@ class StacklessChannelServer {
       next = co_await channel_.take();
     }
   }
-  // False: there may be no more of them.
+  // Starts one more consumer, a coroutine that serves connections. Returns false if the number of consumers has reached
+  // the limit, --coroutines.
   bool start_consumer() {
     if (consumers_ == echo_.options().coroutines) return false;
     ++consumers_;

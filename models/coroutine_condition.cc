@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// coroutine_condition (EpollReactorSingleProcessCoroutineHSHA2): one coroutine accepts, others serve, and between them
-// is a list with condition variables, as between threads; but one thread runs them all, so there is no lock.
+// coroutine_condition (EpollReactorSingleProcessCoroutineHSHA2): one coroutine accepts, other coroutines serve. A list
+// with condition variables connects them, as it would connect threads. There is no lock, because all coroutines run on
+// one thread.
 //
 //   producer:  accept ──> wait while the list is long ──> put in the list ──> notify a consumer
 //   consumer:  wait while the list is empty ──> take ──> notify the producer ──> read ─> frames ─> work ─> write ...
 //
-// Who accepts: the producer. Who reads, computes and writes: the consumer that took the connection, a stackful
-// coroutine, up to --coroutines of them; another is started only when none waits. A connection that finds all of them
-// serving waits in the list and is counted; when that is long enough the producer waits, and the rest is in the
-// backlog. What the channel of coroutine_channel does by itself is written out here: who waits for what, and looks
-// again when resumed.
+// A producer coroutine accepts connections and appends them to the list. A consumer coroutine takes a connection from
+// the list. It reads, computes and writes for that connection until the connection ends. The consumers are stackful
+// coroutines, at most --coroutines of them. Another consumer is started only if none waits. A connection that finds all
+// consumers busy waits in the list, and is counted. When the list has kMostUntaken connections, the producer waits, and
+// further connections stay in the backlog.
 //
-// After --served-per-lifetime connections the process makes room for a fresh one (lifetimes.h).
+// In the model coroutine_channel, a channel does the waiting. Here the waiting is explicit: each coroutine waits on a
+// condition variable, and checks its condition again when it is resumed.
 //
-// What it cannot do: use a second processor; keep others going while one request computes.
+// When a process has accepted --served-per-lifetime connections, it accepts no more, and a new process continues
+// (lifetimes.h).
+//
+// Limits: the model uses only one CPU, and a request that computes delays all other connections.
 #include <list>
 
 #include <models/common/coroutine/co_condition.h>
@@ -68,7 +73,9 @@ class ConditionServer {
       echo_.serve(self, std::move(next));
     }
   }
-  // False: there may be no more of them.
+  // Starts one more consumer, a coroutine that serves connections. Returns false in two cases:
+  // - The number of consumers has reached the limit, --coroutines.
+  // - There is no memory for the stack of another coroutine.
   bool start_consumer() {
     Fiber::Body body = [this](Fiber* self) { consume(*self); };
     return consumers_.start(body);
@@ -82,7 +89,7 @@ class ConditionServer {
   FiberPool producer_;
   FiberPool consumers_;
   const std::function<void()>& make_room_;
-  bool no_more_ = false;  // nobody will be put in the list
+  bool no_more_ = false;  // true: the producer adds no more connections to the list
 };
 
 }  // namespace

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// coroutine_condition_stackless: coroutine_condition with C++20's coroutines; read the two side by side.
+// coroutine_condition_stackless: coroutine_condition with C++20 coroutines. Read the two files side by side.
 //
 //   producer:  accept ──> wait while the list is long ──> put in the list ──> notify a consumer
 //   consumer:  wait while the list is empty ──> take ──> notify the producer ──> read ─> frames ─> work ─> write ...
 //
-// Who accepts: the producer. Who reads, computes and writes: the consumer that took the connection, up to --coroutines
-// of them; another is started only when none waits. A connection that finds all of them serving waits in the list and
-// is counted; when that is long enough the producer waits, and the rest is in the backlog.
+// A producer coroutine accepts connections and appends them to the list. A consumer coroutine takes a connection from
+// the list. It reads, computes and writes for that connection until the connection ends. There are at most --coroutines
+// consumers. Another consumer is started only if none waits. A connection that finds all consumers busy waits in the
+// list, and is counted. When the list has kMostUntaken connections, the producer waits, and further connections stay in
+// the backlog.
 //
-// After --served-per-lifetime connections the process makes room for a fresh one (lifetimes.h).
+// When a process has accepted --served-per-lifetime connections, it accepts no more, and a new process continues
+// (lifetimes.h).
 //
-// What it cannot do: use a second processor; keep others going while one request computes.
+// Limits: the model uses only one CPU, and a request that computes delays all other connections.
 #include <list>
 
 #include <models/common/coroutine/co_condition.h>
@@ -61,7 +64,8 @@ class StacklessConditionServer {
       co_await echo_.serve(std::move(next));
     }
   }
-  // False: there may be no more of them.
+  // Starts one more consumer, a coroutine that serves connections. Returns false if the number of consumers has reached
+  // the limit, --coroutines.
   bool start_consumer() {
     if (consumers_ == echo_.options().coroutines) return false;
     ++consumers_;
@@ -76,7 +80,7 @@ class StacklessConditionServer {
   CoCondition taken_;
   const std::function<void()>& make_room_;
   size_t consumers_ = 0;
-  bool no_more_ = false;  // nobody will be put in the list
+  bool no_more_ = false;  // true: the producer adds no more connections to the list
 };
 
 }  // namespace

@@ -5,11 +5,12 @@
 //      ├─ worker 0:  listener 0 ──> acceptor, a coroutine for each connection, one epoll
 //      └─ worker 1:  listener 1 ──> the same, sharing nothing with the first
 //
-// Who accepts, reads, computes and writes: coroutines, each in the process whose listener the kernel chose
-// (SO_REUSEPORT, by a hash of the addresses). Work never changes processes. --coroutines is for each process.
+// In each process, coroutines accept, read, compute and write. The kernel chooses the process of a connection by a hash
+// of the addresses (SO_REUSEPORT). A connection never moves to another process. The limit --coroutines applies to each
+// process.
 //
-// What it cannot do: even out. A process that got the busy connections keeps them while another one sleeps, and who was
-// put in line behind a process whose coroutines are all taken waits though others are free.
+// Limits: the load is not balanced. A process that has the busy connections keeps them, even if another process is
+// idle. If all coroutines of its process are in use, a client waits, even if other processes have free ones.
 #include <models/common/workers/own_listeners.h>
 #include <models/models.h>
 

@@ -5,15 +5,17 @@
 //   each connection:    read ─> frames ─> work ─> write ─> read ...
 //                         └─ EAGAIN: its stack is left as it is, and gone on with when epoll reports the socket
 //
-// Who accepts: a coroutine. Who reads, computes and writes: the connection's own, on a stack of its own. All take turns
-// on one thread; work changes hands only when a connection gets its coroutine.
+// One coroutine, the acceptor, accepts connections. Each connection has a coroutine with its own stack, which reads,
+// computes and writes. All coroutines share one thread. A connection is handed over only once, from the acceptor to its
+// coroutine.
 //
-// The pool has --coroutines of them. When all are taken the acceptor holds the one connection it has until a coroutine
-// is free; the others stay in the backlog, which is a bounded queue already and belongs to nobody that could die. Each
-// is counted as having waited. With --dynamic-timeout the loop looks once more, without sleeping, before it sleeps.
+// The pool has --coroutines coroutines. When all are in use, the acceptor holds the connection that it has accepted
+// until a coroutine is free. Further connections stay in the backlog, which is already a bounded queue. Each connection
+// that had to wait is counted. With --dynamic-timeout, the loop first checks for events without sleeping if the last
+// wait returned events.
 //
-// What it cannot do: use a second processor; keep others going while one request computes. A connection costs the
-// memory its stack has ever touched, 8 KiB or more, besides its buffer.
+// Limits: the model uses only one CPU, and a request that computes delays all other connections. Besides its buffer, a
+// connection costs all stack memory that it has ever touched, which is at least 8 KiB.
 #include <models/common/coroutine/fiber_pool.h>
 #include <models/common/coroutine/stackful_echo.h>
 #include <models/models.h>

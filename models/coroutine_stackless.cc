@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// coroutine_stackless: coroutine_stackful with C++20's coroutines; read the two side by side.
+// coroutine_stackless: coroutine_stackful with C++20 coroutines. Read the two files side by side.
 //
 //   acceptor:           accept ──> start a coroutine with the connection ──> accept the next
 //   each connection:    read ─> frames ─> work ─> write ─> read ...
 //                         └─ EAGAIN: it returns to the loop; what it needs to go on is in its frame
 //
-// Who accepts: a coroutine. Who reads, computes and writes: the connection's own. All take turns on one thread; work
-// changes hands only when a connection gets its coroutine. There is no stack to keep, and so no pool of them: a frame
-// is a few hundred bytes, made for the connection and gone with it. At most --coroutines serve; when there are so many
-// the next connection waits and is counted, as in the other one.
+// One coroutine accepts connections. Each connection has its own coroutine, which reads, computes and writes. All
+// coroutines share one thread. A connection is handed over only once, when it gets its coroutine. There are no stacks,
+// so no pool of stacks is needed. The frame of a coroutine has a few hundred bytes, and lives from the beginning to the
+// end of its connection. When --coroutines connections are served, the next one waits and is counted, as in
+// coroutine_stackful.
 //
-// What it cannot do: use a second processor; keep others going while one request computes; wait inside a function that
-// is not a coroutine itself.
+// Limits: the model uses only one CPU, and a request that computes delays all other connections. Only a function that
+// is a coroutine itself can wait.
 #include <models/common/coroutine/co_condition.h>
 #include <models/common/coroutine/stackless_echo.h>
 #include <models/models.h>

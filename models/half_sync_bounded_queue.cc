@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// half_sync_bounded_queue (EpollReactorThreadPoolHSHA2): half_sync_unbounded_queue with a queue that can be full.
+// half_sync_bounded_queue (EpollReactorThreadPoolHSHA2): half_sync_unbounded_queue, with a queue that can be full.
 //
 //                              ┌ semaphore "free places":  -1 before a push, +1 after a pop ┐
 //   accept, read, take frames ─┤ ring of --queue-bound places, under a mutex                ├─> work ─> write, or
 //                              └ semaphore "taken places": +1 after a push, -1 before a pop ┘   give back to write
 //
-// Who accepts, reads and decodes: the I/O threads. Who computes: any worker that is free. Who writes: the worker, or
-// the I/O thread (--reply-by). Work changes hands twice a request, as there. Two semaphores are the classical answer to
-// producers and consumers: each side sleeps on its own, and is woken by the other.
+// The I/O threads accept, read and parse frames. Any free worker computes. Then the worker or the I/O thread writes the
+// answer (--reply-by). A request moves to another thread twice, as in half_sync_unbounded_queue. Two semaphores are the
+// classic solution for producers and consumers: each side sleeps on its own semaphore, and is woken by the other side.
 //
-// A full queue blocks the I/O thread, and with it everything it has: it reads nobody, so its clients find their sockets
-// full and slow down. That is what a bound is for; and what the model cannot do is go on serving anybody meanwhile,
-// even to write an answer that is ready (--reply-by io).
+// If the queue is full, the I/O thread blocks, and so do all its connections. It does not read, so the sockets of its
+// clients become full, and the clients have to send more slowly. That is the purpose of the bound. The limit of this
+// model: while the I/O thread blocks, it cannot even write an answer that is ready (--reply-by io).
 #include <semaphore.h>
 
 #include <cerrno>
@@ -25,7 +25,8 @@
 namespace peal::models {
 namespace {
 
-// POSIX's, because a waiter of the std::counting_semaphore of g++ 12 may miss that it was woken (GCC bug 104928).
+// A counting semaphore, made from a POSIX sem_t. It replaces std::counting_semaphore, which has an error in g++ 12: a
+// waiting thread may sleep forever (GCC bug 104928).
 class Places {
  public:
   explicit Places(size_t count) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// half_sync_unbounded_queue (EpollReactorThreadPoolHSHA): the asynchronous half moves bytes, the synchronous half
-// thinks.
+// half_sync_unbounded_queue (EpollReactorThreadPoolHSHA): the I/O threads move bytes, which is the asynchronous half.
+// The workers compute, which is the synchronous half.
 //
 //   --io-threads:  accept, read, take frames ─ push ─> ┌───────────────────┐ ─ pop ─> work ─> write   :--workers
 //                                                      │ mutex, list,      │                  or
@@ -8,14 +8,14 @@
 //                           ^                          │ empty"            │                  │
 //                           └──────────────────────────└───────────────────┘──────────────────┘ epoll_ctl
 //
-// Who accepts, reads and decodes: the I/O threads. Who computes: any worker that is free. Who writes: the worker
-// (--reply-by worker), or the I/O thread when the worker has given the connection back (--reply-by io). Work changes
-// hands twice a request: by a queue under one mutex, whose condition wakes a worker, and back by arming the connection
-// in its epoll.
+// The I/O threads accept, read and parse frames. Any free worker computes. With --reply-by worker, the worker writes
+// the answer. With --reply-by io, the worker gives the connection back, and the I/O thread writes. A request moves to
+// another thread twice. On the way to a worker, it goes through a queue under one mutex, and a condition variable wakes
+// a worker. On the way back, the worker registers the connection in its I/O thread's epoll again.
 //
-// So a request that computes for long, or sleeps, holds up no other as long as a worker is free, which no plain reactor
-// can offer. The price is two changes of thread and one epoll_ctl(2) for every request. The queue takes everything: it
-// is bounded only by the connections, each of which is in it once at most. See common/half_sync.h.
+// While a worker is free, a request that computes or sleeps for a long time delays no other request. No plain reactor
+// can do that. The price of each request is two changes of thread and one epoll_ctl(2). The queue has no bound, but
+// stays short, because each connection is in it at most once. See common/half_sync.h.
 #include <deque>
 
 #include <models/common/half_sync.h>

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// io_busy_polling: non-blocking input and output, the second of the five classic I/O models, with nothing that waits.
+// io_busy_polling: non-blocking input and output, the second of the five classic I/O models. No system call ever waits.
 //
 //   one thread:  ┌─> accept? ──> socket 1: read? ──> socket 2: read? ──> ... socket n: read? ──┐
 //                │               frames ─> work ─> write           EAGAIN, nearly always       │
 //                └──────────── never asleep: the next round begins at once <───────────────────┘
 //
-// Who accepts, reads, computes and writes: the one thread, which asks every socket in turn whether there is something.
-// Work never changes hands. It has no wake-up to wait for, so with few busy connections nothing answers faster; but it
-// burns a whole CPU to serve nobody, and every connection costs a system call a round: with n connections of which one
-// is busy, n - 1 of n calls are in vain, and the busy one waits for all of them. That is what select(2) was made for.
+// One thread accepts, reads, computes and writes. It tries every socket, one after another, whether or not there is
+// something to do. It never sleeps, so it never has to be woken: with few and busy connections, no other model answers
+// faster.
+//
+// The price is a whole CPU, even without clients, and a system call for each connection in each round. If one of n
+// connections is busy, n - 1 of n calls find nothing, and the busy connection waits for them. select(2) was invented to
+// avoid that.
 #include <algorithm>
 #include <list>
 
@@ -20,7 +23,10 @@
 namespace peal::models {
 namespace {
 
-// After so many questions it looks at the clock, and whether it is to stop.
+// The server never sleeps. In each round, the server tries every socket once: it tries to accept, to read or to write.
+// The server adds up the tries of successive rounds. When the sum is at least kQuestionsPerLook at the end of a round,
+// the server reads the clock, checks for a stop signal, and counts from 0 again. A check costs a system call, so a
+// server with few sockets does not check after every round.
 constexpr unsigned kQuestionsPerLook = 256;
 
 class BusyServer {
@@ -47,7 +53,8 @@ class BusyServer {
     Wants wants = Wants::kRead;
   };
 
-  // False: it is time to stop.
+  // Reads the clock. Closes each connection that has an incomplete frame or an unsent answer, and has made no progress
+  // for the time --slow-timeout. Returns false if SIGTERM or SIGINT has arrived.
   bool look() {
     now_ = monotonic_now();
     while (SlowNode* late = slow_.take_late(now_)) {
@@ -59,7 +66,8 @@ class BusyServer {
     return !run_.stop.asked();
   }
 
-  // Asks everybody once; how many questions that was.
+  // Accepts the waiting connections, then tries to read from or write to each client once. Returns the number of
+  // sockets that it has tried. The listener is one of them.
   unsigned round() {
     unsigned asked = 1;
     accept();
@@ -84,7 +92,8 @@ class BusyServer {
     if (next.did == CallOutcome::kNoRoom) accept_again_ = now_ + kRoomPause;
   }
 
-  // False: it has ended.
+  // If a part of the client's answer is unsent, sends more of it. Otherwise reads once and answers the complete frames.
+  // Returns false if the connection must be closed.
   bool ask(Client& client) {
     EchoConnection& echo = client.echo;
     const size_t unsent = echo.unsent_bytes();
@@ -100,7 +109,7 @@ class BusyServer {
   Tally tally_;
   SlowList slow_;
   std::list<Client> clients_;
-  TimePoint now_;  // of the last look
+  TimePoint now_;  // when look() last read the clock
   TimePoint accept_again_ = TimePoint::min();
 };
 

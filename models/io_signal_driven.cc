@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// io_signal_driven: signal-driven input and output, the fourth of the five classic I/O models: the kernel sends a
+// io_signal_driven: signal-driven input and output, the fourth of the five classic I/O models. The kernel sends a
 // signal when something happens at a socket (O_ASYNC, fcntl(2)).
 //
 //   socket 5: bytes came ──> queue of real-time signals: [5][9][5][listener] ──> sigtimedwait: "fd 5" ─> read until
 //   socket 9: has room   ──>  (F_SETSIG, to this thread: F_SETOWN_EX)                empty ─> frames ─> work ─> write
 //                             full: plain SIGIO instead, which names nobody ──> every socket is asked
 //
-// Who accepts, reads, computes and writes: the one thread; the signals are blocked and taken from the queue one by one,
-// so no handler ever runs. Work never changes hands. Like epoll it tells who is ready at a cost that does not grow with
-// the idle, but an event is told once (an edge: read until nothing is left), each takes a place in a queue that the
-// user has once for all processes (RLIMIT_SIGPENDING), and each is fetched by a system call of its own.
+// One thread accepts, reads, computes and writes. The signals are blocked, and the thread takes them from the queue one
+// by one, so no signal handler ever runs. As with epoll, idle connections cost nothing. There are three differences:
+// - An event is reported only once (edge-triggered), so the thread has to read until nothing is left.
+// - Each event occupies an entry of a queue that all processes of the user share (RLIMIT_SIGPENDING).
+// - Each event is fetched by a system call of its own.
 //
-// A signal says what happened to an fd's number when it was sent. By the time it is taken that socket may be closed and
-// the number somebody else's, so the number is only a hint whom to ask: who is asked for nothing says EAGAIN.
+// A signal contains the fd number of its socket. Before the signal is taken, that socket may be closed, and a new
+// socket may get its number. So the number is only a hint which socket to try. If that socket has nothing to read, the
+// attempt fails with EAGAIN and does no harm.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -30,12 +32,18 @@
 namespace peal::models {
 namespace {
 
-// Who always has more to read is asked so often, then it is the others' turn.
+// Limits how long the server serves one client at a time. ask() calls step() at most kStepsAtOnce + 1 times, and each
+// of these calls reads or writes. The limit is one call higher than kStepsAtOnce, because ask() compares only the
+// number of earlier calls with kStepsAtOnce. If the client may have more to read or write after these calls, ask() adds
+// the client to `unfinished_`. between_signals() then calls ask() again for each client in `unfinished_`, once after
+// each wait for a signal. Without the limit, a client that sends without a pause would keep all other clients waiting.
 constexpr int kStepsAtOnce = 8;
 
 int ready_signal() { return SIGRTMIN; }
 
-// What this model waits for, blocked for as long as this lives; then what is pending of it is gone.
+// The signals that report ready sockets: a real-time signal, and SIGIO after an overflow of the signal queue. The
+// constructor blocks these signals in the calling thread, so they stay in the queue until sigtimedwait(2) takes them.
+// The destructor discards the signals that are still in the queue, and restores the signal mask of the thread.
 class ReadySignals {
  public:
   ReadySignals() {
@@ -51,7 +59,8 @@ class ReadySignals {
   ReadySignals(const ReadySignals&) = delete;
   ReadySignals& operator=(const ReadySignals&) = delete;
 
-  // Has the signal sent to this thread, from now on, whenever something happens at the socket.
+  // Makes the kernel send a signal to the calling thread whenever the socket becomes readable or writable. Also makes
+  // the socket non-blocking.
   static Result<void> announce(int fd) {
     const f_owner_ex owner{.type = F_OWNER_TID, .pid = current_thread_id()};
     if (::fcntl(fd, F_SETOWN_EX, &owner) != 0) return fail(errno);
@@ -64,7 +73,8 @@ class ReadySignals {
     while (::sigtimedwait(&set_, nullptr, &at_once) > 0) {
     }
   }
-  // With those that end the model.
+  // Returns the set of all signals for which the server waits: the signals that report ready sockets, SIGTERM and
+  // SIGINT.
   sigset_t with_stop() const {
     sigset_t all = Stop::signals();
     ::sigorset(&all, &all, &set_);
@@ -99,7 +109,7 @@ class SignalServer {
 
     EchoConnection echo;
     Wants wants = Wants::kRead;
-    bool unfinished = false;  // listed among those
+    bool unfinished = false;  // true if `unfinished_` contains this client's fd
   };
 
   int wait(const sigset_t& set, siginfo_t& info);
@@ -116,19 +126,19 @@ class SignalServer {
   Tally tally_;
   SlowList slow_;
   TimePoint accept_again_ = kNever;
-  std::vector<std::unique_ptr<Client>> clients_;  // by fd
-  std::vector<int> unfinished_;                   // had more to read than was their turn; perhaps closed since
+  std::vector<std::unique_ptr<Client>> clients_;  // indexed by fd
+  std::vector<int> unfinished_;  // fds of clients that may have more to read or write; some may be closed
 };
 
 Result<void> SignalServer::serve() {
   if (Result<void> done = ReadySignals::announce(run_.listener.get()); !done) return done;
-  accept_all();  // who came before the first signal
+  accept_all();  // accepts connections that arrived before signals were enabled
   const sigset_t set = signals_.with_stop();
   for (;;) {
     siginfo_t info{};
     const int signal = wait(set, info);
     if (signal == SIGTERM || signal == SIGINT) {
-      ::kill(::getpid(), signal);  // pending again, for whoever else wants to see it
+      ::kill(::getpid(), signal);  // makes the signal pending again, for other code that waits for it
       return {};
     }
     if (signal == SIGIO) {
@@ -141,7 +151,12 @@ Result<void> SignalServer::serve() {
   }
 }
 
-// The next signal; 0 at the next deadline, or at once when there is something to do.
+// Waits for the next signal of `set`, stores its details in `info`, and returns its number. Returns 0 if no signal was
+// taken, in one of these cases:
+// - The time has come to close a slow client (`slow_`), or to accept connections again (`accept_again_`).
+// - Some client may have more to read or write (`unfinished_`), and no signal has arrived yet. In this case, the
+//   function does not wait, so that the server can continue with this client.
+// - sigtimedwait(2) was interrupted (EINTR).
 int SignalServer::wait(const sigset_t& set, siginfo_t& info) {
   const TimePoint next = unfinished_.empty() ? std::min(slow_.next(), accept_again_) : TimePoint::min();
   timespec left{};
@@ -166,7 +181,10 @@ void SignalServer::ask(int fd) {
   slow_.follow(client, client.echo.in_the_middle());
 }
 
-// Goes on by one read or write; whether there is more to do before the next signal can come.
+// If a part of the client's answer is unsent, sends more of the answer. Otherwise reads and answers the complete
+// frames. Returns false if the socket has reported EAGAIN. In that case, the kernel will send a signal when the socket
+// is ready again. Returns true if the caller has to call step() again, or has to close the client because client.wants
+// is kClose.
 bool SignalServer::step(Client& client) {
   const size_t unsent = client.echo.unsent_bytes();
   const bool wrote = client.wants == Wants::kWrite;
@@ -179,7 +197,9 @@ bool SignalServer::step(Client& client) {
   return true;
 }
 
-// Nobody knows any more who was named. What is still queued would ask again for nothing.
+// Called after an overflow of the signal queue. The signals of some sockets are then lost, and nobody knows of which.
+// So ask_all() accepts connections, and tries to read from or write to every client. It discards the signals that are
+// still in the queue, because their sockets are tried anyway.
 void SignalServer::ask_all() {
   signals_.discard();
   accept_all();
@@ -196,9 +216,10 @@ void SignalServer::accept_all() {
       continue;
     }
     entry_of(clients_, fd) = std::make_unique<Client>(*this, std::move(next.socket));
-    ask(fd);  // what came before it was announced
+    ask(fd);  // reads bytes that arrived before signals were enabled
   }
-  // No signal comes for who waits already.
+  // If no fd or memory is free for a connection (kNoRoom), connections stay in the backlog. The kernel sends no further
+  // signal for them. So the server calls accept_all() again after kRoomPause.
   accept_again_ = next.did == CallOutcome::kNoRoom ? monotonic_now() + kRoomPause : kNever;
 }
 

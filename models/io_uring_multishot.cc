@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// io_uring_multishot: asynchronous input and output where one request is answered many times.
+// io_uring_multishot: asynchronous input and output, in which one operation completes many times.
 //
 //   requests, once:  [accept, multishot]                     ──> [client] [client] [client] ...
 //   one each:        [receive from A, multishot, any buffer] ──> [A: 68 bytes, in buffer 7] [A: 68, in 8] ...
 //   provided beforehand, shared by all:  buffers 0 1 2 ... 511: lent ─> filled ─> answered from ─> given back
 //
-// Who accepts, reads and writes: the kernel, which keeps the accept and each connection's receive, and takes a buffer
-// from the ring of provided ones only when bytes have come: who is idle holds none. Who computes: the one thread, when
-// completions come. Work never changes hands but to the kernel and back. A request costs one entry in the ring, the
-// send of its answer, and that is sent from where the request lies, in the provided buffer.
-// What it takes for that: nobody says when bytes come, so they come while an answer is still unsent. They are put
-// aside, and when too many are, the receive is cancelled until the answer has left; and when all buffers are filled, a
-// receive ends and has to be asked for again. A request that computes or sleeps holds up every other connection.
-// There must be an io_uring: Linux 6.1, and nobody who forbids it.
+// The kernel accepts, reads and writes. It holds one accept operation for the listener, and one receive operation for
+// each connection. The kernel takes a buffer from the ring of provided buffers only when bytes have arrived, so an idle
+// connection has no buffer. When completions arrive, one thread computes. Each answer costs one request: a send, which
+// sends the bytes of the client's request directly from the provided buffer.
+//
+// This has three disadvantages:
+// - Bytes arrive even while an answer is unsent. They are copied and kept for later. If there are too many of them, the
+//   receive is cancelled until the answer is sent.
+// - When all buffers are filled, a receive ends and has to be requested again.
+// - A request that computes or sleeps delays every other connection.
+//
+// The model needs io_uring: Linux 6.1, and no setting that forbids it.
 #include <algorithm>
 #include <string_view>
 #include <vector>
@@ -27,7 +31,10 @@
 namespace peal::models {
 namespace {
 
-// More than so much is not put aside, but for what is on its way.
+// The limit for the bytes in MultishotClient::aside. While the server sends an answer to a client, the server stores
+// the bytes that arrive from this client in `aside`. If `aside` has more than kAsideBytes, the server cancels the
+// receive operation. Otherwise a client that sends without reading its answers could fill the memory of the server.
+// Bytes that the kernel has received before the cancellation still arrive, so `aside` may become larger than the limit.
 constexpr size_t kAsideBytes = 64 * 1024;
 
 struct MultishotClient : UringClient {
@@ -35,13 +42,13 @@ struct MultishotClient : UringClient {
 
   bool in_the_middle() const { return sending || buffer.in_frame(); }
 
-  EchoBytes buffer;              // what did not come and leave as whole frames in a provided buffer
-  std::span<std::byte> held;     // a provided buffer that the send under way is of; else it is of `buffer`
-  std::vector<std::byte> aside;  // came while a send was under way
+  EchoBytes buffer;              // frames that arrived in parts, and answers that were sent only in part
+  std::span<std::byte> held;     // the provided buffer that is being sent; empty if `buffer` is being sent
+  std::vector<std::byte> aside;  // bytes that arrived while an answer was being sent; parsed afterwards
   bool sending = false;
   bool receiving = false;
-  bool cancelling = false;  // the receive
-  bool ended = false;       // no more will be received, or looked at
+  bool cancelling = false;  // true: the cancellation of the receive was requested
+  bool ended = false;       // true: receives nothing more, and drops bytes that still arrive
 };
 
 class MultishotServer final : public UringClients<MultishotClient> {
@@ -75,7 +82,9 @@ class MultishotServer final : public UringClients<MultishotClient> {
   void received(MultishotClient& client, const Completion& completion) {
     client.receiving = completion.more();
     if (completion.result > 0) return take_bytes(client, ring().bytes(completion));
-    // Cancelled, or there was no buffer: it is asked for again.
+    // These two errors do not end the connection: the receive was cancelled (ECANCELED), or no provided buffer was free
+    // (ENOBUFS). The server requests another receive as soon as `aside` is empty. While `aside` still holds an answer,
+    // further bytes would only make `aside` larger.
     if (completion.result == -ECANCELED || completion.result == -ENOBUFS) return;
     client.ended = true;
   }
@@ -98,7 +107,10 @@ class MultishotServer final : public UringClients<MultishotClient> {
     answer_in_place(client, bytes);
   }
 
-  // The frames that are whole leave from the provided buffer; what follows them is the beginning of another.
+  // Handles received bytes. `bytes` is a provided buffer, which the kernel has filled:
+  // - If `bytes` begins with complete frames, sends these frames back directly from this buffer. The incomplete frame
+  //   after them is copied to `aside`.
+  // - If `bytes` begins with an incomplete frame, copies all bytes to the connection's own buffer.
   void answer_in_place(MultishotClient& client, std::span<std::byte> bytes) {
     const LengthFraming framing{.limit_bytes = options().max_body_bytes};
     std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -123,7 +135,8 @@ class MultishotServer final : public UringClients<MultishotClient> {
     ring().send(client.socket.get(), client.held, CompletionRing::Waits::kNo, client.tag(UringKind::kSend));
   }
 
-  // The frames that are whole in the connection's own buffer.
+  // Answers the complete frames in the connection's own buffer. If the frame after them is too long, the server
+  // receives nothing more from the client.
   void answer(MultishotClient& client) {
     if (take_frames(client.buffer, options().work, tally()) == FrameState::kTooLong) receive_no_more(client);
     if (client.buffer.has_answer()) send(client);
@@ -153,7 +166,9 @@ class MultishotServer final : public UringClients<MultishotClient> {
     if (client.buffer.in_frame()) answer(client);
   }
 
-  // What its client did not take at once waits in the connection's own buffer: a provided one is everybody's.
+  // Called when a send from a provided buffer has completed. If the socket took only a part of the bytes, copies the
+  // rest to the connection's own buffer. Then gives the provided buffer back to the kernel, because all connections
+  // share the provided buffers.
   void let_go_of_held(MultishotClient& client, int result) {
     const std::span<std::byte> held = std::exchange(client.held, {});
     const size_t left = static_cast<size_t>(std::max(result, 0));

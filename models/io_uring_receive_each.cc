@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// io_uring_receive_each: asynchronous input and output, the last of the five classic I/O models: the kernel does the
-// reading and writing, and says when it is done.
+// io_uring_receive_each: asynchronous input and output, the last of the five classic I/O models. The kernel reads and
+// writes, and reports when it is done.
 //
 //   requests:     [accept] [receive from A] [send to B] ...  ──┐  one io_uring_enter(2) submits what is new and waits
 //   completions:  [A: 68 bytes] [B: sent] [a client] ...     <─┘
@@ -8,11 +8,12 @@
 //   a connection:  receive ─> done: frames ─> work ─> send ─> done: nothing left? ─> receive
 //                                                       ^────────── some left ─┘
 //
-// Who accepts, reads and writes: the kernel, for each request that was put into the ring, once. Who computes: the one
-// thread, when completions come. Work never changes hands but to the kernel and back. A request names its buffer when
-// it is asked for, so every idle connection has a buffer that waits; that is what io_uring_multishot does otherwise. A
-// wait brings the completions of many connections at once: the busier, the fewer system calls a request. One that
-// computes or sleeps holds up every other connection. There must be an io_uring: Linux 6.1, and nobody who forbids it.
+// The kernel accepts, reads and writes, once for each operation that was put into the ring. One thread computes when
+// completions arrive. A receive names its buffer in advance, so every idle connection occupies a buffer. The model
+// io_uring_multishot avoids that. One wait returns the completions of many connections, so under load a request costs
+// fewer system calls. A request that computes or sleeps delays every other connection.
+//
+// The model needs io_uring: Linux 6.1, and no setting that forbids it.
 #include <models/common/completion_ring.h>
 #include <models/common/echo/take_frames.h>
 #include <models/common/plain_sockets.h>
@@ -22,12 +23,14 @@
 namespace peal::models {
 namespace {
 
-// One operation of it is with the kernel, always; when it comes back the next is asked for, or the connection ends.
+// A connection. The server requests one operation of the connection at a time, a receive or a send. When the operation
+// completes, the server requests the next operation or closes the connection. So the kernel never holds two operations
+// of a connection.
 struct ReceivingClient : UringClient {
   ReceivingClient(Fd its_socket, size_t max_body_bytes) : UringClient(std::move(its_socket)), buffer(max_body_bytes) {}
 
   EchoBytes buffer;
-  bool last_answer = false;  // it sent what cannot be answered
+  bool last_answer = false;  // true: a frame was too large, so this answer is the last
 };
 
 class ReceiveEachServer final : public UringClients<ReceivingClient> {

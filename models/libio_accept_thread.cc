@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libio_accept_thread (libio's reactors with an accept thread): one thread only accepts.
+// libio_accept_thread (libio's reactors with an accept thread): one thread only accepts, and the workers serve.
 //
 //   accept thread:  accept ─> round-robin ─┬─> queue under a mutex ─ eventfd ─> worker 0: a reactor over epoll
 //                                          ├─> queue under a mutex ─ eventfd ─> worker 1: takes all that wait,
@@ -10,16 +10,20 @@
 //   --on-hand-over read:  a connection that is taken is read at once, and the next one is taken after that
 //   --connections new:    its object is allocated and freed, not one of those that have ended
 //
-// Who accepts: one thread, in blocking calls. Who reads, computes and writes: the worker that took the connection, for
-// as long as it lasts. What changes hands is the connection, once: pushed into a locked queue, with one write to the
-// eventfd that the worker's epoll has. A worker that wakes empties the queue, under the lock for each. With a queue
-// each, connections are spread evenly and nobody else contends for a worker's lock; with one shared queue all contend
-// for it, and a worker that wakes for a connection may find that another has taken it. The hand-over costs every
-// connection a lock, an eventfd's write, mostly its read, and a switch of threads: main_sub_threads adds the connection
-// straight into the worker's epoll instead. Short connections feel it, long ones do not.
+// One thread accepts, in blocking calls. It pushes each connection into a queue under a mutex, and writes to the
+// eventfd that is in the worker's epoll. The worker wakes and takes all connections from the queue. It locks the mutex
+// for each of them. Then the worker reads, computes and writes for a connection until the connection ends. So a
+// connection moves to another thread once.
 //
-// The three options are what libio's author changed, one after the other, to double his pages; the defaults are what he
-// ended with.
+// With a queue for each worker, the connections are spread evenly, and no other worker competes for the lock. With one
+// shared queue, all workers compete for its lock, and a worker may wake after another one has taken the connection.
+//
+// The hand-over costs each connection a lock, a write to the eventfd, usually a read of it, and a switch of threads.
+// The model main_sub_threads adds the connection directly to the worker's epoll instead. The difference matters only
+// for short connections.
+//
+// libio's author changed the three options above one after the other. He reported that his server finally served about
+// twice as many pages. The defaults are his last choice.
 #include <sys/eventfd.h>
 
 #include <deque>
@@ -32,8 +36,10 @@
 namespace peal::models {
 namespace {
 
-// Connections on their way. The eventfd is readable when there may be some, and for ever once there will be no more.
-// Any thread.
+// A queue of accepted connections, for one worker or for all workers. The eventfd of the queue becomes readable when a
+// connection is pushed, and when the queue is closed. A write to the eventfd may wake only one worker, because the
+// workers watch the eventfd with Wake::kOne. Therefore a worker that finds the queue closed and empty writes to the
+// eventfd, so that another worker wakes and ends too. All functions may be called on any thread.
 class Inbox {
  public:
   static Result<std::unique_ptr<Inbox>> make() {
@@ -58,12 +64,14 @@ class Inbox {
     }
     ::eventfd_write(knock_.get(), 1);
   }
-  // Whoever woke for it: takes what has been told of until now, then take() until it has nothing.
+  // Clears the eventfd of the queue. When the eventfd has woken a worker, the worker first calls begin_taking(). After
+  // that, the worker calls take() until the queue is empty. The order matters, because a connection may be pushed after
+  // the last take(). If the worker cleared the eventfd only at the end, no worker would wake for this connection.
   void begin_taking() {
     eventfd_t told = 0;
-    (void)::eventfd_read(knock_.get(), &told);  // EAGAIN: another worker was woken too, and was first
+    (void)::eventfd_read(knock_.get(), &told);  // fails with EAGAIN if another worker has cleared it
   }
-  // Nothing: an empty Fd.
+  // Removes the next connection from the queue and returns it. Returns an empty Fd if the queue is empty.
   Fd take() {
     MutexLock lock(mutex_);
     if (waiting_.empty()) return {};
@@ -71,7 +79,9 @@ class Inbox {
     waiting_.pop_front();
     return socket;
   }
-  // There will be no more. The next worker is told, too.
+  // Returns true if the queue is closed and empty. The worker that called ended() then has to end. Before ended()
+  // returns true, it writes to the eventfd. The write wakes another worker of this queue, which then ends in the same
+  // way.
   bool ended() {
     MutexLock lock(mutex_);
     if (!closed_ || !waiting_.empty()) return false;
@@ -86,7 +96,8 @@ class Inbox {
   Fd knock_;
 };
 
-// A thread with a reactor, which an inbox feeds.
+// A worker thread. It takes connections from a queue, its inbox, and serves them. It sleeps in epoll_wait(2). The epoll
+// contains the eventfd of the queue and the sockets of the connections.
 class InboxWorker final : private PollerReactor::Handler {
  public:
   static Result<std::unique_ptr<InboxWorker>> start(ModelRun& run, Inbox& inbox) {
@@ -110,10 +121,12 @@ class InboxWorker final : private PollerReactor::Handler {
 
   void work() {
     const Result<void> ran = echo_->run();
-    PEAL_ASSERT(ran.has_value(), "a worker cannot wait: {}", ran.error().message());
-    echo_.reset();  // closes its connections
+    PEAL_ASSERT(ran.has_value(), "the reactor of a worker has failed: {}", ran.error().message());
+    echo_.reset();  // closes the worker's connections
   }
-  // All that wait: they are registered before the first of them is served, as far as nobody is read on hand-over.
+  // Called when the eventfd of the inbox is readable. Takes all waiting connections and adds each of them to the
+  // worker's epoll. With the option --on-hand-over read, the worker reads from a connection and answers before it adds
+  // the connection.
   void on_ready(int) override {
     inbox_.begin_taking();
     while (Fd socket = inbox_.take()) echo_->serve(std::move(socket), on_hand_over_);
@@ -124,10 +137,11 @@ class InboxWorker final : private PollerReactor::Handler {
   const OnHandOver on_hand_over_;
   std::unique_ptr<PollerReactor> reactor_;
   std::unique_ptr<PolledEcho> echo_;
-  Thread thread_;  // destroyed, so joined, first
+  Thread thread_;  // declared last, so the thread is joined before the other members are destroyed
 };
 
-// The workers and what feeds them. Ends them when it is destroyed.
+// Owns the worker threads and the queues (inboxes) of accepted connections. The destructor closes the queues, then
+// waits until the worker threads have ended.
 class Hall {
  public:
   explicit Hall(ModelRun& run) : run_(run) {}
@@ -151,7 +165,8 @@ class Hall {
     }
     return {};
   }
-  // To the next in turn.
+  // Puts the connection into the queue of the next worker (round-robin). With the option --queues one, there is only
+  // one queue, which all workers share.
   void hand_over(Fd socket) { inbox_of(next_++).push(std::move(socket)); }
 
  private:
@@ -173,7 +188,7 @@ Result<void> libio_accept_thread(ModelRun& run) {
   if (Result<void> done = hall.open(); !done) return done;
   Tally tally;
   while (!(*sleepers)->stopping()) {
-    Accepted next = accept_one(run.listener.get(), Blocking::kNo);  // the accepted socket does not block
+    Accepted next = accept_one(run.listener.get(), Blocking::kNo);  // kNo: the accepted socket is non-blocking
     if (next.did == CallOutcome::kEnd) break;
     if (next.did == CallOutcome::kNoRoom) {
       wait_for_room();

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libio_master_workers (libio's master and workers): processes in nginx's manner.
+// libio_master_workers (libio's master and workers): processes in the manner of nginx.
 //
 //   master:          binds and listens, forks, then minds the signals and the dead; serves nobody
 //     ├─ worker 0:   epoll_wait ─> accept one │ read ─> frames ─> work ─> write
 //     ├─ worker 1:   epoll_wait ─> accept one │ ...            all on the one listener they inherited
 //     └─ worker n-1: ...
 //
-// Who accepts: the workers, each from its own epoll, which the shared listener is in (EPOLLEXCLUSIVE: a connection
-// wakes one of them, not all), and one connection a readiness, as nginx does, so that a burst spreads. Who reads,
-// computes and writes: the worker that accepted, for as long as the connection lasts. Work never changes hands.
-// Processes share nothing but the listener: one that dies takes its own connections along and no others, and the
-// master starts another in its place. What it cannot do is balance: whoever waits is woken, busy or not, and a
-// connection never moves to a worker that has less to do.
+// Each worker has the shared listener in its own epoll. A new connection wakes only one worker (EPOLLEXCLUSIVE). A
+// worker accepts only one connection each time it wakes, as nginx does, so that a burst is spread over the workers. The
+// worker that has accepted a connection reads, computes and writes for it until the connection ends.
+//
+// The processes share nothing except the listener. If a worker dies, only its own connections are lost, and the master
+// starts another worker. Limits: the load is not balanced. The kernel may wake a worker that already has many
+// connections, and a connection never moves to another worker.
 #include <models/common/reactor/epoll_reactor.h>
 #include <models/common/workers/worker_processes.h>
 #include <models/models.h>

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libio_proactor (libio's proactor): a program written as if the kernel read and wrote for it, on pollers that only say
-// when that can be done.
+// libio_proactor (libio's proactor): a program that is written as if the kernel read and wrote for it. In fact it runs
+// on a poller, which only reports when a socket is ready.
 //
 //   a connection:  read ───────────> "so many bytes were read" ─> frames ─> work ─> write ──┐
 //                    ^                                                                      │
 //                    └── nothing left ── "so many bytes were written" <── some left: again ─┘
 //
-// Who accepts, reads and writes: the proactor (common/proactor.h), on the one thread, when the poller says so; the
-// connection itself makes no system call, it asks for one operation at a time and is told its end. Who computes: the
-// connection, when it is told of bytes. Work never changes hands. The program could move to a true proactor, io_uring
-// (io_uring_receive_each), as it is; here it pays for a queue of completions what it saves in thinking of EAGAIN.
-// A request that computes or sleeps holds up every other connection.
+// The proactor (common/reactor/proactor.h) accepts, reads and writes on the only thread, when the poller reports a
+// socket as ready. The code of a connection makes no system call itself. It requests one operation at a time, and is
+// called when that operation has ended. When bytes have been read, this code computes.
+//
+// The program could use a true proactor, such as io_uring (io_uring_receive_each), without a change. It never has to
+// handle EAGAIN. The price is that each operation goes through a queue of completions. A request that computes or
+// sleeps delays every other connection.
 #include <list>
 
 #include <models/common/coroutine/slow_list.h>
@@ -46,7 +48,7 @@ class ProactiveServer final : private Proactor::Initiator,
   class Client;
 
   void on_accepted(Accepted next) override;
-  void on_ready(int) override { reactor_.stop(); }  // the signal
+  void on_ready(int) override { reactor_.stop(); }  // called for the fd of the stop signal
   TimePoint next_deadline() const override { return std::min(slow_.next(), accept_again_); }
   void after_batch() override;
   void close(Client& client);
@@ -94,13 +96,15 @@ class ProactiveServer::Client final : public Proactor::Initiator, public SlowNod
   ProactiveServer& server_;
   const Fd socket_;
   EchoBytes buffer_;
-  bool ending_ = false;  // no more will be read
+  bool ending_ = false;  // true: no more is read, and the connection ends after its answer
 };
 
 void ProactiveServer::on_accepted(Accepted next) {
   if (next.did == CallOutcome::kEnd) return;
   if (next.did == CallOutcome::kNoRoom) {
-    // While no accept is asked for, who waits would make the listener ready again and again.
+    // No fd or memory is free for another connection. The connections stay in the backlog, and the listener stays
+    // readable. Therefore the poller would report the listener again and again. To avoid these reports, the server
+    // stops watching the listener, and accepts again after kRoomPause.
     reactor_.change(run_.listener.get(), PollFor::kNothing);
     accept_again_ = monotonic_now() + kRoomPause;
     return;

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libio_reactor (libio's reactor): one event loop that does not care what it waits with.
+// libio_reactor (libio's reactor): one event loop that works with every poller.
 //
-//   select │ poll │ epoll          ReadyPoller: which fds are ready          (common/ready_poller.h)
-//        ──> the reactor           calls the handler of each                 (common/poller_reactor.h)
+//   select │ poll │ epoll          ReadyPoller: which fds are ready          (common/reactor/ready_poller.h)
+//        ──> the reactor           calls the handler of each                 (common/reactor/poller_reactor.h)
 //              ├──> the listener's handler: accepts all who wait, registers a handler for each
-//              └──> a connection's handler: read ─> frames ─> work ─> write  (common/polled_echo.h)
+//              └──> a connection's handler: read ─> frames ─> work ─> write  (common/reactor/polled_echo.h)
 //
-// Who accepts, reads, computes and writes: the one thread, in the handlers. Work never changes hands: a request that
-// computes or sleeps holds up every other connection. What the layers cost beside the reactors written out
-// (reactor_select, reactor_poll, reactor_epoll) is a table by fd and a virtual call for each readiness; what they buy
-// is that the rest of the program does not know which poller it has. The poller decides what cannot be: over select
-// no connection whose fd is 1024 or more is served; it is refused.
+// One thread accepts, reads, computes and writes, in the handlers. A request that computes or sleeps delays every other
+// connection. reactor_select, reactor_poll and reactor_epoll are models without these layers. The layers cost a look-up
+// in a table by fd and a virtual call for each ready socket. Their advantage is that the rest of the program does not
+// depend on the poller. The poller sets the limits: with select, a connection whose fd is 1024 or more is refused.
 #include <models/common/reactor/polled_echo.h>
 #include <models/models.h>
 

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// main_sub_processes (EpollReactorProcessPoolMS): main_sub_threads with processes, between which connections travel.
+// main_sub_processes (EpollReactorProcessPoolMS): main_sub_threads with processes, which send connections to each
+// other.
 //
 //   master: forks all, minds the signals and the dead
 //   main process: epoll_wait ─> accept ──┬─ sendmsg(SCM_RIGHTS) ══ channel 0 ══> sub process 0: read, work, write
 //   (--io-threads of them,               ├─ sendmsg(SCM_RIGHTS) ══ channel 1 ══> sub process 1: read, work, write
 //    one inherited listener)             └─ ... in turn                          (--workers of them)
 //
-// Who accepts: the main processes. Who reads, computes and writes: the sub process that has the connection, to its end.
-// Work changes hands once in a connection's life: a descriptor means nothing in another process, so the connection
-// travels as a message over a unix socket, and the main closes its own copy. A sub has its channel in its epoll beside
-// its connections. With --wait-for-readable the main waits for a connection's first bytes before it sends it.
+// The main processes accept connections. Each connection is then sent to a sub process, which reads, computes and
+// writes for it until the connection ends. So a connection moves to another process only once. An fd has no meaning in
+// another process. So the connection is sent as a message over a unix socket, the channel, and the main process closes
+// its own copy. The epoll of a sub process contains its channel and its connections. With --wait-for-readable, the main
+// process sends a connection only when its first bytes have arrived.
 //
-// The master keeps both ends of every channel. When a sub dies its connections die with it and nobody else's; what was
-// on its way waits in the channel for the one that takes its place. Channels that are full hold a main up, and clients
-// then wait in the backlog.
+// The master keeps both ends of every channel open. If a sub process dies, only the connections that it serves are
+// lost. Connections that are still in its channel wait there for the process that replaces it. If all channels are
+// full, a main process waits, and clients wait in the backlog.
 //
-// What it cannot do: what main_sub_threads cannot; and a sub without a free descriptor loses what is sent to it.
+// Limits: those of main_sub_threads. In addition, a sub process without a free fd loses the connections that are sent
+// to it.
 #include <poll.h>
 
 #include <cerrno>
@@ -42,7 +45,7 @@ Result<Channels> make_channels(size_t count) {
   return channels;
 }
 
-// The sending ends, used in turn.
+// Sends accepted connections to the sub processes, round-robin.
 class Subs {
  public:
   Subs(const Channels& channels, size_t first, const Stop& stop) : next_(first) {
@@ -52,7 +55,11 @@ class Subs {
     sleeps_on_.push_back({.fd = stop.fd(), .events = POLLIN, .revents = 0});
   }
 
-  // To the next one that has room; sleeps while none has. ECANCELED: the stop was asked.
+  // Sends a connection to the next sub process whose channel has room. A channel is a unix socket to a sub process. The
+  // channel of a sub process that has died still accepts connections, because the master keeps both ends open. If no
+  // channel has room, sleeps until one of them has room. If too many sockets are on their way (ETOOMANYREFS), pauses
+  // for kRoomPause and tries the next channel. Fails with ECANCELED if no channel has taken the connection and a stop
+  // is requested. Fails with any other error of sendmsg(2).
   Result<void> send(const Fd& socket) {
     for (;;) {
       for (size_t tried = 0; tried < count(); ++tried) {

@@ -5,13 +5,14 @@
 //   (--io-threads of them,                ├─ epoll_ctl(ADD) ──> epoll of sub reactor 1 ──> read, work, write
 //    one shared listener)                 └─ ... in turn        (--workers of them)
 //
-// Who accepts: the main threads. Who reads, computes and writes: the sub thread that has the connection, to its end.
-// Work changes hands once in a connection's life, and without a queue: an epoll may be changed by any thread while
-// another sleeps in it, so the main thread adds the socket straight into the epoll of the next sub reactor, and the
-// connection's first bytes wake that one. With --wait-for-readable the main thread first waits for those bytes itself.
+// The main threads accept connections. Each connection then goes to a sub thread, which reads, computes and writes for
+// it until the connection ends. So a connection moves to another thread only once. No queue is needed, because one
+// thread may change an epoll while another thread sleeps in it. The main thread adds the socket directly to the epoll
+// of the next sub reactor. The first bytes of the connection wake that reactor. With --wait-for-readable, the main
+// thread adds the socket only when its first bytes have arrived.
 //
-// What it cannot do: even out connections of unequal weight, for round-robin counts them and nothing else; nor serve
-// the other connections of a sub reactor while one request computes there.
+// Limits: the load is not balanced, because round-robin spreads connections evenly, whatever load each of them has.
+// While a request computes in a sub reactor, the other connections of that reactor wait.
 #include <utility>
 
 #include <fmt/format.h>
@@ -35,7 +36,8 @@ Result<Reactors> make_reactors(ModelRun& run, size_t count) {
   return reactors;
 }
 
-// Each main reactor goes around on its own; they begin at different places.
+// Returns a function that hands connections to the sub reactors, round-robin. The first connection goes to the sub
+// reactor with the index `first`.
 EpollReactor::HandOver in_turn(const Reactors& subs, size_t first) {
   return [&subs, next = first](Fd socket) mutable { return subs[next++ % subs.size()]->add(std::move(socket)); };
 }

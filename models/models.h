@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every model, by the file that has it: NAME is in models/NAME.cc. What each is stands there and in the table.
+// Declares all models. The model NAME is defined in models/NAME.cc, and the comment at the top of that file explains
+// it.
 #pragma once
 
 #include <models/model_table.h>

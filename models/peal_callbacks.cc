@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// peal_callbacks: the same service written with peal, on whichever engine.
+// peal_callbacks: the service of all models, written with peal's callbacks. It runs on any engine.
 //
 //   a loop:  engine: epoll │ io_uring │ poll │ select ──> on_message(connection, input)
 //                                                          take whole frames ─> work ─> send
 //                 ^                 what was sent leaves in one piece <─────────┘  when the callback returns
 //
-// Who accepts, reads and writes: peal, on the loop's thread. Who computes: the callback, there too. Work never changes
-// hands. With one worker there is one loop, on the main thread; with more each has a thread and a listener of its own
-// (SO_REUSEPORT), and a connection stays where it was accepted. A request that computes or sleeps holds up every other
-// connection of its loop.
-// The bytes of a frame stay in the block they arrived in and leave from it; the slow are cut off by peal's own
-// deadlines.
+// peal accepts, reads and writes on the loop's thread. The callback computes on that thread too. With one worker there
+// is one loop, on the main thread. With several workers, each has its own loop, thread and listener (SO_REUSEPORT). A
+// connection never leaves the loop that accepted it. A request that computes or sleeps delays every other connection of
+// its loop.
+//
+// A frame is sent from the memory in which it arrived, without a copy. LoopClients (common/peal_service.h) closes slow
+// connections.
 #include <utility>
 
 #include <models/common/peal_service.h>

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// peal_coroutines: the same service written with peal's coroutines, on the same loops as peal_callbacks.
+// peal_coroutines: the service of all models, written with peal's coroutines. It runs on the same loops as
+// peal_callbacks.
 //
 //   a loop:  engine: epoll │ io_uring │ poll │ select ──> resumes the connection's coroutine
 //                                                              ┌─> co_await read ─> take whole frames ─> work ─┐
 //                                                              └────────────────── co_await write <────────────┘
 //
-// Who accepts, reads and writes: peal, on the loop's thread. Who computes: the connection's coroutine, there too. Work
-// never changes hands. What is written reads like blocking_thread_per_connection; what runs is a reactor: at co_await
-// the coroutine leaves its place to the others, and costs a frame of some hundred bytes instead of a stack. With more
-// workers than one each has a loop, a thread and a listener of its own. A request that computes or sleeps holds up
-// every other connection of its loop. A client that stops within a frame ends the read by its time limit; one that does
-// not take its answer is cut off by peal's own deadline.
+// peal accepts, reads and writes on the loop's thread. The connection's coroutine computes on that thread too. The code
+// looks like blocking_thread_per_connection, but a reactor runs it: at each co_await, other coroutines may run. A
+// connection costs a coroutine frame of some hundred bytes instead of a stack. With several workers, each has its own
+// loop, thread and listener. A request that computes or sleeps delays every other connection of its loop. LoopClients
+// (common/peal_service.h) closes slow connections.
 #include <utility>
 
 #include <models/common/peal_service.h>
@@ -22,7 +22,9 @@
 namespace peal::models {
 namespace {
 
-// Takes the frames that are whole from `input` to `answer`; what the next one is.
+// Takes the complete frames out of `input`. For each frame, runs the configured work, then appends the frame to
+// `answer`. Stops at the first frame that is incomplete or too long. Returns the state of that frame: kMore or
+// kTooLong.
 FrameState take_frames(Buffer& input, Buffer& answer, const ModelOptions& options, Tally& tally) {
   const LengthFraming framing{.limit_bytes = options.max_body_bytes};
   Buffer frame;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// reactor_epoll (EpollReactorSingleProcess): one thread serves everybody, and blocks nowhere but in epoll_wait(2).
+// reactor_epoll (EpollReactorSingleProcess): one thread serves all clients, and blocks only in epoll_wait(2).
 //
 //                ┌─ listener: accept, register ────────────────────────┐
 //   epoll_wait ──┼─ connection readable: read ─> frames ─> work ─> write ──> epoll_wait
 //                └─ connection writable: write what was left ──────────┘
 //
-// Who accepts, reads, computes and writes: the one thread; work never changes hands. The epoll keeps the list of
-// sockets in the kernel, so a wait costs what is ready, not what is open. Level-triggered: what is not read now is
-// reported again, so one read a readiness is enough, and the next client has its turn. The answer is written at once;
-// only what the socket does not take makes the reactor ask for writability (--write epollout asks every time, and pays
-// two epoll_ctl(2) a request for it).
+// One thread accepts, reads, computes and writes. The kernel keeps the list of sockets, so the cost of a wait depends
+// on how many sockets are ready, not on how many are open. The epoll is level-triggered: bytes that are not read now
+// are reported again. So the reactor reads once when a socket is ready, and then serves the next client. The answer is
+// written immediately. The reactor waits until the socket is writable only if a part of the answer is left. With
+// --write epollout it always waits first, which costs two epoll_ctl(2) for each request.
 //
-// What it cannot do: use a second CPU, or serve anybody while a request computes. The loop is in
-// common/epoll_reactor.cc, the service of a connection in common/echo_connection.cc.
+// Limits: the model uses only one CPU, and serves no other client while a request computes. The loop is in
+// common/reactor/epoll_reactor.cc, the service of a connection in common/echo/echo_connection.cc.
 #include <models/common/reactor/epoll_reactor.h>
 #include <models/models.h>
 

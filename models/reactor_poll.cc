@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// reactor_poll (PollReactorSingleProcess): one thread, connections that do not block, and a list instead of bits.
+// reactor_poll (PollReactorSingleProcess): one thread, non-blocking connections, and a list instead of bits.
 //
 //   list of {fd, asked, answered} ─> poll(2) ─> look at every entry ──┬─ listener: accept, append
 //          ^                                                          └─ connection: read ─> frames ─> work ─> write
 //          └──────────── write into its entry what each wants next <───────────────────┘
 //
-// Who accepts, reads, computes and writes: the one thread; work never changes hands. The answer stands beside the
-// question, so nothing is overwritten and nothing copied, and an fd may have any number: the limit of select is gone.
-// What stays is the cost: every wait carries the whole list into the kernel, and it is searched here afterwards.
+// One thread accepts, reads, computes and writes. An entry of the list has one field for the wanted events and another
+// one for the reported events, so nothing is overwritten or copied. An fd may have any number: select's limit does not
+// exist. The cost is still the same. Each wait passes the whole list to the kernel, and afterwards the program searches
+// the list.
 //
-// What it cannot do: wait for thousands that are idle as cheaply as for those that are ready; else as reactor_epoll.
+// Limits: an idle connection makes each wait as expensive as a busy connection does. Otherwise the limits are those of
+// reactor_epoll.
 #include <poll.h>
 
 #include <cerrno>
@@ -22,7 +24,7 @@
 namespace peal::models {
 namespace {
 
-// The first two of the list; clients follow in any order.
+// The order of the entries in the list that is passed to poll(2): the stop signal, the listener, then all clients.
 constexpr size_t kStop = 0, kListener = 1, kFirstClient = 2;
 
 short events_for(Wants wants) { return wants == Wants::kWrite ? POLLOUT : POLLIN; }
@@ -38,7 +40,7 @@ Result<void> reactor_poll(ModelRun& run) {
     return true;
   };
   for (;;) {
-    list[kListener].fd = service.accepting() ? run.listener.get() : -1;  // -1 is passed over
+    list[kListener].fd = service.accepting() ? run.listener.get() : -1;  // poll(2) skips -1
     int left = ::poll(list.data(), list.size(), wait_ms(service.next_deadline()));
     if (left < 0 && errno != EINTR) return fail(errno);
     if (list[kStop].revents != 0) return {};
@@ -52,7 +54,7 @@ Result<void> reactor_poll(ModelRun& run) {
       const Wants wants = service.serve(list[i].fd);
       list[i].events = events_for(wants);
       if (wants != Wants::kClose) continue;
-      list[i--] = list.back();  // which has not been looked at
+      list[i--] = list.back();  // the last entry moves to index i and is checked next
       list.pop_back();
     }
     service.close_late([&](int fd) { std::erase_if(list, [fd](const pollfd& entry) { return entry.fd == fd; }); });

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// reactor_select (SelectReactorSingleProcess): one thread, connections that do not block, and the oldest way to wait.
+// reactor_select (SelectReactorSingleProcess): one thread, non-blocking connections, and the oldest way to wait.
 //
 //   two sets of bits ─ copy ─> select(2) ─> look at every bit ──┬─ listener: accept, set its bit
 //          ^                                                    └─ connection: read ─> frames ─> work ─> write
 //          └──────────── set the bit of what each wants next <──────────────────┘
 //
-// Who accepts, reads, computes and writes: the one thread; work never changes hands. Every wait hands the kernel a bit
-// for each descriptor up to the highest, and gets them back overwritten with the answer: so they are copied first and
-// searched afterwards, and a wait costs what is open, not what is ready. That a connection wants something else next
-// costs nothing but a bit.
+// One thread accepts, reads, computes and writes. Each wait passes the kernel a bit for every fd up to the highest. The
+// kernel overwrites the bits with its answer, so they are copied before the wait and searched afterwards. The cost of a
+// wait depends on how many fds are open, not on how many are ready. When a connection waits for another event, only its
+// bits change.
 //
-// What it cannot do: hold a descriptor of FD_SETSIZE (1024) or more. The sets have no bit for it, and to set one would
-// write beside them; such connections are refused, which is counted and logged. What reactor_epoll cannot do it cannot.
+// Limits: the sets have no bit for an fd of FD_SETSIZE (1024) or more, and setting such a bit would overwrite other
+// memory. A connection with such an fd is refused, which is counted and logged. Otherwise the limits are those of
+// reactor_epoll.
 #include <sys/select.h>
 
 #include <models/common/reactor/level_service.h>
@@ -23,7 +24,7 @@
 namespace peal::models {
 namespace {
 
-// What is asked of select.
+// The two sets of bits that are passed to select(2): one for reading and one for writing. The index of a bit is an fd.
 class Bits {
  public:
   Bits() {
@@ -31,7 +32,8 @@ class Bits {
     FD_ZERO(&writable_);
   }
   static bool can_hold(int fd) { return fd < FD_SETSIZE; }
-  // kClose: for nothing.
+  // Chooses what select(2) reports about `fd`. With kRead, sets the bit in the set for reading. With kWrite, sets the
+  // bit in the set for writing. All other bits of `fd` are cleared, so kClose clears both.
   void ask(int fd, Wants what) {
     FD_CLR(fd, &readable_);
     FD_CLR(fd, &writable_);
@@ -39,7 +41,9 @@ class Bits {
     if (what == Wants::kWrite) FD_SET(fd, &writable_);
     end_ = std::max(end_, fd + 1);
   }
-  // Waits. How many bits are left set here; 0 after an interruption too.
+  // Waits by select(2), which clears the bits of all fds that are not ready. Returns the number of bits that are left.
+  // Returns 0 if the deadline has passed, or if a signal handler has interrupted select(2). After an interruption, the
+  // bits are undefined, so the caller must not check the bits if wait() has returned 0.
   Result<int> wait(TimePoint deadline) {
     const int ms = wait_ms(deadline);
     timeval left{.tv_sec = ms / 1000, .tv_usec = (ms % 1000) * 1000};
@@ -51,7 +55,7 @@ class Bits {
 
  private:
   fd_set readable_{}, writable_{};
-  int end_ = 0;  // no bit from here on was ever set
+  int end_ = 0;  // select(2) checks only the bits below this index
 };
 
 }  // namespace
@@ -64,9 +68,13 @@ Result<void> reactor_select(ModelRun& run) {
   Bits asked;
   asked.ask(stop, Wants::kRead);
   const auto takes = [&](int fd) {
-    if (Bits::can_hold(fd)) return asked.ask(fd, Wants::kRead), true;
+    if (Bits::can_hold(fd)) {
+      asked.ask(fd, Wants::kRead);
+      return true;
+    }
     if (auto suppressed = limiter.admit(monotonic_now())) {
-      PEAL_LOG_WARN("refused fd {}: select ends at {} ({} more like it)", fd, FD_SETSIZE, *suppressed);
+      PEAL_LOG_WARN("refused a connection with fd {}, because select(2) needs an fd below {} ({} more like it)", fd,
+                    FD_SETSIZE, *suppressed);
     }
     return false;
   };

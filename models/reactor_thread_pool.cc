@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// reactor_thread_pool (EpollReactorThreadPool): reactor_epoll as often as there are threads.
+// reactor_thread_pool (EpollReactorThreadPool): several threads, each of which runs a reactor_epoll.
 //
 //                 ┌ listener 0 ──> thread 0:    epoll_wait ─> accept, read ─> frames ─> work ─> write
 //   kernel: hash ─┤ ...
 //                 └ listener n-1 ──> thread n-1: the same
 //
-// Who accepts, reads, computes and writes: the thread whose listener the kernel chose (SO_REUSEPORT, by a hash of the
-// addresses and ports). Work never changes hands, and the threads share nothing that a request touches: no lock, no
-// queue, no epoll.
+// Each thread accepts, reads, computes and writes. The kernel chooses the listener of a connection by a hash of the
+// addresses and ports (SO_REUSEPORT). A connection never moves to another thread. While they serve requests, the
+// threads share no lock, no queue and no epoll.
 //
-// What it cannot do: even out. A hash spreads a thousand connections well and four badly, and a connection stays where
-// it fell, even beside an idle thread; while a request computes, the others of its thread wait.
+// Limits: the load is not balanced. A hash spreads a thousand connections evenly, but four connections unevenly. A
+// connection stays with its thread, even if another thread is idle. While a request computes, the other connections of
+// its thread wait.
 #include <memory>
 #include <utility>
 #include <vector>

@@ -22,9 +22,10 @@ std::string run_trouble(const ModelEntry& model, const std::string& why) {
   return fmt::format("{} cannot run: {}", model.name, why);
 }
 
-constexpr const char* kUntold = "the address could not be told";
+constexpr const char* kUntold = "the address that the model listens at could not be reported";
 
-// The file of a unix socket, taken away by whoever made it.
+// The destructor deletes the file of a unix socket. A forked worker process has a copy of this object. In the worker,
+// the destructor deletes nothing, because the parent process still needs the file.
 class SocketFile {
  public:
   explicit SocketFile(const SocketAddress& address) : path_(address.unix_path()), owner_(::getpid()) {}
@@ -41,12 +42,16 @@ class SocketFile {
 
 using Done = std::expected<void, std::string>;
 
-// The port that was found goes into `options`.
+// Opens a listener at options.listen and runs the model with it. If the port in options.listen is 0, the kernel chooses
+// a port. This function then stores that port in options.listen.
 Done listen_and_run(const ModelEntry& model, ModelOptions& options, const OnListening& on_listening, const Stop& stop,
                     Statistics& statistics) {
   const Blocking blocking = model.blocking_listener ? Blocking::kYes : Blocking::kNo;
   if (model.own_listeners) {
-    // Without a look at who is there first, a port already shared by others would be no error.
+    // This model has several listeners with the same address (SO_REUSEPORT). If another program also listened at this
+    // address with SO_REUSEPORT, the kernel would share the connections between the two programs. Therefore this block
+    // first opens a listener without SO_REUSEPORT. If another program listens at the address, opening this listener
+    // fails with EADDRINUSE. The end of the block closes the listener again.
     Result<Fd> alone = listen_at(options.listen, blocking);
     if (!alone) return std::unexpected(listen_trouble(options.listen, alone.error()));
   }
@@ -62,7 +67,9 @@ Done listen_and_run(const ModelEntry& model, ModelOptions& options, const OnList
   return {};
 }
 
-// It listens by itself, so what fails before the address is known is that.
+// Runs a model that opens its own listener. The model calls on_listening as soon as its listener is open. If the model
+// fails before this call, the returned error begins with "cannot listen on", even if the opening of the listener was
+// not the step that failed.
 Done run_listener(const ModelEntry& model, ModelOptions& options, const OnListening& on_listening, const Stop& stop,
                   Statistics& statistics) {
   bool listens = false;
@@ -85,7 +92,7 @@ std::expected<std::string, std::string> run_model(const ModelEntry& model, Model
                                                   const OnListening& on_listening) {
   if (model.own_listeners && !options.listen.is_ip()) {
     return std::unexpected(
-        fmt::format("every worker of {} listens by itself, which only IP sockets allow", model.name));
+        fmt::format("{} needs an IP address, because each of its workers has its own listener", model.name));
   }
   if (model.io_uring) {
     if (const std::string why = why_unsupported("io_uring"); !why.empty()) {
@@ -93,9 +100,11 @@ std::expected<std::string, std::string> run_model(const ModelEntry& model, Model
     }
   }
   Result<Statistics> statistics = Statistics::make();
-  if (!statistics) return std::unexpected(fmt::format("cannot count: {}", statistics.error().message()));
+  if (!statistics)
+    return std::unexpected(
+        fmt::format("cannot allocate the memory of the statistics: {}", statistics.error().message()));
   Result<Stop> stop = Stop::make();
-  if (!stop) return std::unexpected(fmt::format("cannot mind signals: {}", stop.error().message()));
+  if (!stop) return std::unexpected(fmt::format("cannot wait for signals: {}", stop.error().message()));
   const auto run = model.listens_itself ? run_listener : listen_and_run;
   if (Done done = run(model, options, on_listening, *stop, *statistics); !done) {
     return std::unexpected(done.error());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a model as a program, the same for all of them: listen, say where, run, take a socket file away, count.
+// run_model() runs a model as a program, in the same way for every model. It opens the listener, reports the address,
+// runs the model, deletes the file of a unix socket, and returns what the model counted.
 #pragma once
 
 #include <expected>
@@ -9,8 +10,14 @@
 
 namespace peal::models {
 
-// Serves until SIGTERM or SIGINT; then: what was counted, in words. An error is a sentence. `on_listening` is told the
-// address with its port; false from it ends everything. On the main thread, before any other is started.
+// Runs the model until SIGTERM or SIGINT, then returns the model's statistics as text. An error is a sentence that says
+// why the model could not run.
+//
+// When the model listens, `on_listening` is called with the address. If port 0 was requested, the address contains the
+// port that the kernel chose. If `on_listening` returns false, the model ends, and run_model() returns an error.
+//
+// Call run_model() on the main thread, before any other thread is started. run_model() blocks SIGTERM and SIGINT in the
+// calling thread. Threads that are started later inherit the blocked signals.
 std::expected<std::string, std::string> run_model(const ModelEntry& model, ModelOptions options,
                                                   const OnListening& on_listening);
 

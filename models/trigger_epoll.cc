@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// trigger_epoll (Epoll): epoll(7) used as a doorbell only. It says who came; the service is as blocking as ever.
+// trigger_epoll (Epoll): epoll(7) only reports which client has sent something. The client is still served with
+// blocking calls.
 //
 //   one thread:  epoll_wait ──> the listener is readable: accept ─> into the epoll ──────────────────────┐
 //                     ^     └─> a client is readable: read ─> frames ─> work ─> write ─> ... to its end ─┤
 //                     └──────────────────────────────────────────────────────────────────────────────────┘
 //
-// Who waits, accepts, reads, computes and writes: the one thread. Work never changes hands. As with trigger_select, a
-// client that connects and says nothing stops nobody, and whoever has sent a first byte is served to its end while all
-// the others wait. A wait costs what is ready, not what is there; but serving to the end takes away what it could gain.
+// One thread waits, accepts, reads, computes and writes. As in trigger_select, a client that connects and sends nothing
+// delays no other client. But a client that has sent its first byte is served to its end, while all others wait. The
+// cost of a wait depends on how many sockets are ready, not on how many are open. That gains little here, because waits
+// are rare: every ready client is served to its end first.
 #include <sys/epoll.h>
 
 #include <array>
@@ -32,7 +34,10 @@ class EpollTrigger {
     return {};
   }
 
-  // One wait, and what it brought. False: all shall end.
+  // Waits until the listener or a client is readable, or a stop is requested. If the last accept() found no free fd or
+  // memory, waits without the listener, and at most for kRoomPause. After the wait, accepts new connections, and serves
+  // each readable client with blocking calls until its connection ends. Meanwhile all other clients wait, because the
+  // model has only one thread. Returns false if a stop was requested or the wait has failed.
   bool turn() {
     const bool has_room = service_.take_has_room();
     if (std::exchange(listener_watched_, has_room) != has_room) {
@@ -48,10 +53,10 @@ class EpollTrigger {
       if (fd == service_.listener()) {
         service_.accept([this](Fd client) { add(std::move(client)); });
       } else {
-        service_.serve(std::move(clients_.extract(fd).mapped()));  // closing takes it out of the epoll, too
+        service_.serve(std::move(clients_.extract(fd).mapped()));  // closing the socket also removes it from the epoll
       }
     }
-    return !service_.stopping();  // its sign may have been among what was passed over
+    return !service_.stopping();  // the loop may have ended before it reached the event of the stop signal
   }
 
  private:
@@ -69,7 +74,7 @@ class EpollTrigger {
 
   TriggerService& service_;
   Fd epoll_;
-  std::unordered_map<int, Fd> clients_;  // by fd
+  std::unordered_map<int, Fd> clients_;  // the key is the fd
   bool listener_watched_ = true;
 };
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// trigger_poll (Poll): poll(2) used as a doorbell only. It says who came; the service is as blocking as ever.
+// trigger_poll (Poll): poll(2) only reports which client has sent something. The client is still served with blocking
+// calls.
 //
 //   one thread:  poll ──> the listener is readable: accept ─> into the list ──────────────────────┐
 //                 ^   └─> a client is readable: read ─> frames ─> work ─> write ─> ... to its end ─┤
 //                 └───────────────────────────────────────────────────────────────────────────────┘
 //
-// Who waits, accepts, reads, computes and writes: the one thread. Work never changes hands. As with trigger_select, a
-// client that connects and says nothing stops nobody, and whoever has sent a first byte is served to its end while all
-// the others wait. The list has no bound but that of open files; it too is copied and searched at each wait.
+// One thread waits, accepts, reads, computes and writes. As in trigger_select, a client that connects and sends nothing
+// delays no other client. But a client that has sent its first byte is served to its end, while all others wait. The
+// list has no limit except the number of open files. As in trigger_select, each wait copies the list to the kernel and
+// searches it.
 #include <poll.h>
 
 #include <array>
@@ -27,14 +29,17 @@ class PollTrigger {
     entries_.push_back({.fd = service.listener(), .events = POLLIN, .revents = 0});
   }
 
-  // One wait, and what it brought. False: all shall end.
+  // Waits until the listener or a client is readable. Then serves the readable clients one after another, each until
+  // its connection ends. All other clients wait meanwhile, because the only thread serves each client with blocking
+  // calls. Accepts new connections after that. Returns false if a stop was requested or the wait has failed.
   bool turn() {
     const bool has_room = service_.take_has_room();
-    entries_[kListener].fd = has_room ? service_.listener() : -1;  // who is negative is passed over
+    entries_[kListener].fd = has_room ? service_.listener() : -1;  // poll(2) skips negative fds
     const int timeout_ms = has_room ? -1 : static_cast<int>(kRoomPause.count());
     if (::poll(entries_.data(), entries_.size(), timeout_ms) < 0) return errno == EINTR;
     if (entries_[kStop].revents != 0) return false;
-    // From the end: the last one takes the place of who left, and has had its turn.
+    // The loop goes from the last client to the first. The reason: take_out(i) removes client i and moves the last
+    // client to index i. In this order, the moved client has already been checked.
     for (size_t i = clients_.size(); i-- > 0 && !service_.stopping();) {
       if (entries_[kFirstClient + i].revents != 0) service_.serve(take_out(i));
     }
@@ -58,7 +63,7 @@ class PollTrigger {
   }
 
   TriggerService& service_;
-  std::vector<pollfd> entries_;  // the stop signal, the listener, and the clients in their order
+  std::vector<pollfd> entries_;  // the stop signal, the listener, then the clients in the order of clients_
   std::vector<Fd> clients_;
 };
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// trigger_select (Select): select(2) used as a doorbell only. It says who came; the service is as blocking as ever.
+// trigger_select (Select): select(2) only reports which client has sent something. The client is still served with
+// blocking calls.
 //
 //   one thread:  select ──> the listener is readable: accept ─> into the set ───────────────────────┐
 //                  ^    └─> a client is readable: read ─> frames ─> work ─> write ─> ... to its end ─┤
 //                  └────────────────────────────────────────────────────────────────────────────────┘
 //
-// Who waits, accepts, reads, computes and writes: the one thread. Work never changes hands. What is gained over
-// blocking_single: a client that connects and says nothing stops nobody. But whoever has sent a first byte is served to
-// its end, one client at a time, and the whole set waits for it. The set is copied into the kernel and searched by both
-// sides at each wait; it holds no fd from FD_SETSIZE (1024) on: such a client is closed at once.
+// One thread waits, accepts, reads, computes and writes. It has one advantage over blocking_single: a client that
+// connects and sends nothing delays no other client. But a client that has sent its first byte is served to its end,
+// while all others wait. At each wait, the set is copied to the kernel, and both the kernel and the program search it.
+// An fd of FD_SETSIZE (1024) or more does not fit into the set, so such a client is closed immediately.
 #include <sys/select.h>
 
 #include <algorithm>
@@ -31,7 +32,10 @@ class SelectTrigger {
     FD_SET(service_.stop(), &waiting_);
   }
 
-  // One wait, and what it brought. False: all shall end.
+  // Waits until the listener or a client is readable. Then serves the readable clients one after another, each until
+  // its connection ends, because the blocking calls of a client occupy the only thread. Afterwards accepts the waiting
+  // connections. If no fd or memory was free for the last accept, the wait does not include the listener, and ends
+  // after kRoomPause at the latest. Returns false if a stop was requested or the wait has failed.
   bool turn() {
     const bool has_room = service_.take_has_room();
     fd_set readable = waiting_;
@@ -55,7 +59,8 @@ class SelectTrigger {
     if (fd >= FD_SETSIZE) {
       service_.refuse(std::move(client));
       if (const auto more = limiter_.admit(monotonic_now())) {
-        PEAL_LOG_WARN("fd {} is refused: select(2) takes those below {} ({} more like it)", fd, FD_SETSIZE, *more);
+        PEAL_LOG_WARN("refused a connection with fd {}, because select(2) needs an fd below {} ({} more like it)", fd,
+                      FD_SETSIZE, *more);
       }
       return;
     }
@@ -68,7 +73,7 @@ class SelectTrigger {
   LogLimiter limiter_{std::chrono::seconds(1)};
   fd_set waiting_{};
   int end_;
-  std::array<Fd, FD_SETSIZE> clients_;  // each at the place of its number
+  std::array<Fd, FD_SETSIZE> clients_;  // indexed by fd
 };
 
 }  // namespace

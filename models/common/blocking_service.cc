@@ -16,7 +16,9 @@ Fd accept_next(int listener, Statistics& statistics, const BlockedThreads* sleep
       count_one(statistics, &Tally::accepted);
       return std::move(next.socket);
     }
-    // Without a free fd, accept(2) does not say that the listener was shut down.
+    // Checks stopping() too, because accept_one() does not report the shutdown of the listener while no fd is free:
+    // accept(2) then fails with EMFILE, even if the listener was shut down. `sleepers` is null if SIGTERM kills the
+    // process.
     if (next.did == CallOutcome::kEnd || (sleepers != nullptr && sleepers->stopping())) return {};
     wait_for_room();
   }

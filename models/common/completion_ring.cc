@@ -14,7 +14,8 @@
 namespace peal::models {
 namespace {
 
-// SINGLE_ISSUER and DEFER_TASKRUN: completions are made when this thread waits for them, and only then.
+// With SINGLE_ISSUER and DEFER_TASKRUN, the kernel produces completions only while the thread of the ring is inside
+// io_uring_enter(2). Therefore completions do not interrupt the thread at other times.
 constexpr unsigned kSetupFlags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_SUBMIT_ALL |
                                  IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP;
 
@@ -39,10 +40,12 @@ Result<std::unique_ptr<CompletionRing>> CompletionRing::make() {
   const int result = io_uring_queue_init_params(kRequests, ring->ring_.get(), &parameters);
   if (result < 0) return fail(-result);
   ring->has_ring_ = true;
-  // A full queue of completions loses none, and waiting takes a time limit (Linux 5.11).
+  // The ring needs two features of the kernel, which exist in Linux 5.11 and later:
+  // - NODROP: the kernel loses no completion, even if the completion queue is full.
+  // - EXT_ARG: a wait can have a timeout.
   constexpr unsigned kNeeded = IORING_FEAT_NODROP | IORING_FEAT_EXT_ARG;
   if ((parameters.features & kNeeded) != kNeeded) return fail(EINVAL);
-  io_uring_register_ring_fd(ring->ring_.get());  // spares each call the look-up of the fd, where it is allowed
+  io_uring_register_ring_fd(ring->ring_.get());  // saves a look-up of the fd in each system call; an error is harmless
   return ring;
 }
 
@@ -53,7 +56,7 @@ io_uring_sqe& CompletionRing::request(uint64_t tag) {
     PEAL_ASSERT(result >= 0 || is_passing(result), "io_uring_enter failed with {}", result);
     sqe = io_uring_get_sqe(ring_.get());
   }
-  sqe->user_data = tag;  // what prepares a request leaves it alone
+  sqe->user_data = tag;  // the io_uring_prep_*() functions do not change this field
   return *sqe;
 }
 
@@ -100,7 +103,7 @@ Result<void> CompletionRing::provide_buffers() {
   registration.ring_entries = kBuffers;
   registration.bgid = kGroup;
   if (const int result = io_uring_register_buf_ring(ring_.get(), &registration, 0); result < 0) return fail(-result);
-  buffers_.reset(new std::byte[kBuffers * kBufferBytes]);  // not zeroed: pages come as they are used
+  buffers_.reset(new std::byte[kBuffers * kBufferBytes]);  // not zeroed, so a page takes memory only when it is used
   for (unsigned id = 0; id < kBuffers; ++id) provide(id, id);
   io_uring_buf_ring_advance(buffer_ring_, kBuffers);
   return {};

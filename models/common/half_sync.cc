@@ -24,14 +24,19 @@
 
 namespace peal::models {
 
-// An I/O thread's epoll. Who arms a connection holds the mutex meanwhile, as the kernel holds one of its own: the event
-// may come before epoll_ctl(2) has returned, and the I/O thread then waits until it has.
+// The epoll of one I/O thread, and the mutex `arming`. A worker locks the mutex while it calls epoll_ctl(2) to request
+// the next event of a connection. The event may arrive before epoll_ctl(2) has returned. Therefore the I/O thread also
+// locks the mutex before it uses the connection, so that the I/O thread waits until the worker's call has returned.
+// Without the mutex, the two threads would have a data race in the connection, because C++ does not count an event of
+// an epoll as synchronization.
 struct ArmedEpoll {
   Fd fd;
   Mutex arming;
 };
 
-// Touched by whoever has it; only its I/O thread closes it.
+// A connection. At any time, only one thread serves it: its I/O thread or a worker. While a worker serves the
+// connection, the I/O thread uses only the slow timeout (SlowNode) and the member `with`. Only the I/O thread closes
+// the connection.
 struct HalfSyncConnection : SlowNode {
   enum class With : uint8_t { kIoThread, kWorker, kGivenBack };
 
@@ -43,18 +48,19 @@ struct HalfSyncConnection : SlowNode {
   const Fd socket;
   EchoBytes buffer;
   ArmedEpoll& epoll;
-  size_t frames = 0;  // taken, to be worked on
+  size_t frames = 0;  // number of complete frames whose work is not done yet
   Wants wants = Wants::kRead;
-  bool ending = false;                           // it sent what cannot be answered
-  std::atomic<With> with = With::kIoThread;      // for the one who looks for the slow ones
-  std::list<HalfSyncConnection>::iterator self;  // its I/O thread's
+  bool ending = false;                           // the client has sent a frame that is too large
+  std::atomic<With> with = With::kIoThread;      // the thread that has the connection; read by end_late()
+  std::list<HalfSyncConnection>::iterator self;  // refers to this element in its I/O thread's list
 };
 
 namespace {
 
 using With = HalfSyncConnection::With;
 
-// Its next event is asked for, or its first. From here on its I/O thread may have it.
+// Requests the connection's next event from the epoll. The event may come immediately, and the I/O thread then uses the
+// connection. Therefore a worker must not use the connection after it has called arm().
 Result<void> arm(HalfSyncConnection& connection, int operation) {
   epoll_event event{};
   event.events = (connection.wants == Wants::kWrite ? EPOLLOUT : EPOLLIN) | EPOLLONESHOT;
@@ -78,7 +84,7 @@ Wants write_answer(HalfSyncConnection& connection) {
 class IoThread {
  public:
   static Result<std::unique_ptr<IoThread>> make(ModelRun& run, HalfSyncQueue& queue);
-  // When no worker is left.
+  // Destroy an IoThread only after all workers have ended, because the workers use its connections.
   ~IoThread();
 
   Result<void> run();
@@ -100,7 +106,7 @@ class IoThread {
   std::vector<epoll_event> events_;
   bool stopping_ = false;
   Tally tally_;
-  std::optional<TimePoint> now_;  // of this batch, once somebody asked
+  std::optional<TimePoint> now_;  // the time of this batch of events, or empty if the clock was not read yet
   SlowList slow_;
   std::list<HalfSyncConnection> connections_;
 };
@@ -169,7 +175,7 @@ bool IoThread::accept_next() {
 }
 
 void IoThread::serve(HalfSyncConnection& connection) {
-  epoll_.arming.lock();  // whoever armed it may not have left it yet
+  epoll_.arming.lock();  // waits until the last arm() of this connection has returned
   epoll_.arming.unlock();
   connection.with.store(With::kIoThread, std::memory_order_relaxed);
   if (connection.wants == Wants::kRead) {
@@ -186,7 +192,9 @@ void IoThread::serve(HalfSyncConnection& connection) {
   arm_again(connection);
 }
 
-// Whether there is something to work on; if not, it wants to be read, or to be closed.
+// Reads once from the connection's socket. Returns true if at least one complete frame has arrived, which a worker has
+// to answer. Otherwise returns false. connection.wants is then kRead (wait for more bytes) or kClose (close the
+// connection).
 bool IoThread::read(HalfSyncConnection& connection) {
   const Moved got = read_some(connection.socket.get(), connection.buffer);
   if (got.did == CallOutcome::kEnd) connection.wants = Wants::kClose;
@@ -207,14 +215,15 @@ void IoThread::to_worker(HalfSyncConnection& connection) {
   queue_.push(&connection);
 }
 
-// A worker may have it, or be about to arm it: so it is not closed here but shut down, which its epoll reports as soon
-// as it is armed.
+// Ends the connections of slow clients. Shuts each socket down instead of closing it, because a worker that has just
+// served the connection may still have to call epoll_ctl(2) for the socket. After that call at the latest, the epoll
+// reports the shutdown. The I/O thread then closes the connection.
 void IoThread::end_late() {
   while (SlowNode* late = slow_.take_late(now())) {
     auto& connection = static_cast<HalfSyncConnection&>(*late);
     switch (connection.with.load(std::memory_order_acquire)) {
-      case With::kWorker: slow_.came_on(connection, now()); break;  // who is slow is not the client
-      case With::kGivenBack:                                        // the client's time began somewhen since
+      case With::kWorker: slow_.came_on(connection, now()); break;  // the worker is slow, not the client
+      case With::kGivenBack:  // a worker had the connection for a part of this time
         connection.with.store(With::kIoThread, std::memory_order_relaxed);
         if (connection.in_the_middle()) slow_.came_on(connection, now());
         break;
@@ -231,7 +240,10 @@ TimePoint IoThread::now() {
   return *now_;
 }
 
-// A worker. What it wants closed it shuts down: its I/O thread hears of it, and closes.
+// The function of a worker thread: takes connections from the queue and does the work of their frames. With --reply-by
+// worker, also sends the answer. Otherwise the I/O thread sends the answer. If a connection has to end, the worker
+// shuts the socket down instead of closing the socket, because only the I/O thread of the connection may close the
+// socket. The epoll reports the shutdown, and the I/O thread then closes the connection.
 Result<void> work(ModelRun& run, HalfSyncQueue& queue) {
   Tally tally;
   while (HalfSyncConnection* const connection = queue.pop()) {
@@ -260,7 +272,9 @@ Result<void> run_half_sync(ModelRun& run, HalfSyncQueue& queue) {
     if (!thread) return std::unexpected(thread.error());
     roles.push_back({fmt::format("io {}", i), [&, own = thread->get()] {
                        const Result<void> done = own->run();
-                       // Workers end after the last who might wait for room in the queue.
+                       // The I/O thread that ends last pushes one null pointer for each worker, which ends the workers.
+                       // If the workers ended earlier, another I/O thread might wait forever in push() for room in the
+                       // queue.
                        const bool last = reading.fetch_sub(1) == 1;
                        for (size_t n = last ? run.options.workers : 0; n > 0; --n) queue.push(nullptr);
                        return done;

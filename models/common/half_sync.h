@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the half-sync/half-async models share: I/O threads that read and take frames, workers that compute, and a
-// connection that is always with one of them. The queue between is the models' own.
+// The half-sync/half-async models share this code. I/O threads read and parse frames. Worker threads do the work of the
+// frames. At any time, a connection belongs to only one of these threads. Each model has its own kind of queue from the
+// I/O threads to the workers.
 //
 //   I/O thread: epoll_wait ─> read ─> frames? ──no──> wait for more
 //        ^                               └──yes──> push ══ queue ══> pop ─> work ─> write it, or leave that to the
 //        └───────── epoll_ctl(MOD): wait for it again <───────────────────────────  I/O thread ─> give it back
 //
-// A connection is registered with EPOLLONESHOT: when it was reported its epoll forgets it until somebody asks for it
-// again, so from its read to the end of its work nobody else sees it. What came together is one entry of the queue, and
-// a connection is in the queue at most once: its frames are answered in order, and a slow worker never overtaken.
+// A connection is registered with EPOLLONESHOT. After an event, the epoll reports no further event of the connection
+// until epoll_ctl(2) is called for it again. Therefore no other thread can use the connection between the read and the
+// end of the work. All frames of one read are one entry of the queue, and a connection is in the queue at most once.
+// Therefore the frames of a connection are answered in order, even if a worker is slow.
 //
-// Every I/O thread has an epoll and connections of its own, rather than all of them one: so who is too slow is found,
-// and a connection closed, by one thread alone, and a worker that gives it back needs no lock for it.
+// Each I/O thread has its own epoll and its own connections. Only this I/O thread closes the connections, also those of
+// slow clients. Therefore a worker that gives a connection back does not have to lock a list of connections.
 #pragma once
 
 #include <models/model_table.h>
@@ -20,18 +22,21 @@ namespace peal::models {
 
 struct HalfSyncConnection;
 
-// Between I/O threads and workers. Any thread.
+// The queue through which I/O threads pass connections to workers. Its functions may be called on any thread.
 class HalfSyncQueue {
  public:
   virtual ~HalfSyncQueue() = default;
 
-  // Null ends the worker that gets it.
+  // Appends `connection` to the queue. The connection must have at least one complete frame, because the worker answers
+  // complete frames and cannot read. A null pointer instead of a connection tells one worker to end: the worker whose
+  // pop() returns the null pointer. If the queue is bounded, push() blocks while the queue is full.
   virtual void push(HalfSyncConnection* connection) = 0;
-  // Sleeps while there is none.
+  // Removes the first entry from the queue and returns it. While the queue is empty, pop() blocks.
   virtual HalfSyncConnection* pop() = 0;
 };
 
-// Serves with io_threads and workers until the stop is asked.
+// Runs the server until SIGTERM or SIGINT arrives. Starts run.options.io_threads I/O threads and run.options.workers
+// worker threads.
 Result<void> run_half_sync(ModelRun& run, HalfSyncQueue& queue);
 
 }  // namespace peal::models

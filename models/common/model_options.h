@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a model may be told. A model looks at the fields its row of the table names (ModelEntry::takes) and at those
-// everybody has: where, the longest body, the work. Plain values, no I/O.
+// The options of a model. Every model uses the address, the longest body and the work. A model uses another option only
+// if its row in the table of models lists that option (ModelEntry::takes). The options are plain values.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,18 @@
 
 namespace peal::models {
 
-// What a request costs besides its echo.
+// The artificial work that the server does for each request, in addition to the echo.
 struct Work {
   enum class Kind : uint8_t {
-    kCpu,    // computes for so long, on the thread's own clock
-    kSleep,  // holds its thread for so long without computing, as a blocking call to a database does
+    kCpu,    // computes for `time`, measured by the thread's CPU clock
+    kSleep,  // blocks the thread for `time` without computing, as a blocking call to a database does
   };
-  Duration time{};  // 0: nothing
+  Duration time{};  // 0: no work
   Kind kind = Kind::kCpu;
 };
 
-// Options a model can have; a row of the table lists its own.
+// A set of command-line options, one bit for each option. Each model has such a set in the table of models
+// (model_table.h): the options that the model accepts.
 enum class Takes : uint32_t {
   kNothing = 0,
   kLoopAccept = 1 << 0,          // --loop-accept
@@ -36,7 +37,7 @@ enum class Takes : uint32_t {
   kReplyBy = 1 << 8,             // --reply-by io|worker
   kWaitForReadable = 1 << 9,     // --wait-for-readable
   kContexts = 1 << 10,           // --contexts c|boost
-  kCoroutines = 1 << 11,         // --coroutines: how many there may be
+  kCoroutines = 1 << 11,         // --coroutines
   kServedPerLifetime = 1 << 12,  // --served-per-lifetime
   kPoller = 1 << 13,             // --poller select|poll|epoll
   kQueues = 1 << 14,             // --queues one|per-worker
@@ -53,48 +54,50 @@ constexpr bool includes(Takes set, Takes option) {
 }
 
 enum class WriteOrder : uint8_t {
-  kFirst,         // write at once; wait for writability only for what did not fit
-  kWhenWritable,  // ask for writability first, write when it is reported
+  kFirst,         // writes immediately, and waits until the socket is writable only if a part is left
+  kWhenWritable,  // first waits until the socket is writable, then writes
 };
 enum class ReplyBy : uint8_t { kIoThread, kWorker };
 enum class Contexts : uint8_t { kC, kBoost };
 enum class PollerKind : uint8_t { kSelect, kPoll, kEpoll };
 enum class Queues : uint8_t { kPerWorker, kOne };
-// What becomes of a connection when whoever will serve it takes it.
+// Says what a worker does first with a connection that the accepting thread has passed to it.
 enum class OnHandOver : uint8_t {
-  kRegister,  // it is registered for reading, and read when something has come
-  kRead,      // it is read at once, whatever is there is answered, and then it is registered
+  kRegister,  // registers the connection for reading, and reads when bytes have arrived
+  kRead,      // reads immediately, answers the frames that have arrived, then registers the connection
 };
-// Where the object of a connection comes from, its buffer included.
+// Says where the object of a new connection comes from. The object contains the connection's buffer.
 enum class Connections : uint8_t {
-  kPooled,  // from a list of those whose connections have ended; memory is never given back
-  kNew,     // from the allocator each time, and back to it
+  kPooled,  // from a pool of objects whose connections have ended; the memory of the pool is never freed
+  kNew,     // from the allocator; the object is freed when the connection ends
 };
 
 struct ModelOptions {
   SocketAddress listen;
-  size_t max_body_bytes = 1024 * 1024;  // a frame that announces more closes its connection
+  size_t max_body_bytes = 1024 * 1024;  // a frame that announces a longer body ends its connection
   Work work;
 
-  bool loop_accept = true;        // accept until nobody waits, not one a readiness
-  bool read_until_empty = false;  // read until EAGAIN, not once a readiness
+  bool loop_accept = true;        // true: accepts until the backlog is empty; false: accepts one per event
+  bool read_until_empty = false;  // true: reads until EAGAIN; false: reads once for each event
   WriteOrder write_order = WriteOrder::kFirst;
-  bool dynamic_timeout = false;  // after a wait that brought something the next one does not sleep
+  bool dynamic_timeout = false;  // true: after a wait that returned events, the next wait does not sleep
   size_t events_per_wait = 256;
-  size_t workers = 1;  // threads or processes; the command fills in one per CPU
+  size_t workers = 1;  // threads or processes; the default of the command is one per CPU
   size_t io_threads = 1;
-  size_t queue_bound = 1024;  // requests between I/O threads and workers
+  size_t queue_bound = 1024;  // entries in the queue between I/O threads and workers
   ReplyBy reply_by = ReplyBy::kWorker;
-  bool wait_for_readable = false;  // the main reactor hands over a connection once its first bytes are there
+  bool wait_for_readable = false;  // true: a connection is handed over when its first bytes have arrived
   Contexts contexts = Contexts::kC;
-  size_t coroutines = 5000;           // connections served at a time; more wait, and are counted
-  size_t served_per_lifetime = 3000;  // connections after which a process makes room for a fresh one; 0: never
+  size_t coroutines = 5000;           // connections served at the same time; further ones wait, and are counted
+  size_t served_per_lifetime = 3000;  // after this number of connections, a new process accepts; 0: never
   PollerKind poller = PollerKind::kEpoll;
   Queues queues = Queues::kPerWorker;
   OnHandOver on_hand_over = OnHandOver::kRegister;
   Connections connections = Connections::kPooled;
   std::string engine = "auto";
-  // A connection that stopped in the middle of a frame, or does not take its answer, is closed after this; 0: never.
+  // Limits how long a connection may stay in the middle of a frame or an answer without progress. After this time, the
+  // server closes the connection. For example, the client has sent only a part of a frame, or does not read its answer.
+  // 0 means no limit.
   Duration slow_timeout = std::chrono::seconds(10);
 };
 

@@ -13,13 +13,15 @@ namespace peal::models {
 
 LoopClients::LoopClients(Loop& loop, Statistics& statistics, Duration slow_timeout)
     : loop_(loop), statistics_(statistics), slow_timeout_(slow_timeout) {
-  constexpr int kLooks = 4;  // in a slow_timeout
+  constexpr int kLooks = 4;  // checks of each connection per slow_timeout
   if (slow_timeout == Duration::zero()) return;
   const Duration period = std::max<Duration>(slow_timeout / kLooks, std::chrono::milliseconds(1));
   loop.post([this, period] { loop_.every(period, [this] { look(); }); });
 }
 
-// First all are looked at: cutting one off may destroy it.
+// Aborts the slow connections in two steps: first finds all of them, then aborts each one. Reason: abort() may destroy
+// a PealClient, whose destructor removes the PealClient from clients_. Therefore abort() must not be called inside the
+// loop over clients_.
 void LoopClients::look() {
   std::vector<ConnectionHandle> late;
   const TimePoint now = loop_.now();
@@ -76,11 +78,13 @@ Result<std::unique_ptr<PealLoops>> PealLoops::make(const ModelRun& run) {
 LoopClients& PealLoops::clients_of(const Connection& connection) {
   const auto found = std::find_if(clients_.begin(), clients_.end(),
                                   [&](const LoopClients& clients) { return &clients.loop() == &connection.loop(); });
-  PEAL_ASSERT(found != clients_.end(), "a connection of none of the {} loops", clients_.size());
+  PEAL_ASSERT(found != clients_.end(), "the connection belongs to none of the {} loops", clients_.size());
   return *found;
 }
 
-// Who is too slow is this model's to say, but for the end: how long a client may keep us from closing.
+// Returns the options of peal's server. min_write_bytes = 0 turns off peal's own check for slow clients while a
+// connection is open, because LoopClients checks for slow clients. linger_timeout limits how long a client may delay
+// the end of its connection.
 ServerOptions PealLoops::server_options(const ModelOptions& options) {
   ServerOptions server;
   server.connection.min_write_bytes = 0;

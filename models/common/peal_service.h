@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the two models of peal itself share: counting, who is too slow, and the life of a server on one loop or a group.
+// The two models that use peal share this code. It counts, closes slow connections, and runs a server on one loop or on
+// a group of loops.
 //
-// peal has deadlines of its own (ConnectionOptions::read_window, write_window), which look at each message; they would
-// cost an echo of 64 bytes two thirds of its instructions again. Here a timer of each loop looks at its connections
-// four times in a slow_timeout: who is in the middle of something, and moved nothing for so long, is cut off. That
-// costs a request nothing, and a connection is closed a quarter of the time late at most.
+// peal has deadlines of its own (ConnectionOptions::read_window and write_window). They are not used here: because they
+// check each message, an echo of 64 bytes would cost two thirds more instructions. Instead, a timer of each loop checks
+// the loop's connections four times per slow_timeout. The timer aborts a connection if it is in the middle of a frame
+// or an answer, and has moved no byte for slow_timeout. This check costs a request nothing. A slow connection is closed
+// at most a quarter of slow_timeout too late.
 #pragma once
 
 #include <list>
@@ -19,10 +21,13 @@ namespace peal::models {
 
 class PealClient;
 
-// The connections of one loop. On its thread but for the construction and, when the loop has ended, the destruction.
+// The connections of one event loop. Use this object only on the loop's thread, with two exceptions:
+// - Another thread may construct it.
+// - Another thread may destroy it after the loop has ended.
 class LoopClients {
  public:
-  // From when the loop runs on it closes the slow ones.
+  // Starts a timer on `loop` that closes slow connections. If `slow_timeout` is 0, starts no timer and closes no slow
+  // connection.
   LoopClients(Loop& loop, Statistics& statistics, Duration slow_timeout);
   LoopClients(const LoopClients&) = delete;
   LoopClients& operator=(const LoopClients&) = delete;
@@ -40,7 +45,8 @@ class LoopClients {
   std::list<PealClient*> clients_;
 };
 
-// A connection: what it counts, added up when this is destroyed, and when it last moved.
+// The data of one connection: its counts and the time of its last progress. The destructor adds the counts to the
+// statistics.
 class PealClient {
  public:
   PealClient(LoopClients& clients, Connection& connection);
@@ -49,31 +55,37 @@ class PealClient {
   PealClient& operator=(const PealClient&) = delete;
 
   Tally tally;
-  bool in_frame = false;  // to be told: the rest of a frame is to come
+  bool in_frame = false;  // set by the model: true while only a part of a frame has arrived
 
  private:
   friend class LoopClients;
 
-  // Whether it has been slow for `slow_timeout`.
+  // Returns true if a frame or an answer is incomplete, and no byte was received or sent for `slow_timeout`. If it
+  // returns true, is_late() also counts the connection as timed out.
   bool is_late(const Connection& connection, TimePoint now, Duration slow_timeout);
 
   LoopClients& clients_;
   const ConnectionHandle handle_;
   std::list<PealClient*>::iterator place_;
-  TimePoint moved_at_ = kNever;  // kNever: was not in the middle of anything
+  TimePoint moved_at_ = kNever;  // the last progress; kNever if no frame or answer is incomplete
   uint64_t moved_bytes_ = 0;
 };
 
-// The loops of a model: with one worker, this thread's; with more, each on a thread of its own while this one waits for
-// the stop.
+// The event loops of a model, one for each worker. With one worker, the loop runs on the thread that calls serve().
+// With several workers, each loop runs on a thread of its own, and serve() only waits for SIGTERM or SIGINT.
 class PealLoops {
  public:
-  // Trouble::kUnsupportedEngine, EAGAIN, EMFILE.
+  // Creates the loops. Errors:
+  // - Trouble::kUnsupportedEngine: the engine in run.options is not available.
+  // - EAGAIN: a thread cannot be started.
+  // - EMFILE or a similar error: no fd or memory is free.
   static Result<std::unique_ptr<PealLoops>> make(const ModelRun& run);
 
-  // Any of the loops' threads.
+  // Returns the LoopClients of the loop to which `connection` belongs. May be called on the thread of any loop.
   LoopClients& clients_of(const Connection& connection);
-  // Opens the server that `make_server(loop or group, options)` makes; then runs until the stop is asked.
+  // Calls make_server() to create a server, makes the server listen, and runs it until SIGTERM or SIGINT arrives. The
+  // first argument of make_server() is the Loop if the model has one worker, otherwise the LoopGroup. The second
+  // argument is the server's options.
   template <class MakeServer>
   Result<void> serve(ModelRun& run, MakeServer make_server) {
     const ServerOptions options = server_options(run.options);
@@ -98,9 +110,9 @@ class PealLoops {
   }
   Result<void> run_until_stopped(const Stop& stop);
 
-  std::list<LoopClients> clients_;  // outlive the loops, whose connections refer to them
-  std::unique_ptr<Loop> loop_;      // with one worker
-  std::unique_ptr<LoopGroup> group_;
+  std::list<LoopClients> clients_;    // declared first, because the loops' connections use it until they end
+  std::unique_ptr<Loop> loop_;        // only with one worker
+  std::unique_ptr<LoopGroup> group_;  // only with several workers
 };
 
 }  // namespace peal::models

@@ -11,7 +11,8 @@
 
 namespace peal::models {
 
-// A unix socket has no such option, and needs none.
+// Sets TCP_NODELAY. Ignores an error of setsockopt(2), because `fd` may be a unix socket. A unix socket does not have
+// this option, and does not need it.
 void send_without_delay(int fd) {
   const int on = 1;
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -68,7 +69,7 @@ Accepted accept_one(int listener, Blocking blocking) {
       case ENOMEM: return {CallOutcome::kNoRoom};
       case EINVAL:
       case EBADF: return {CallOutcome::kEnd};
-      default: continue;  // EINTR, or a connection that died while it waited (accept(2), ERRORS)
+      default: continue;  // EINTR, or a connection that failed in the backlog (accept(2), ERRORS)
     }
   }
 }

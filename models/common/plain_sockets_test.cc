@@ -36,7 +36,7 @@ class PlainSocketsTest : public testing::Test {
   size_t fds_before_ = 0;
 };
 
-TEST_F(PlainSocketsTest, accept_without_anybody_without_room_and_after_a_shutdown) {
+TEST_F(PlainSocketsTest, accept_of_an_empty_backlog_without_a_free_fd_and_after_a_shutdown) {
   EXPECT_EQ(accept_one(listener_.get(), Blocking::kNo).did, CallOutcome::kWouldBlock);
   RawPeer peer;
   FdExhaustion famine;
@@ -51,7 +51,7 @@ TEST_F(PlainSocketsTest, accept_without_anybody_without_room_and_after_a_shutdow
   EXPECT_EQ(accept_one(listener_.get(), Blocking::kNo).did, CallOutcome::kEnd);
 }
 
-TEST_F(PlainSocketsTest, frames_are_read_and_their_answer_written) {
+TEST_F(PlainSocketsTest, frames_are_read_and_their_answer_is_written) {
   RawPeer peer;
   peer.connect(address_);
   const Accepted accepted = accept_one(listener_.get(), Blocking::kNo);
@@ -76,7 +76,7 @@ TEST_F(PlainSocketsTest, frames_are_read_and_their_answer_written) {
   EXPECT_EQ(peer.received(), frame_of("hello"));
 }
 
-TEST_F(PlainSocketsTest, full_socket_would_block_and_one_that_was_reset_ends) {
+TEST_F(PlainSocketsTest, write_to_a_full_socket_would_block_and_to_a_reset_one_ends) {
   RawPeer peer;
   peer.connect(address_);
   const Accepted accepted = accept_one(listener_.get(), Blocking::kNo);
@@ -88,7 +88,7 @@ TEST_F(PlainSocketsTest, full_socket_would_block_and_one_that_was_reset_ends) {
     ASSERT_TRUE(readable(fd));
     ASSERT_EQ(read_some(fd, buffer).did, CallOutcome::kDone);
   }
-  // Nobody reads: the buffers of the kernel fill.
+  // The peer does not read, so the kernel's buffers become full.
   Moved moved{CallOutcome::kDone};
   const std::string filler(1 << 20, 'x');
   while (::send(fd, filler.data(), filler.size(), MSG_NOSIGNAL) > 0) {
@@ -101,7 +101,7 @@ TEST_F(PlainSocketsTest, full_socket_would_block_and_one_that_was_reset_ends) {
   EXPECT_EQ(write_some(fd, buffer).did, CallOutcome::kEnd);
 }
 
-TEST_F(PlainSocketsTest, address_that_is_taken_can_only_be_shared_by_those_who_agree) {
+TEST_F(PlainSocketsTest, address_in_use_can_be_shared_only_if_both_listeners_are_shared) {
   EXPECT_EQ(listen_at(address_, Blocking::kYes).error(), errno_code(EADDRINUSE));
   EXPECT_EQ(listen_at(address_, Blocking::kYes, Shared::kYes).error(), errno_code(EADDRINUSE));
   Result<Fd> first = listen_at(address_of("127.0.0.1:0"), Blocking::kYes, Shared::kYes);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Statistics: what a model counts, in memory that its processes share. Each thread counts in a Tally of its own and
-// adds it up when a connection ends, so that counting costs a request nothing. Any thread, any process of the model.
+// Statistics: the counts of a model, in memory that its processes share. Each thread counts in its own Tally, and adds
+// the Tally to the Statistics when a connection ends. Therefore counting costs a request nearly nothing. May be used on
+// any thread and in any process of the model.
 #pragma once
 
 #include <sys/mman.h>
@@ -16,28 +17,29 @@ namespace peal::models {
 
 struct Tally {
   uint64_t accepted = 0;
-  uint64_t ended = 0;      // connections served to their end, whoever ended them
+  uint64_t ended = 0;      // connections that have ended, for any reason
   uint64_t requests = 0;   // frames answered
-  uint64_t too_large = 0;  // of the ended: a frame announced more than the longest body
-  uint64_t timed_out = 0;  // of the ended: too slow within a frame, or did not take the answer
-  uint64_t refused = 0;    // closed at once: no room for them (FD_SETSIZE, no thread, no process)
-  uint64_t waited = 0;     // found every coroutine taken, and waited for one
-  uint64_t overflows = 0;  // the queue of real-time signals overflowed
-  uint64_t respawned = 0;  // processes that took the place of others
+  uint64_t too_large = 0;  // connections that ended because a frame announced a body above the limit
+  uint64_t timed_out = 0;  // connections that ended because they were slow in the middle of a frame or an answer
+  uint64_t refused = 0;    // connections not served: the fd was too high, or no thread or process could be started
+  uint64_t waited = 0;     // connections that had to wait because every coroutine was busy
+  uint64_t overflows = 0;  // overflows of the queue of real-time signals
+  uint64_t respawned = 0;  // processes started to replace others
 };
 
 class Statistics {
  public:
-  // ENOMEM.
+  // Allocates the counters in memory that all processes of the model share. Fails with ENOMEM.
   static Result<Statistics> make();
   Statistics(Statistics&& other) noexcept : shared_(std::exchange(other.shared_, nullptr)) {}
   Statistics& operator=(Statistics&&) = delete;
   ~Statistics();
 
-  // Adds `tally` and clears it.
+  // Adds the counts in `tally` to the shared counters, then sets `tally` to zero.
   void add(Tally& tally);
   Tally sum() const;
-  // "served 12 connections, 480 requests"; then what is not zero of the rest.
+  // Returns the counts as a text such as "accepted 12 connections, served 12 to their end, answered 480 requests".
+  // These three counts are always in the text. Each other count is added only if it is not zero, as in "; 2 refused".
   std::string to_string() const;
 
  private:

@@ -66,7 +66,7 @@ BlockedThreads::~BlockedThreads() {
   PEAL_ASSERT(done == 0, "eventfd_write failed");
   thread_.join();
   MutexLock lock(mutex_);
-  PEAL_ASSERT(sockets_.empty(), "{} sockets are still slept on", sockets_.size());
+  PEAL_ASSERT(sockets_.empty(), "{} sockets still have a Place", sockets_.size());
 }
 
 void BlockedThreads::wake_all() {
@@ -83,7 +83,7 @@ void BlockedThreads::wait_until_left() {
 BlockedThreads::Place::Place(BlockedThreads& sleepers, int socket) : sleepers_(sleepers), socket_(socket) {
   MutexLock lock(sleepers_.mutex_);
   const bool added = sleepers_.sockets_.insert(socket).second;
-  PEAL_ASSERT(added, "the socket {} has a place already", socket);
+  PEAL_ASSERT(added, "socket {} already has a Place", socket);
   if (sleepers_.stopping()) ::shutdown(socket, SHUT_RDWR);
 }
 

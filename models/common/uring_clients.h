@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// UringClients: what the models on io_uring share: accepting, the slow ones, and the end, when every connection's
-// operations have to come back from the kernel before its memory may go. What a connection asks the kernel for is the
-// model's. One thread.
+// UringClients: the code that the models on io_uring share. It accepts connections, closes slow ones, and ends the
+// model. The model itself decides which operations (io_uring requests) a connection needs. The memory of a connection
+// is freed only after all its operations have completed. Use a UringClients on one thread only.
 #pragma once
 
 #include <sys/socket.h>
@@ -21,17 +21,22 @@
 
 namespace peal::models {
 
-// What a completion is of. Of the last two there is a connection.
+// The kind of an io_uring request. The tag of a request contains the kind. The kernel copies the tag into each
+// completion of the request. kReceive and kSend requests belong to a connection. A kAccept request waits for new
+// connections, and the kStop request waits for SIGTERM or SIGINT. kIgnored is the kind of a cancellation
+// (CompletionRing::cancel()), because the server ignores the completion of a cancellation.
 enum class UringKind : uint8_t { kIgnored, kAccept, kStop, kReceive, kSend };
 
-// A completion's tag is the address of the connection, and in its lowest bits what it is of.
+// The data of one connection. Each io_uring request of the connection has a 64-bit tag. The tag is the address of this
+// object, with the UringKind stored in the lowest three bits. In the address, these three bits are always 0, because
+// alignas(8) makes the address a multiple of 8.
 struct alignas(8) UringClient : SlowNode {
   explicit UringClient(Fd its_socket) : socket(std::move(its_socket)) {}
   uint64_t tag(UringKind kind) const { return reinterpret_cast<uintptr_t>(this) | static_cast<uint64_t>(kind); }
 
   Fd socket;
-  unsigned under_way = 0;  // operations the kernel has
-  bool closing = false;    // shut down: its operations come back one by one
+  unsigned under_way = 0;  // operations that have not completed
+  bool closing = false;    // the socket is shut down, and its last operations will complete soon
 };
 
 template <class Client>
@@ -40,7 +45,9 @@ class UringClients {
   UringClients(const UringClients&) = delete;
   UringClients& operator=(const UringClients&) = delete;
 
-  // Until the stop is asked, and every connection has ended.
+  // Accepts and serves connections until SIGTERM or SIGINT arrives. Then shuts down every socket, so that the
+  // operations of the connections complete soon. Returns when every connection has ended. If CompletionRing::wait()
+  // fails, returns the error immediately.
   Result<void> serve();
 
  protected:
@@ -48,17 +55,24 @@ class UringClients {
       : run_(run), ring_(ring), accept_times_(accept_times), slow_(run.options.slow_timeout) {}
   ~UringClients() { run_.statistics.add(tally_); }
 
-  // Asks for its first operation.
+  // Called once for each accepted connection. The implementation requests the first operation of `client`.
   virtual void begin(Client& client) = 0;
-  // An operation of it came back; the model counts what is under way.
+  // Called when an operation of `client` has completed. The implementation must update client.under_way, the number of
+  // operations of this client that have not completed.
   virtual void completed(Client& client, UringKind kind, const CompletionRing::Completion& completion) = 0;
 
   CompletionRing& ring() { return ring_; }
   const ModelOptions& options() const { return run_.options; }
   Tally& tally() { return tally_; }
-  // Ends it: now if the kernel has nothing of it, else when that has come back, which it does at once.
+  // Ends a connection. If the kernel holds no operation of the connection, closes the socket and destroys `client`.
+  // Otherwise only shuts the socket down, so that the operations complete soon. In this case, call close() again each
+  // time an operation has completed. The call after the last operation closes the socket and destroys `client`.
   void close(Client& client);
-  // It came on; is it in the middle of something?
+  // Updates the slow timeout of a connection (ModelOptions::slow_timeout). When this timeout ends, the server closes
+  // the connection. Call follow_slow_timeout() each time the connection has made progress. `in_the_middle` says whether
+  // a frame or an answer is still incomplete. If true, the timeout starts again from the beginning. If false, the
+  // timeout is cancelled, because an idle connection may stay open without a limit. After close(client), the timeout is
+  // always cancelled.
   void follow_slow_timeout(Client& client, bool in_the_middle);
 
  private:
@@ -80,7 +94,7 @@ class UringClients {
   const Times accept_times_;
   bool stopping_ = false;
   TimePoint accept_again_ = kNever;
-  std::optional<TimePoint> now_;  // of this batch, once somebody asked
+  std::optional<TimePoint> now_;  // the time of this batch of events, or empty if the clock was not read yet
   Tally tally_;
   SlowList slow_;
   std::list<Entry> clients_;

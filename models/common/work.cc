@@ -20,7 +20,7 @@ int64_t thread_cpu_ns() {
   return now.tv_sec * kNanosecondsPerSecond + now.tv_nsec;
 }
 
-// The signal that ends a model is pending (stop.h).
+// True if SIGTERM or SIGINT is pending, which means that the server has to end (stop.h).
 bool stop_is_asked() {
   sigset_t pending;
   ::sigpending(&pending);
@@ -33,7 +33,9 @@ void compute(Duration time) {
   }
 }
 
-// Without the 50 us by which the kernel may let a sleeper oversleep (prctl(2), PR_SET_TIMERSLACK).
+// Sleeps for `time`. If SIGTERM or SIGINT is already pending, returns immediately. If a blocked signal arrives during
+// the sleep, the sleep continues to its end. By default, the kernel may wake a thread up to 50 us late (timer slack).
+// The first call on each thread reduces this delay to 1 ns (prctl(2), PR_SET_TIMERSLACK).
 void sleep(Duration time) {
   if (stop_is_asked()) return;
   thread_local const int exact = ::prctl(PR_SET_TIMERSLACK, 1UL);

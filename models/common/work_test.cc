@@ -31,7 +31,7 @@ TEST(WorkTest, sleeps_for_as_long_as_it_says_and_computes_nothing) {
   EXPECT_LT(cpu_time_of_this_thread() - cpu_before, milliseconds(25));
 }
 
-TEST(WorkTest, none_is_not_begun) {
+TEST(WorkTest, without_a_time_no_work_is_done) {
   const Duration before = cpu_time_of_this_thread();
   for (int i = 0; i < 1000; ++i) do_work({});
   EXPECT_LT(cpu_time_of_this_thread() - before, milliseconds(50));

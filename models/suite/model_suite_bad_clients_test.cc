@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clients that vanish, stop, or do not read: whom they hold up, whom they must not, and what becomes of them.
+// Tests clients that disappear, stop sending, or do not read. Checks which other clients they may delay, and how their
+// connections end.
 #include <fstream>
 #include <tuple>
 
@@ -16,8 +17,8 @@ constexpr size_t kMiB = size_t{1} << 20;
 
 using ModelBadClients = test::ModelTest;
 
-// What the kernel may hold between two sockets that nobody has limited, one way: the largest receive buffer and the
-// largest send buffer it grows to (tcp(7), tcp_rmem and tcp_wmem).
+// Returns the largest number of bytes that the kernel holds in one direction of a TCP connection. This is the largest
+// send buffer plus the largest receive buffer (tcp_wmem and tcp_rmem, tcp(7)).
 size_t most_bytes_in_kernel() {
   size_t sum = 0;
   for (const char* name : {"/proc/sys/net/ipv4/tcp_rmem", "/proc/sys/net/ipv4/tcp_wmem"}) {
@@ -46,7 +47,7 @@ TEST_P(ModelBadClients, vanish_within_a_frame) {
     resets.say(frame.substr(0, at));
     ASSERT_TRUE(crowd().until([&] { return resets.answered() && resets.unsent_bytes() == 0; }));
     resets.reset();
-    EchoPeer& unheard = join();  // it is gone before its answer is
+    EchoPeer& unheard = join();  // this client resets before it has received its answer
     unheard.say(frame);
     ASSERT_TRUE(crowd().until([&] { return unheard.unsent_bytes() == 0; }));
     unheard.reset();
@@ -62,9 +63,10 @@ TEST_P(ModelBadClients, vanish_within_a_frame) {
   EXPECT_GE(counted.ended, 4u);
 }
 
-// It is pushed at until nothing moves: the server reads no more while an answer is unsent, and so holds little. When
-// the client reads at last, nothing is missing.
-TEST_P(ModelBadClients, one_that_does_not_read_makes_nothing_grow_and_misses_nothing) {
+// A client sends requests until its socket takes no more bytes, but does not read the answers. Expected:
+// - The server stops reading while an answer is unsent, so its memory does not grow.
+// - When the client reads at last, it gets every answer.
+TEST_P(ModelBadClients, do_not_read_but_make_no_memory_grow_and_miss_no_answer) {
   test::Words options = patient();
   for (std::string& word : one_worker()) options.push_back(std::move(word));
   serve(options);
@@ -76,7 +78,8 @@ TEST_P(ModelBadClients, one_that_does_not_read_makes_nothing_grow_and_misses_not
   const uint64_t before_bytes = program().peak_bytes();
   EchoPeer& peer = join(32 * 1024);
   peer.read(false);
-  // There and back the kernel may hold this; a server that takes so much more takes all there is.
+  // The test fails if the client can send more bytes than this, because the server then does not stop reading. The
+  // limit is the size of the kernel's buffers in both directions, plus 16 MiB.
   const size_t most_asked_bytes = 2 * most_bytes_in_kernel() + 16 * kMiB;
   size_t asked_bytes = 0, unsent_bytes = 0;
   do {
@@ -92,8 +95,9 @@ TEST_P(ModelBadClients, one_that_does_not_read_makes_nothing_grow_and_misses_not
     }
   } while (peer.unsent_bytes() < unsent_bytes);
   if (!kSanitized) {
-    // What holds most of the others, peal, takes 3.5 MiB, and now and then half of one more.
-    // A multishot receive goes on until its cancelling is heard of: 8 MiB of provided buffers, and what was put aside.
+    // The server's memory may grow by 5 MiB. The models on peal need the most, about 4 MiB. The limit of
+    // io_uring_multishot is 14 MiB: its receive continues until the cancellation takes effect. By then the receive may
+    // have filled 8 MiB of buffers, and the server may have copied bytes to parse them later.
     const size_t most_bytes = (model().name == "io_uring_multishot" ? 14 : 5) * kMiB;
     EXPECT_LT(program().peak_bytes(), before_bytes + most_bytes);
   }
@@ -108,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(Models, ModelBadClients, testing::ValuesIn(test::cases_
 
 using ModelsWithCrowdsThatStop = test::ModelTest;
 
-TEST_P(ModelsWithCrowdsThatStop, within_a_frame_serve_the_others_and_end_in_their_midst) {
+TEST_P(ModelsWithCrowdsThatStop, within_a_frame_serve_the_other_clients_and_end_when_told) {
   serve(patient());
   EchoPeer& early = join();
   ASSERT_TRUE(serves(early));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every model serves one client, ten, and as many as it can, on connections short and long; and lets wait whom it
-// cannot serve now.
+// Tests that every model serves one client, ten, and as many as it can, on short and long connections. Clients above
+// its limit have to wait.
 #include <fmt/format.h>
 
 #include <tests/support/model_rig.h>
@@ -12,7 +12,8 @@ using test::model_label;
 
 class ModelCrowds : public test::ModelTest {
  protected:
-  // Each asks so often, the next time when it has its answer, then leaves.
+  // Makes each client send `rounds` requests, then FIN. A client sends its next request only after the answer to the
+  // previous one. Waits until the server has ended all connections.
   testing::AssertionResult converse(const std::vector<EchoPeer*>& peers, size_t rounds) {
     std::vector<size_t> asked(peers.size(), 0);
     return crowd().until([&] {
@@ -67,7 +68,7 @@ using ModelsOfMany = ModelCrowds;
 TEST_P(ModelsOfMany, serve_a_thousand_clients_at_the_same_time) {
   serve();
   const std::vector<EchoPeer*> peers = join_many(many(1000));
-  // Everybody is answered while everybody is there.
+  // All clients are connected before the first one sends a request. Expected: every client gets its answer.
   for (EchoPeer* peer : peers) peer->ask(frame_of("first"));
   ASSERT_TRUE(crowd().until([&] { return all_answered(peers); }));
   ASSERT_TRUE(converse(peers, 3));
@@ -86,8 +87,10 @@ INSTANTIATE_TEST_SUITE_P(
 
 using ModelsOfFew = ModelCrowds;
 
-// Those served stop in the middle of a frame: they hold their places, for these models close nobody.
-TEST_P(ModelsOfFew, let_one_more_than_they_serve_wait_until_a_place_is_free) {
+// Each client sends one complete frame and a part of another frame. These models close no slow client, so each served
+// client occupies a thread or a process until the client leaves. Expected: a waiting client is served only after
+// another client has left.
+TEST_P(ModelsOfFew, let_further_clients_wait_until_a_place_is_free) {
   serve(two_workers());
   const size_t places = model().serves == Serves::kOne ? 1 : 2;
   std::vector<EchoPeer*> peers = join_many(places + 4);
@@ -96,7 +99,8 @@ TEST_P(ModelsOfFew, let_one_more_than_they_serve_wait_until_a_place_is_free) {
     peer->say("\1");
   }
   const auto served = [&] { return static_cast<size_t>(std::ranges::count_if(peers, &EchoPeer::answered)); };
-  // The kernel chooses whose listener a client waits at: both may be one worker's, but more than one are its never.
+  // If each worker has its own listener, the kernel chooses a listener for each client. It may choose the same one for
+  // all clients. Then one worker serves them all, one client at a time.
   const size_t at_least = model().own_listeners ? 1 : places;
   size_t gone = 0;
   for (; gone < peers.size(); ++gone) {

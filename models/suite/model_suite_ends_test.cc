@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every model ends when it is told to, whatever it is doing, and leaves nothing behind; one that has processes minds
-// their deaths.
+// Tests that every model ends after SIGTERM or SIGINT, whatever it is doing, and leaves no process and no socket file
+// behind. A model with several processes also has to replace those that die.
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
@@ -56,10 +56,17 @@ TEST_P(ModelEnds, under_load) {
       ++answers;
     }
   };
-  ASSERT_TRUE(crowd().until([&] { return go_on(), answers > 500; }));
+  ASSERT_TRUE(crowd().until([&] {
+    go_on();
+    return answers > 500;
+  }));
   program().signal(SIGTERM);
-  // Until the server is gone, and with it the backlog.
-  ASSERT_TRUE(crowd().until([&] { return go_on(), all_ended(peers); }));
+  // The server has to end now, but the clients continue to send requests. Expected: the server closes all connections,
+  // even those that it has not accepted.
+  ASSERT_TRUE(crowd().until([&] {
+    go_on();
+    return all_ended(peers);
+  }));
   const Tally counted = ended();
   EXPECT_LE(counted.accepted, peers.size());
 }
@@ -71,7 +78,7 @@ TEST_P(ModelEnds, with_its_socket_file) {
     Program refused({"model", "run", std::string(model().name), "--listen", "unix:" + path});
     EXPECT_EQ(refused.exit_code(), 1);
     expect_one_sentence(refused.errors());
-    EXPECT_THAT(refused.errors(), HasSubstr("only IP sockets allow"));
+    EXPECT_THAT(refused.errors(), HasSubstr("needs an IP address"));
   } else {
     serve({}, "unix:" + path);
     EchoPeer& peer = join();
@@ -98,7 +105,8 @@ INSTANTIATE_TEST_SUITE_P(Models, ModelEnds, testing::ValuesIn(test::cases_of(mod
 
 class ModelsOfProcesses : public test::ModelTest {
  protected:
-  // Looks every millisecond: nobody tells that a process was started.
+  // Waits until are_right(pids) returns true. `pids` are the program's processes, except the one that the test started.
+  // They are listed again every millisecond, because no event reports that a process was started.
   testing::AssertionResult until_others(const std::function<bool(const std::vector<pid_t>&)>& are_right) {
     const TimePoint give_up = monotonic_now() + kProgramPatience;
     while (!are_right(program().others())) {
@@ -109,7 +117,8 @@ class ModelsOfProcesses : public test::ModelTest {
     }
     return testing::AssertionSuccess();
   }
-  // A client that connects finds somebody, if not at once.
+  // True if a new client connects and gets an answer. If connecting fails, or if the connection ends without an answer,
+  // another client tries until kProgramPatience has passed.
   testing::AssertionResult serves_somebody() {
     const TimePoint give_up = monotonic_now() + kProgramPatience;
     while (monotonic_now() < give_up) {
@@ -124,11 +133,11 @@ class ModelsOfProcesses : public test::ModelTest {
       }
       if (peer.received() == frame_of("anybody?")) return testing::AssertionSuccess();
     }
-    return testing::AssertionFailure() << "nobody serves";
+    return testing::AssertionFailure() << "no new client was served";
   }
 };
 
-TEST_P(ModelsOfProcesses, leave_none_when_the_first_is_killed) {
+TEST_P(ModelsOfProcesses, leave_no_process_when_the_master_is_killed) {
   serve(two_workers());
   const std::vector<EchoPeer*> peers = join_many(4);
   for (EchoPeer* peer : peers) peer->ask(frame_of("serve me"));
@@ -140,14 +149,15 @@ TEST_P(ModelsOfProcesses, leave_none_when_the_first_is_killed) {
   ASSERT_TRUE(crowd().until([&] { return all_ended(peers); }));
 }
 
-TEST_P(ModelsOfProcesses, go_on_when_one_is_killed_and_when_all_are) {
+TEST_P(ModelsOfProcesses, keep_serving_when_one_worker_and_when_all_workers_are_killed) {
   serve(two_workers());
   may_log();
   const size_t at_rest = model().name == "main_sub_processes" ? 3 : takes(Takes::kWorkers) ? 2 : 1;
   ASSERT_TRUE(until_others([&](const std::vector<pid_t>& now) { return now.size() == at_rest; }));
   for (const size_t killed : {size_t{1}, at_rest}) {
     const std::vector<pid_t> before = program().others();
-    // With an acceptor die those whom it started.
+    // `before` may contain a process and its children. If the process is killed, the kernel kills its children too. For
+    // such a child, kill() may then fail with ESRCH.
     for (size_t i = 0; i < killed; ++i) EXPECT_TRUE(::kill(before[i], SIGKILL) == 0 || errno == ESRCH);
     ASSERT_TRUE(until_others([&](const std::vector<pid_t>& now) {
       const auto is_new = [&](pid_t pid) { return !std::ranges::count(before, pid); };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every model takes frames however they come, and answers each with the same bytes.
+// Tests that every model finds the frames, however the stream is split or joined, and answers each with the same bytes.
 #include <tests/support/engine_rig.h>
 #include <tests/support/model_rig.h>
 
@@ -10,12 +10,13 @@ using test::model_label;
 
 using ModelFrames = test::ModelTest;
 
-TEST_P(ModelFrames, come_split_at_every_byte) {
+TEST_P(ModelFrames, are_answered_when_split_at_any_byte) {
   serve();
   EchoPeer& peer = join();
   const std::string lead = frame_of("lead");
   const std::string frame = frame_of("sliced");
-  // The answer to the frame before shows that the first part was read, and nothing of the rest.
+  // A complete frame, `lead`, and the first `at` bytes of a second frame are sent together. When the answer to `lead`
+  // has arrived, the server has read these first bytes too. Only then is the rest of the second frame sent.
   for (size_t at = 0; at <= frame.size(); ++at) {
     peer.expect(lead);
     peer.say(lead + frame.substr(0, at));
@@ -43,8 +44,9 @@ TEST_P(ModelFrames, come_split_at_every_byte) {
 TEST_P(ModelFrames, pipelined_from_empty_to_the_largest) {
   serve();
   EchoPeer& peer = join();
-  constexpr size_t kLargest = 1024 * 1024;  // unless --max-frame says otherwise
-  // Around what the buffers hold at first, and what they grow to.
+  constexpr size_t kLargest = 1024 * 1024;  // the default of --max-frame
+  // The sizes of the bodies. Some frames with their 4-byte header fill the server's buffer exactly (20 KiB, later 40
+  // KiB). Others are one byte shorter or longer.
   const std::vector<size_t> sizes = {0,      1,        0,      0, 5,        16'384,  20'475,       20'476,
                                      20'477, 4092,     65'536, 0, 40'956,   100'000, 40'957,       3,
                                      0,      kLargest, 0,      7, kLargest, 1000,    kLargest - 1, 0};
@@ -62,7 +64,7 @@ TEST_P(ModelFrames, pipelined_from_empty_to_the_largest) {
   EXPECT_EQ(counted.too_large, 1u);
 }
 
-TEST_P(ModelFrames, too_large_ends_its_connection_after_the_answers_before_it) {
+TEST_P(ModelFrames, that_are_too_large_end_the_connection_after_earlier_answers) {
   serve({"--max-frame", "1000"});
   EchoPeer* const other = serves_many() ? &join() : nullptr;
   if (other != nullptr) {
@@ -87,7 +89,7 @@ TEST_P(ModelFrames, too_large_ends_its_connection_after_the_answers_before_it) {
   EXPECT_EQ(counted.accepted, serves_many() ? 4u : 3u);
 }
 
-TEST_P(ModelFrames, of_a_client_that_has_ended_are_answered) {
+TEST_P(ModelFrames, sent_before_the_client_ended_are_answered) {
   serve();
   EchoPeer& peer = join();
   for (size_t i = 0; i < 60; ++i) peer.ask(frame_of(pattern(16'384 + i)));

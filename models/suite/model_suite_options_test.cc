@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whatever a model is told by its options, it serves right; and the options that bound something do.
+// Tests that every model serves correctly with each of its options, and that options that set a limit take effect.
 #include <fmt/format.h>
 
 #include <tests/support/engine_rig.h>
@@ -63,8 +63,9 @@ std::vector<ModelCase> every_variant() {
 
 using ModelVariants = test::ModelTest;
 
-// Everything at once: clients that ask for little and for much, in pieces, in a burst before their end, and one that
-// does not read for a while.
+// Twelve clients are connected at the same time. Each sends a small frame, then a large frame in two pieces, then 30
+// frames without a pause, then FIN. If the model serves many clients, one more client sends 40 large frames and does
+// not read until the others have ended. Expected: the server answers every frame.
 TEST_P(ModelVariants, serve_every_kind_of_client) {
   serve(patient());
   const std::string large = frame_of(pattern(200'000));
@@ -77,7 +78,8 @@ TEST_P(ModelVariants, serve_every_kind_of_client) {
   const auto all_ask = [&](std::string_view begin, std::string_view rest) {
     for (EchoPeer* peer : peers) peer->ask(frame_of("first") + std::string(begin));
     if (serves_many()) {
-      // Whoever can, serves everybody at the same time.
+      // Each client has sent one complete frame and a part of the next frame. The server has to answer the complete
+      // frame (9 bytes) before the other part is sent.
       EXPECT_TRUE(
           crowd().until([&] { return std::ranges::all_of(peers, [](auto* p) { return p->heard_bytes() >= 9; }); }));
     }
@@ -144,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(Models, ModelsOfCoroutines,
 
 using ModelsOfLifetimes = test::ModelTest;
 
-TEST_P(ModelsOfLifetimes, serve_on_when_a_process_makes_room_for_a_fresh_one) {
+TEST_P(ModelsOfLifetimes, keep_serving_when_a_fresh_process_takes_over) {
   serve({"--served-per-lifetime", "5"});
   constexpr size_t kClients = 23;
   for (size_t i = 0; i < kClients; ++i) {
@@ -177,8 +179,9 @@ std::vector<ModelCase> those_with_select() {
 
 using ModelsWithSelect = test::ModelTest;
 
-// select(2) knows no fd from FD_SETSIZE, 1024, on.
-TEST_P(ModelsWithSelect, refuse_whom_they_cannot_wait_for) {
+// The test connects 1100 clients. select(2) cannot wait for an fd of FD_SETSIZE (1024) or more. Expected: the server
+// closes a connection if its fd is too large for select(2), and answers all other clients.
+TEST_P(ModelsWithSelect, refuse_clients_that_select_cannot_wait_for) {
   serve(patient());
   may_log();
   const std::vector<EchoPeer*> peers = join_many(1100);

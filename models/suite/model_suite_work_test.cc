@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests that cost something: each is paid for, on whichever thread the model computes; and who has several of those
-// works at several requests at a time, which shows in the order of the answers.
+// Tests requests that cost work (--work). Every model has to do the work of every request. A model with several
+// computing threads works at several requests at the same time, which shows in the order of the answers.
 #include <sys/resource.h>
 
 #include <tests/support/model_rig.h>
@@ -35,12 +35,13 @@ TEST_P(ModelWork, is_done_for_every_request) {
     const TimePoint begin = monotonic_now();
     peer.ask(frames(10));
     ASSERT_TRUE(crowd().until([&] { return peer.answered(); }));
-    EXPECT_GE(monotonic_now() - begin, 10 * kEach) << "one connection's requests are worked at one after the other";
+    EXPECT_GE(monotonic_now() - begin, 10 * kEach) << "the work of one connection's requests is done one after another";
     peer.ask(frame_of("alone"));
     ASSERT_TRUE(crowd().until([&] { return peer.answered(); }));
     ASSERT_TRUE(leaves(peer));
     EXPECT_EQ(stop().requests, 11u);
-    // The kernel keeps no account of children that nobody waits for.
+    // The acceptor of blocking_process_per_connection ignores SIGCHLD. So the kernel does not report the CPU time of
+    // the acceptor's children, which do the work.
     if (computes && model().name != "blocking_process_per_connection") {
       EXPECT_GE(cpu_time_of_ended_children() - cpu_before, 11 * kEach);
     }
@@ -49,7 +50,9 @@ TEST_P(ModelWork, is_done_for_every_request) {
 
 INSTANTIATE_TEST_SUITE_P(Models, ModelWork, testing::ValuesIn(test::cases_of(model_table())), model_label);
 
-// Which worker gets which client is the kernel's choice in the other models.
+// works_in_turn() is true if one thread does the work of all clients. works_at_the_same_time() is true if two clients
+// always get different threads or processes. For some models both are false: the kernel chooses the worker of each
+// client, so two clients may get the same worker.
 bool works_in_turn(const ModelEntry& row) {
   return row.serves == Serves::kOne ||
          (row.family != Family::kBlocking && row.family != Family::kHalfSync && !includes(row.takes, Takes::kWorkers));
@@ -61,8 +64,9 @@ bool works_at_the_same_time(const ModelEntry& row) {
 
 using ModelWorkOfTwo = test::ModelTest;
 
-// Of two clients the first has much to be done: one thread needs the time for all of it, one request after the other;
-// several have answered the second long before the first.
+// The first client sends many requests, then the second client sends only one. Expected:
+// - If the model has one computing thread, the work of all requests is done one after another.
+// - If it has several threads, the second client gets its answer before the first client has all answers.
 TEST_P(ModelWorkOfTwo, is_done_in_turn_or_at_the_same_time) {
   const bool in_turn = works_in_turn(model());
   constexpr Duration kEach = std::chrono::milliseconds(20);
@@ -87,7 +91,8 @@ TEST_P(ModelWorkOfTwo, is_done_in_turn_or_at_the_same_time) {
   constexpr size_t kMost = 400;
   size_t requests = in_turn ? kFew : 25;
   ASSERT_NO_FATAL_FAILURE(ask_both(requests));
-  // A busy machine may hold the second up until the first is done: then the first gets more to do.
+  // On a busy machine, the first client may have all its answers before the second client gets its answer. The test is
+  // then repeated with four times as many requests of the first client.
   while (!in_turn && much.answered() && requests < kMost) {
     requests *= 4;
     ASSERT_NO_FATAL_FAILURE(ask_both(requests));

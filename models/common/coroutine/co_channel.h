@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CoChannel: a bounded queue between the coroutines of one loop. Who sends waits while it is full, who takes waits
-// while it is empty; what is sent first is taken first.
+// CoChannel: a bounded queue between the coroutines of one loop. A sender waits while the queue is full. A taker waits
+// while the queue is empty. Values are taken in the order in which they were sent.
 //
 //   channel.send(self, std::move(value));   value = channel.take(self);        stackful: on its own stack
 //   co_await channel.send(value);           value = co_await channel.take();   stackless
 //
-// A closed one, or one whose loop is to end, takes nothing more; takers get what is left, then nothing.
-// One thread; the loop outlives it.
+// After close(), or when the loop is stopping, send() discards its value. take() still returns the values that are in
+// the queue, and nullopt when the queue is empty. Use a CoChannel on one thread only. The loop must outlive the
+// channel.
 #pragma once
 
 #include <deque>
@@ -23,7 +24,7 @@ class CoChannel {
  public:
   CoChannel(CoroutineLoop& loop, size_t bound) : loop_(loop), bound_(bound), filled_(loop), room_(loop) {}
 
-  // A value sent now would be taken at once.
+  // True if at least one coroutine is suspended in take(), because the channel is empty.
   bool taker_waits() const { return filled_.anybody_waits(); }
   void close() {
     closed_ = true;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CoCondition: a condition variable for the coroutines of one loop. There is no mutex with it: they share a thread, and
-// only waiting lets another one run. As with any condition variable, who is resumed looks again:
+// CoCondition: a condition variable for the coroutines of one loop. It needs no mutex, because all these coroutines
+// share one thread: another coroutine runs only while the current one waits. A coroutine that is resumed must check its
+// condition again, as with any condition variable:
 //
 //   while (list.empty() && !loop.stopping()) condition.wait(self);          stackful: on its own stack
 //   while (list.empty() && !loop.stopping()) co_await condition.wait();     stackless
 //
-// When all is to end everybody is resumed. One thread; the loop outlives it.
+// When the loop is stopping, all waiting coroutines are resumed. Use a CoCondition on one thread only. The loop must
+// outlive the condition.
 #pragma once
 
 #include <coroutine>
@@ -16,7 +18,8 @@
 
 namespace peal::models {
 
-// Accepted connections that may wait for a coroutine before accepting pauses.
+// The maximum number of connections that the server has accepted, but that no coroutine serves yet. When this number is
+// reached, the server does not accept further connections until a coroutine takes one.
 inline constexpr size_t kMostUntaken = 64;
 
 class CoCondition {
@@ -27,7 +30,8 @@ class CoCondition {
   CoCondition& operator=(const CoCondition&) = delete;
 
   bool anybody_waits() const { return !waiting_.empty(); }
-  // Who waited longest is resumed when its turn comes.
+  // Schedules the coroutine that has waited longest. Does nothing if no coroutine waits. The loop resumes the coroutine
+  // later, never during this call.
   void notify_one() {
     if (!waiting_.empty()) loop_.make_ready(waiting_.pop_front());
   }

@@ -32,7 +32,9 @@ Accepted CoSocket::try_accept() {
   return next;
 }
 
-// Who tries does not wait any more, whoever resumed it.
+// Returns true if the socket cannot be used: the loop is stopping, or the socket cannot be added to the epoll.
+// try_read(), try_write() and try_accept() call over() first. A coroutine that calls one of them does not wait any
+// more, so over() also sets waiter_ to null.
 bool CoSocket::over() {
   waiter_ = nullptr;
   return loop_.stopping() || broken_;
@@ -77,13 +79,14 @@ void CoSocket::link(uint32_t event, Waiter& waiter) {
   loop_.at_sockets_.push_back(waiter);
 }
 
-// To what is registered is only added: with every edge reported, one that nobody waits for costs nothing.
+// Adds `events` to the events of this socket that the epoll reports. Events that were added before stay registered.
+// on_events() ignores each event for which no coroutine waits. Returns false if epoll_ctl(2) has failed.
 bool CoSocket::watch(uint32_t events) {
   if ((registered_ & events) == events) return true;
   epoll_event event{.events = registered_ | events | EPOLLET, .data = {.ptr = this}};
   const int operation = registered_ == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
   if (::epoll_ctl(loop_.epoll_.get(), operation, fd_.get(), &event) != 0) {
-    PEAL_LOG_WARN("a socket cannot be waited for: {}", errno_code(errno).message());
+    PEAL_LOG_WARN("epoll cannot watch a socket, which is no longer served: {}", errno_code(errno).message());
     broken_ = true;
     return false;
   }
@@ -103,9 +106,10 @@ void CoSocket::on_events(uint32_t events) {
   wake();
 }
 
-// The last thing done: the coroutine may end, and this with it.
+// Resumes the coroutine that waits for this socket. The coroutine may end and destroy this CoSocket. The caller of
+// wake() must therefore not use the CoSocket afterwards.
 void CoSocket::wake() {
-  PEAL_ASSERT(waiter_ != nullptr, "nobody waits at {}", fd_.get());
+  PEAL_ASSERT(waiter_ != nullptr, "no coroutine waits at fd {}", fd_.get());
   Waiter& waiter = *std::exchange(waiter_, nullptr);
   SlowNode::unlink();
   waiter.unlink();

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CoTask<T>: the stackless coroutine of the models, made of C++20's parts and nothing else. It begins when it is
-// awaited, once, by another; or when it is started on a loop, which it then belongs to until it ends.
+// CoTask<T>: the stackless coroutine of the models, written in plain C++20. A coroutine begins in one of two ways:
+// - Another coroutine awaits it, at most once.
+// - start() passes it to a loop, which owns the coroutine until it ends.
 //
 //   CoTask<void> serve(Fd connection);      co_await serve(std::move(connection));   or   serve(...).start(loop);
 //
-// Its frame is its only memory; no stack is kept while it waits. Ending goes straight over to who awaits (symmetric
-// transfer), so a chain of them needs no stack either. An exception that leaves it is thrown again where it is awaited,
-// and logged where nobody awaits. One thread.
+// While a coroutine waits, its only memory is its frame: it has no stack. A coroutine that ends passes control directly
+// to the coroutine that awaits it (symmetric transfer). Therefore a chain of coroutines does not grow the stack. An
+// exception that leaves a coroutine is thrown again in the coroutine that awaits it. If no coroutine awaits it, the
+// exception is logged. Use a CoTask on one thread only.
 #pragma once
 
 #include <coroutine>
@@ -33,7 +35,7 @@ class CoPromiseBase {
       CoPromiseBase& promise = self.promise();
       if (promise.awaiting_) return promise.awaiting_;
       CoroutineLoop& loop = *promise.loop_;
-      self.destroy();  // nobody else has it
+      self.destroy();  // no other code refers to the coroutine, so it destroys itself
       loop.ended();
       return std::noop_coroutine();
     }
@@ -63,7 +65,7 @@ class CoPromiseBase {
     try {
       rethrow();
     } catch (const std::exception& thrown) {
-      PEAL_LOG_WARN("a coroutine ended by an exception: {}", thrown.what());
+      PEAL_LOG_WARN("a coroutine ended with an uncaught exception: {}", thrown.what());
     }
   }
 
@@ -129,7 +131,8 @@ class [[nodiscard]] CoTask {
   };
   Await operator co_await() && noexcept { return Await{handle_}; }
 
-  // It begins when its turn on the loop comes, and destroys itself when it has ended.
+  // Schedules the coroutine on `loop`, which starts the coroutine later. When the coroutine ends, it destroys its own
+  // frame.
   void start(CoroutineLoop& loop) && {
     const Handle handle = std::exchange(handle_, nullptr);
     handle.promise().start(loop, handle);

@@ -65,7 +65,9 @@ Result<void> CoroutineLoop::run() {
   return {};
 }
 
-// Those who become ready meanwhile have their turn after the next look at the sockets.
+// Resumes the coroutines that are ready when run_ready() begins. Coroutines that become ready later are resumed after
+// the next epoll_wait(2). Otherwise coroutines that always make each other ready would keep the loop from calling
+// epoll_wait(2).
 void CoroutineLoop::run_ready() {
   WaitList turn;
   turn.append(ready_);
@@ -104,7 +106,8 @@ void CoroutineLoop::unwind() {
   while (live_ > 0) {
     ready_.append(at_sockets_);
     for (CoCondition* condition : conditions_) condition->notify_all();
-    PEAL_ASSERT(live_ == 0 || !ready_.empty(), "{} coroutines wait for nothing", live_);
+    PEAL_ASSERT(live_ == 0 || !ready_.empty(), "{} coroutines have not ended, but none of them is in a list of waiters",
+                live_);
     run_ready();
   }
 }

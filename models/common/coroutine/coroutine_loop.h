@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CoroutineLoop: one thread's epoll(7) for coroutines of either kind. A coroutine tries its system call; on EAGAIN it
-// waits at the socket and is resumed when the kernel reports it, when its client was too slow, or when all is to end.
+// CoroutineLoop: an epoll(7) loop on one thread, for stackful and stackless coroutines. A coroutine tries a system call
+// on a socket. After EAGAIN, the coroutine waits, and the loop resumes it in one of these cases:
+// - The epoll reports an event of the socket.
+// - The client of the socket was too slow.
+// - The loop is stopping.
 //
 //        ┌──> resume those who are ready ──> epoll_wait ──> resume who waits at each socket ──> resume the late ─┐
 //        └───────────────────────────────────────────────────────────────────────────────────────────────────────┘
 //
-// Sockets are registered once, edge-triggered: who waits has seen EAGAIN, and the next edge comes after that. Whoever
-// always finds something to read gives way after some tries, or it would starve the others.
-// Belongs to the thread that runs it.
+// Sockets are registered edge-triggered, and stay registered. No event is missed, because a coroutine waits only after
+// EAGAIN: bytes that arrive later cause a new event. A coroutine that always finds something to read lets other
+// coroutines run after 64 attempts. Use a loop only on the thread that calls run().
 #pragma once
 
 #include <sys/epoll.h>
@@ -28,24 +31,31 @@ class CoCondition;
 
 class CoroutineLoop {
  public:
-  // epoll_create1(2), or the adding of the stop signal, failed. `stop` outlives the loop.
+  // Creates a loop with a new epoll(7), which also contains the fd of `stop`. Fails with an error of epoll_create1(2)
+  // or epoll_ctl(2). `options` and `stop` must outlive the loop.
   static Result<std::unique_ptr<CoroutineLoop>> make(const ModelOptions& options, const Stop& stop);
   ~CoroutineLoop();
   CoroutineLoop(const CoroutineLoop&) = delete;
   CoroutineLoop& operator=(const CoroutineLoop&) = delete;
 
-  // Until every coroutine has ended. When the stop is asked each is resumed, finds that its wait failed, and returns.
+  // Runs the coroutines that begin() has registered. Returns when all of them have ended. When SIGTERM or SIGINT
+  // arrives, the loop resumes every waiting coroutine, and stopping() becomes true. Each coroutine then has to end. If
+  // epoll_wait(2) fails, run() ends the coroutines in the same way and returns the error.
   Result<void> run();
 
-  // A coroutine begins: it is resumed for the first time when its turn comes. It says when it has ended.
+  // begin() registers a new coroutine, which the loop starts later. For each coroutine that has ended, ended() must be
+  // called once, because the loop counts its coroutines. CoTask and FiberPool make both calls for their coroutines.
+  // run() returns when ended() was called as often as begin().
   void begin(Waiter& coroutine);
   void ended();
-  // It is resumed when its turn comes.
+  // Schedules the coroutine `waiter`. The loop resumes the coroutine later, never during this call.
   void make_ready(Waiter& waiter) { ready_.push_back(waiter); }
 
-  // All is to end: no wait begins any more.
+  // True if the loop is stopping. In this case, a coroutine must not wait any more: it has to end.
   bool stopping() const { return stopping_; }
-  // For who did work that may have taken long: looks, at most every few milliseconds, whether the stop was asked.
+  // True if SIGTERM or SIGINT has arrived. Call stop_asked() after the long work of a request, because the loop sees no
+  // signal during the work. To save system calls, stop_asked() asks the kernel at most once in 5 ms. Further calls in
+  // these 5 ms return the previous answer.
   bool stop_asked();
 
  private:
@@ -69,7 +79,7 @@ class CoroutineLoop {
   SlowList slow_;
   SlowList pauses_;
   TimePoint looked_;
-  size_t live_ = 0;  // coroutines that have begun and not ended
+  size_t live_ = 0;  // number of coroutines that have begun and not ended
   bool stopping_ = false;
 };
 

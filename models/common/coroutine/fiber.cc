@@ -20,7 +20,7 @@ namespace {
 
 size_t page_bytes() { return static_cast<size_t>(::sysconf(_SC_PAGESIZE)); }
 
-// makecontext(3) passes ints only: a pointer travels as two of them.
+// makecontext(3) can pass only int arguments to a function. Therefore CSwitch passes a 64-bit pointer as two ints.
 constexpr unsigned kHalfBits = 32;
 struct CStart {
   StackSwitch::Entry entry;
@@ -105,7 +105,11 @@ Fiber::Fiber(FiberPool& pool, Contexts contexts, FiberStack stack)
       notes_(stack_.bottom(), FiberStack::kBytes),
       switch_(StackSwitch::make(contexts, stack_, enter, this)) {}
 
-// A last time onto its stack, which the address sanitizer then forgets.
+// Switches to the fiber's stack for the last time. The loop in live() then ends, because leaves_for_good_ is true, and
+// live() calls notes_.leaving(true). This call tells the address sanitizer that the fiber's stack is not used any more,
+// so that the sanitizer frees its data about the stack. The call must be made on the fiber's stack, because the
+// sanitizer applies the call to the current stack. Without the address sanitizer, the switch is not necessary but
+// harmless.
 Fiber::~Fiber() {
   PEAL_ASSERT(!has_body_, "a fiber is destroyed before its body has ended");
   leaves_for_good_ = true;
@@ -115,13 +119,13 @@ Fiber::~Fiber() {
 }
 
 void Fiber::start(Body body) {
-  PEAL_ASSERT(!has_body_, "a fiber is given a second body");
+  PEAL_ASSERT(!has_body_, "start() was called on a fiber that has a body already");
   body_ = std::move(body);
   has_body_ = true;
 }
 
 void Fiber::resume() {
-  PEAL_ASSERT(has_body_, "a fiber is resumed that has nothing to do");
+  PEAL_ASSERT(has_body_, "resume() was called on a fiber without a body");
   notes_.entering();
   switch_->enter();
   notes_.returned();
@@ -144,15 +148,16 @@ void Fiber::live() {
   }
   notes_.leaving(true);
   switch_->leave();
-  PEAL_ASSERT(false, "a fiber goes on that has left for good");
+  PEAL_ASSERT(false, "a fiber was resumed after its stack was left for the last time");
 }
 
-// No exception may look for its handler across two stacks.
+// Runs the fiber's function. Catches the exceptions of the function, because an exception must not pass from the
+// fiber's stack to another stack.
 void Fiber::run_body() {
   try {
     body_(this);
   } catch (const std::exception& thrown) {
-    PEAL_LOG_WARN("a coroutine ended by an exception: {}", thrown.what());
+    PEAL_LOG_WARN("a coroutine ended with an uncaught exception: {}", thrown.what());
   }
   body_ = nullptr;
   has_body_ = false;

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fiber: a stackful coroutine: a function on a stack of its own, which may stop anywhere, however deep in calls, and be
-// gone on with later. Its stack is changed by the C library's contexts or by Boost.Context, as one likes:
+// Fiber: a stackful coroutine, which is a function on a stack of its own. The function may suspend itself anywhere,
+// even deep inside nested calls, and is resumed at the same place. ModelOptions::contexts selects the code that
+// switches stacks: swapcontext(3) of the C library, or Boost.Context.
 //
 //   loop's stack:  resume() ──┐         ┌──> resume() returns
 //   own stack:                └─> body ─┘ suspend(), or the end of the body
 //
-// The C library's swapcontext(3) saves all registers and asks the kernel for the signal mask, twice a round trip;
-// Boost's jump saves what a call must keep and asks nobody.
-// One thread. A Fiber is its pool's.
+// swapcontext(3) saves all registers. It also makes a system call for the signal mask. To switch to a fiber and back
+// therefore costs two system calls. Boost's jump saves only the registers that a function call must preserve, and makes
+// no system call.
+//
+// Use a Fiber on one thread only. A Fiber belongs to its pool.
 #pragma once
 
 #include <functional>
@@ -21,12 +24,15 @@
 
 namespace peal::models {
 
-// Memory for a stack, with a page below it that nobody may touch: who needs more than there is dies at once.
+// The memory of one fiber's stack. The memory page directly below the stack is inaccessible, so that a stack overflow
+// crashes the process immediately.
 class FiberStack {
  public:
-  static constexpr size_t kBytes = 128 * 1024;  // sanitized frames are large; what is not touched costs nothing
+  static constexpr size_t kBytes = 128 * 1024;  // large: sanitizers need large frames; untouched pages cost nothing
 
-  // ENOMEM, also when the process has as many mappings as it may (vm.max_map_count).
+  // Allocates a stack. Fails with ENOMEM in two cases:
+  // - No memory is free.
+  // - The process has too many memory mappings (vm.max_map_count).
   static Result<FiberStack> make();
   FiberStack(FiberStack&& other) noexcept : mapping_(std::exchange(other.mapping_, nullptr)) {}
   FiberStack& operator=(FiberStack&&) = delete;
@@ -41,35 +47,45 @@ class FiberStack {
   void* mapping_;
 };
 
-// One way to change stacks.
+// Switches between the stack of a fiber and the stack of the code that resumes the fiber. There are two
+// implementations, one with swapcontext(3) and one with Boost.Context.
 class StackSwitch {
  public:
   using Entry = void (*)(void* argument);
 
-  // `entry(argument)`, which never returns, begins on the stack at the first enter().
+  // Creates a StackSwitch. The first call of enter() will call `entry(argument)` on the stack `stack`. `entry` must
+  // never return.
   static std::unique_ptr<StackSwitch> make(Contexts contexts, const FiberStack& stack, Entry entry, void* argument);
   virtual ~StackSwitch() = default;
 
-  virtual void enter() = 0;  // from the resumer; returns at the next leave()
-  virtual void leave() = 0;  // from the stack; returns at the next enter()
+  virtual void enter() = 0;  // called on the resumer's stack; returns at the next leave()
+  virtual void leave() = 0;  // called on the fiber's stack; returns at the next enter()
 };
 
 class FiberPool;
 
 class Fiber final : public Waiter {
  public:
-  // Called with the fiber it runs on. A pointer: g++ 12 wants to know the size of what a reference refers to.
+  // The function that a fiber runs. Its argument is a pointer to the fiber. A reference does not compile here: the
+  // std::move_only_function of g++ 12 applies sizeof to the type of a reference argument, and Fiber is still
+  // incomplete.
   using Body = std::move_only_function<void(Fiber*)>;
 
   Fiber(FiberPool& pool, Contexts contexts, FiberStack stack);
-  // It has no body.
+  // Destroy a fiber only if it has no function: its function has ended, or start() was never called. If a function is
+  // suspended, its local variables are still on the fiber's stack, and their destructors would never run.
   ~Fiber();
 
-  // What it does from the next resume() on; then it goes back to its pool. It has no body now.
+  // Gives the fiber the function `body`. The next resume() starts `body`. When `body` has ended, the fiber goes back to
+  // its pool. Call start() only on a fiber that has no function.
   void start(Body body);
-  // Not from a fiber. An exception that leaves the body ends the body, and is logged.
+  // Starts or continues the fiber's function. Returns when the function calls suspend() or ends. If the function throws
+  // a std::exception, the exception is logged, and the function counts as ended. An exception of another type ends the
+  // process. Never call resume() from inside a fiber. A fiber that resumed another fiber would stand still until the
+  // other fiber suspends. A fiber that resumed itself would corrupt its stack.
   void resume() override;
-  // From its body: back to who resumed it.
+  // Suspends the fiber's function: returns control to the code that called resume(). The next resume() makes suspend()
+  // return. Only the fiber's function may call suspend().
   void suspend();
 
  private:

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FiberNotes: what the sanitizers must be told when a thread changes stacks: the address sanitizer which memory is the
-// stack now (<sanitizer/common_interface_defs.h>), the thread sanitizer whose calls these are (<sanitizer/
-// tsan_interface.h>). Without a sanitizer it is empty.
+// FiberNotes tells the sanitizers when a thread switches its stack. The address sanitizer has to know which memory is
+// the stack now (<sanitizer/common_interface_defs.h>). The thread sanitizer has to know which fiber runs now
+// (<sanitizer/tsan_interface.h>). Without a sanitizer the class is empty.
 //
 //   resumer: entering(); <switch>; returned();         fiber: first arrived(), then leaving(); <switch>; arrived(); ...
 //
-// Everything is inlined: a call that began on one stack and ended on the other would confuse who counts calls.
+// Every function is inlined. Otherwise the call would begin on one stack and end on another, which confuses a sanitizer
+// that counts calls.
 #pragma once
 
 #include <cstddef>
@@ -52,7 +53,7 @@ class FiberNotes {
  private:
   void* const bottom_;
   const size_t bytes_;
-  void* own_fake_ = nullptr;  // where it keeps the variables whose use after their return it looks for
+  void* own_fake_ = nullptr;  // the sanitizer's second stack, which detects uses of local variables after a return
   void* resumer_fake_ = nullptr;
   const void* resumer_bottom_ = nullptr;
   size_t resumer_bytes_ = 0;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FiberPool: the stackful coroutines of a loop, with a bound, used again and again. One that has ended keeps its stack,
-// and the last to end is the first to begin: its stack is warm. A stack takes the memory that was ever touched of it.
-// One thread; the loop outlives it, and has run until all of them have ended before it is destroyed.
+// FiberPool: the stackful coroutines of a loop, at most `most` of them. A fiber whose function has ended keeps its
+// stack and can run another function. The fiber that ended last is used first, because its stack is still in the CPU's
+// cache. A stack occupies all the memory that was ever touched in it.
+//
+// Use a FiberPool on one thread only. The loop must outlive the pool. All fibers must have ended before the pool is
+// destroyed.
 #pragma once
 
 #include <memory>
@@ -21,10 +24,13 @@ class FiberPool {
   FiberPool(const FiberPool&) = delete;
   FiberPool& operator=(const FiberPool&) = delete;
 
-  // A fiber begins with `body` when its turn on the loop comes. False, and `body` untouched: all are taken, or there is
-  // no memory for another stack.
+  // Gives the function `body` to a fiber, and schedules the fiber on the loop. If no fiber is free, creates a new one.
+  // Returns false and leaves `body` unchanged in two cases:
+  // - The pool has its maximum number of fibers, and none of them is free.
+  // - No memory is free for the stack of a new fiber.
   bool start(Fiber::Body& body);
-  // Notified when one has ended.
+  // Returns the condition on which a coroutine can wait for a free fiber. Each time a fiber becomes free, one waiting
+  // coroutine is scheduled.
   CoCondition& free_again() { return free_again_; }
 
  private:

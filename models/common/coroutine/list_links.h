@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ListLinks: what an element of an intrusive list has of its neighbours. A list is a ring through its head, which is
-// empty when the head is alone. Nothing is owned; one thread.
+// ListLinks: the two links from an element of an intrusive list to its neighbours. The list is a ring that includes a
+// head. The list is empty if the ring has only the head. A list does not own its elements. Use a list on one thread
+// only.
 #pragma once
 
 namespace peal::models {
@@ -11,17 +12,18 @@ class ListLinks {
   ListLinks(const ListLinks&) = delete;
   ListLinks& operator=(const ListLinks&) = delete;
 
-  // It is in a list; of a head: somebody else is.
+  // Can be called on an element or on the head of a list. On an element: true if the element is in a list. On a head:
+  // true if the list is not empty.
   bool linked() const { return next_ != this; }
-  // Leaves the list, if it is in one.
+  // Removes the element from its list. Does nothing if the element is in no list.
   void unlink() {
     previous_->next_ = next_;
     next_->previous_ = previous_;
     previous_ = next_ = this;
   }
-  // Of a head that is linked.
+  // Returns the first element of a list. Call first() only on the head of the list. The list must not be empty.
   ListLinks& first() const { return *next_; }
-  // Of an element that is in no list: becomes the last.
+  // Appends this element to the list with the head `head`. The element must not be in a list.
   void link_to_end_of(ListLinks& head) {
     previous_ = head.previous_;
     next_ = &head;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SlowList: the connections that wait for their client in the middle of something, in the order in which they last came
-// on. Every one has the same time, so the first is the next to be closed: a timer that costs O(1) and only those who
-// are slow. An intrusive list; one thread.
+// SlowList: the connections that wait in the middle of a frame or an answer, in the order of their last progress. All
+// of them have the same timeout, so the first connection in the list times out first. To set a timeout costs O(1), and
+// idle connections cost nothing. The list is intrusive. Use it on one thread only.
 #pragma once
 
 #include <models/common/coroutine/list_links.h>
@@ -9,7 +9,8 @@
 
 namespace peal::models {
 
-// What a connection in a SlowList has; leaves the list when it is destroyed.
+// The base class of a connection that can time out. The connection is an element of a SlowList while its timeout is
+// running. The destructor removes the connection from the list.
 class SlowNode : public ListLinks {
  public:
   SlowNode() = default;
@@ -23,18 +24,22 @@ class SlowNode : public ListLinks {
 
 class SlowList {
  public:
-  // 0: nobody is ever too slow.
+  // Creates an empty list. All its connections have the same timeout, `timeout`. 0 means that no connection ever times
+  // out.
   explicit SlowList(Duration timeout) : timeout_(timeout) {}
 
-  // `node` came on, and is in the middle of something still: it has the whole time again.
+  // Starts the timeout of the connection `node`, or starts it again. The timeout ends at `now` plus the `timeout` of
+  // the list. To be called when the connection has made progress, but a frame or an answer is still incomplete.
   void came_on(SlowNode& node, TimePoint now) {
     node.unlink();
     if (timeout_ == Duration::zero()) return;
     node.until_ = now + timeout_;
     node.link_to_end_of(head_);
   }
-  // `node` made progress. In the middle of a request its timeout starts again; otherwise it leaves the list. Reads the
-  // clock only in the first case.
+  // Updates the timeout of the connection `node`. To be called each time the connection has made progress.
+  // `in_the_middle` says whether a frame or an answer is still incomplete. If true, and the list has a timeout, the
+  // timeout starts again at the time that now() returns. Otherwise the timeout is cancelled. In this case, follow()
+  // does not call now(), so that a completely answered request does not cost a reading of the clock.
   template <class Clock = decltype(&monotonic_now)>
   void follow(SlowNode& node, bool in_the_middle, Clock now = &monotonic_now) {
     if (in_the_middle && timeout_ > Duration::zero()) {
@@ -43,9 +48,10 @@ class SlowList {
       node.unlink();
     }
   }
-  // When somebody will be too slow; kNever when nobody is slow.
+  // Returns the time at which the first connection in the list will time out. Returns kNever if the list is empty.
   TimePoint next() const { return head_.linked() ? first().until_ : kNever; }
-  // Takes out one who is too slow by `now`; null when nobody is.
+  // Removes one connection whose timeout has ended at `now` or earlier, and returns it. Returns null if there is no
+  // such connection.
   SlowNode* take_late(TimePoint now) {
     if (next() > now) return nullptr;
     SlowNode& late = first();
@@ -54,7 +60,7 @@ class SlowList {
   }
 
  private:
-  SlowNode& first() const { return static_cast<SlowNode&>(head_.first()); }  // only SlowNodes come in
+  SlowNode& first() const { return static_cast<SlowNode&>(head_.first()); }  // all elements are SlowNodes
 
   const Duration timeout_;
   ListLinks head_;

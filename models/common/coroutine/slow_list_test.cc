@@ -13,7 +13,7 @@ using std::chrono::milliseconds;
 
 constexpr TimePoint kStart = TimePoint() + std::chrono::hours(1);
 
-TEST(SlowListTest, those_who_came_on_longest_ago_are_late_first) {
+TEST(SlowListTest, node_without_progress_for_longest_is_late_first) {
   SlowList list(milliseconds(10));
   EXPECT_EQ(list.next(), kNever);
   EXPECT_EQ(list.take_late(kNever - milliseconds(1)), nullptr);
@@ -33,7 +33,7 @@ TEST(SlowListTest, those_who_came_on_longest_ago_are_late_first) {
   EXPECT_EQ(list.next(), kNever);
 }
 
-TEST(SlowListTest, who_has_got_on_or_died_is_not_late) {
+TEST(SlowListTest, node_that_left_or_was_destroyed_is_not_late) {
   SlowList list(milliseconds(10));
   SlowNode quick, slow;
   std::optional<SlowNode> dead(std::in_place);
@@ -48,7 +48,7 @@ TEST(SlowListTest, who_has_got_on_or_died_is_not_late) {
   EXPECT_EQ(list.next(), kNever);
 }
 
-TEST(SlowListTest, without_a_timeout_nobody_is_late) {
+TEST(SlowListTest, without_a_timeout_no_node_is_late) {
   SlowList list(Duration::zero());
   SlowNode node;
   list.came_on(node, kStart);

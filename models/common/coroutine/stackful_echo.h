@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// StackfulEcho: the echo service of stackful coroutines. It reads like blocking code: read() and write() come back when
-// they are done; what they do meanwhile (EAGAIN, back to the loop, resumed) is hidden in the stack they stop on.
-// Compare stackless_echo.h. One thread.
+// StackfulEcho: the echo service of stackful coroutines. The code looks like blocking code: read() and write() return
+// when they are done. After EAGAIN, they suspend the coroutine until the loop resumes it, and their caller does not
+// notice this. Compare this class with StacklessEcho (stackless_echo.h). Use it on one thread only.
 #pragma once
 
 #include <optional>
@@ -15,13 +15,15 @@ class StackfulEcho : public CoEcho {
  public:
   using CoEcho::CoEcho;
 
-  // The next connection; nothing when all is to end.
+  // Accepts the next connection of `listener` and returns its socket. Until a connection arrives, the fiber `self` is
+  // suspended. Returns nullopt if the server has to end.
   std::optional<Fd> accept(Fiber& self, CoSocket& listener);
-  // Serves it to its end.
+  // Serves the connection with the socket `connection` until it ends, and closes the socket.
   void serve(Fiber& self, Fd connection);
 
  private:
-  // Something, or the whole answer; false: there is no going on.
+  // read() reads at least one byte into `buffer`. write() sends the whole answer in `buffer`. While the socket is not
+  // ready, both suspend the fiber `self`. Both return true if they have succeeded, and false if the connection is over.
   bool read(Fiber& self, CoSocket& socket, EchoBytes& buffer);
   bool write(Fiber& self, CoSocket& socket, EchoBytes& buffer);
 };

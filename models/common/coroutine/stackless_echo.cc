@@ -4,8 +4,9 @@
 namespace peal::models {
 namespace {
 
-// A try, repeated whenever the socket is ready, and the coroutine resumed when it is done. Trivially destructible: g++
-// 12 destroys other temporaries of a co_await twice.
+// An awaitable for one operation on a socket. Tries the operation when a coroutine awaits it, and again each time the
+// socket is ready. When the operation is done, the coroutine continues. The destructor is trivial, because g++ 12
+// destroys a temporary object in a co_await expression twice.
 template <class Derived>
 class Trying : public Waiter {
  public:
@@ -15,7 +16,7 @@ class Trying : public Waiter {
     coroutine_ = coroutine;
     static_cast<Derived*>(this)->wait();
   }
-  // False: there is no going on.
+  // Returns the value of the co_await expression: true if the operation has succeeded, false if the connection is over.
   bool await_resume() const { return *done_; }
   void resume() final {
     if (attempt()) {
@@ -41,7 +42,8 @@ class Trying : public Waiter {
   std::optional<bool> done_;
 };
 
-// Something.
+// An awaitable that reads at least one byte. The coroutine continues when bytes were read or the connection is over
+// (CoSocket::try_read()).
 class Read final : public Trying<Read> {
  public:
   using Trying::Trying;
@@ -49,7 +51,8 @@ class Read final : public Trying<Read> {
   void wait() { socket_.wait_to_read(buffer_, *this); }
 };
 
-// The whole answer.
+// An awaitable that sends the whole answer. The coroutine continues when the whole answer was sent or the connection is
+// over (CoSocket::try_write()).
 class Write final : public Trying<Write> {
  public:
   using Trying::Trying;
@@ -93,7 +96,8 @@ CoTask<void> StacklessEcho::serve(Fd connection) {
   EchoBytes buffer(options().max_body_bytes);
   FrameState last = FrameState::kMore;
   while (last != FrameState::kTooLong) {
-    // Statements of their own: in a loop's condition g++ 12 awaits what stands right of && whatever stands left.
+    // Each co_await is a statement of its own, because g++ 12 has a bug. In the loop condition `a && co_await b`, g++
+    // 12 awaits b even if a is false.
     const bool got = co_await Read(socket, buffer);
     if (!got) break;
     last = take_frames(buffer);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// StacklessEcho: the echo service of C++20 coroutines, the same line by line as stackful_echo.h but for what a stack
-// hides there: every function that may wait says so, with CoTask and co_await. What read() and write() try and wait for
-// stands in awaitables, so that a wait needs no frame besides that of serve(). One thread.
+// StacklessEcho: the echo service of C++20 coroutines. Its code corresponds to StackfulEcho (stackful_echo.h) line by
+// line, with one difference: CoTask and co_await mark each function that may wait. Reading and writing are awaitables
+// and not coroutines. Therefore the only coroutine frame of a connection is the frame of serve(). Use it on one thread
+// only.
 #pragma once
 
 #include <optional>
@@ -15,9 +16,10 @@ class StacklessEcho : public CoEcho {
  public:
   using CoEcho::CoEcho;
 
-  // The next connection; nothing when all is to end.
+  // Accepts the next connection of `listener` and returns its socket. Until a connection arrives, the calling coroutine
+  // is suspended. Returns nullopt if the server has to end.
   CoTask<std::optional<Fd>> accept(CoSocket& listener);
-  // Serves it to its end.
+  // Serves the connection with the socket `connection` until it ends, and closes the socket.
   CoTask<void> serve(Fd connection);
 };
 

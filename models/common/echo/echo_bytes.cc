@@ -29,20 +29,22 @@ std::span<std::byte> EchoBytes::room() {
 }
 
 void EchoBytes::filled(size_t bytes) {
-  PEAL_ASSERT(bytes <= capacity_ - filled_, "{} bytes in a room of {}", bytes, capacity_ - filled_);
+  PEAL_ASSERT(bytes <= capacity_ - filled_, "{} bytes were read into a room of {}", bytes, capacity_ - filled_);
   filled_ += bytes;
 }
 
 FrameState EchoBytes::take() {
   const std::string_view rest(reinterpret_cast<const char*>(bytes_.get() + taken_), filled_ - taken_);
-  // The framing is made here: the compiler then knows every field but the limit. A member costs twice the instructions.
+  // Creates the LengthFraming in each call, so that all its fields except limit_bytes are constants for the compiler.
+  // If the LengthFraming were a member, peek() would have to test the other fields in each call. This function would
+  // then execute twice as many instructions.
   const FramePeek frame = LengthFraming{.limit_bytes = max_body_bytes_}.peek(rest);
   if (frame.state == FrameState::kWhole) taken_ += frame.frame_bytes();
   return frame.state;
 }
 
 void EchoBytes::sent(size_t bytes) {
-  PEAL_ASSERT(bytes <= taken_ - sent_, "{} bytes sent of an answer of {}", bytes, taken_ - sent_);
+  PEAL_ASSERT(bytes <= taken_ - sent_, "{} bytes were sent of an answer of {}", bytes, taken_ - sent_);
   sent_ += bytes;
   if (sent_ == filled_) clear();
 }

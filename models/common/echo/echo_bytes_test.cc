@@ -13,7 +13,7 @@
 namespace peal::models {
 namespace {
 
-// As reads of at most `piece` bytes bring it.
+// Adds `bytes` to the buffer in several parts, as reads of at most `piece` bytes would do.
 void receive(EchoBytes& buffer, std::string_view bytes, size_t piece = SIZE_MAX) {
   while (!bytes.empty()) {
     const std::span<std::byte> room = buffer.room();
@@ -29,7 +29,7 @@ std::string text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// As writes of at most `piece` bytes take it.
+// Removes the answer from the buffer in several parts, as writes of at most `piece` bytes would do. Returns the answer.
 std::string send_all(EchoBytes& buffer, size_t piece = SIZE_MAX) {
   std::string sent;
   while (buffer.has_answer()) {
@@ -63,7 +63,7 @@ TEST(EchoBytesTest, whole_frames_join_the_answer_and_a_part_of_one_waits) {
   EXPECT_EQ(send_all(buffer), frame_of("four!"));
 }
 
-TEST(EchoBytesTest, what_is_received_while_an_answer_is_half_sent_follows_it) {
+TEST(EchoBytesTest, frame_that_arrives_while_an_answer_is_half_sent_follows_it) {
   EchoBytes buffer(100);
   receive(buffer, frame_of("first"));
   ASSERT_EQ(buffer.take(), FrameState::kWhole);
@@ -94,7 +94,7 @@ TEST(EchoBytesTest, any_stream_in_pieces_of_any_size_comes_back_as_it_was) {
         receive(buffer, std::string_view(stream).substr(at, read_size));
         while (buffer.take() == FrameState::kWhole) {
         }
-        // Not always to the end, as a full socket has it.
+        // Sends only a part of the answer, like a socket that is nearly full.
         if (buffer.has_answer()) {
           const std::string part = text(buffer.answer()).substr(0, write_size);
           back += part;
@@ -107,8 +107,9 @@ TEST(EchoBytesTest, any_stream_in_pieces_of_any_size_comes_back_as_it_was) {
   }
 }
 
-// The header alone makes nobody allocate: room() doubles what is full of bytes that came.
-TEST(EchoBytesTest, grows_with_what_arrives_not_with_what_is_announced) {
+// A header announces a body of 1 MiB, but the buffer stays small. It doubles only when it is full of bytes that have
+// arrived.
+TEST(EchoBytesTest, grows_with_the_bytes_that_arrive_not_with_the_announced_length) {
   constexpr size_t kAnnouncedBytes = 1024 * 1024;
   const std::string header = header_of(kAnnouncedBytes);
   EchoBytes buffer(kAnnouncedBytes);
@@ -119,7 +120,7 @@ TEST(EchoBytesTest, grows_with_what_arrives_not_with_what_is_announced) {
   EXPECT_LE(buffer.room().size(), 2 * (first + header.size()));
 }
 
-TEST(EchoBytesTest, endless_conversation_stays_where_it_began) {
+TEST(EchoBytesTest, endless_conversation_stays_in_the_same_memory) {
   EchoBytes buffer(100);
   receive(buffer, frame_of("a"));
   ASSERT_EQ(buffer.take(), FrameState::kWhole);

@@ -9,7 +9,9 @@
 namespace peal::models {
 namespace {
 
-// Who sends without a pause is answered after so much, however it is read: others want their turn, and memory ends.
+// The answer size at which on_readable() stops reading and sends the answer. This limit is used only if
+// options.read_until_empty is set. Without the limit, a client that sends without a pause would keep all other clients
+// waiting, and its buffer would grow forever.
 constexpr size_t kAnswerAtOnceBytes = 64 * 1024;
 
 }  // namespace
@@ -35,7 +37,11 @@ Wants EchoConnection::on_readable() {
   return options_.write_order == WriteOrder::kFirst ? write() : Wants::kWrite;
 }
 
-// Once: what a socket does not take at once it will take when it says so.
+// Calls send(2) once, and returns the next step of the caller:
+// - kWrite: the socket has not accepted the whole answer. The caller waits until the socket is writable, and then sends
+//   the rest.
+// - kRead: the whole answer was sent.
+// - kClose: the connection has failed, or the whole answer was sent and the connection is ending.
 Wants EchoConnection::write() {
   if (write_some(fd(), buffer_).did == CallOutcome::kEnd) return Wants::kClose;
   if (buffer_.has_answer()) return Wants::kWrite;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The computing half of the echo service: what came is taken frame by frame, and worked for.
+// Parses the complete frames in a buffer and runs their work. Several echo services share this function.
 #pragma once
 
 #include <models/common/echo/echo_bytes.h>
@@ -8,8 +8,10 @@
 
 namespace peal::models {
 
-// Takes every frame that lies in the buffer whole, works for it and counts it. Returns what stopped it: kMore, or
-// kTooLong, which is counted too. After kTooLong nothing more can be answered.
+// Parses every complete frame in `buffer`. For each frame, adds the frame to the answer, does the artificial work of
+// one request, and counts the request in `tally`. Returns the state of the frame after the last complete one:
+// - kMore: the frame is incomplete, or has not begun.
+// - kTooLong: the frame is too long, and is counted in `tally`. No further frame of the connection can be answered.
 inline FrameState take_frames(EchoBytes& buffer, const Work& work, Tally& tally) {
   FrameState state = buffer.take();
   for (; state == FrameState::kWhole; state = buffer.take()) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tables by fd: the kernel gives out the lowest number that is free, so a vector is the fastest map there is.
+// Tables with one entry for each fd. A vector is the fastest table, because the kernel gives a new fd the lowest free
+// number.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +8,7 @@
 
 namespace peal::models {
 
-// What the table has of this fd; it grows as need be.
+// Returns the entry of `table` with the index `fd`. If the table is too short, first makes it longer.
 template <class Entry>
 Entry& entry_of(std::vector<Entry>& table, int fd) {
   const auto index = static_cast<size_t>(fd);

@@ -10,7 +10,8 @@
 #include <peal/base/assert.h>
 
 namespace peal::models {
-// What an event's pointer leads to; the stop signal has none.
+// The base class of the objects to which epoll events point: listeners and clients. The event that reports SIGTERM or
+// SIGINT has a null pointer.
 struct EpollReactor::Watched {
   enum class Kind : uint8_t { kListener, kServed, kToHandOver };
   const Kind kind;
@@ -34,7 +35,7 @@ struct EpollReactor::Client : Watched, SlowNode {
 
   Wants wants = Wants::kRead;
   EchoConnection echo;
-  const Listener* const from;  // null: somebody added it
+  const Listener* const from;  // null if the client was added by add()
   std::list<Client>::iterator self;
 };
 
@@ -46,7 +47,8 @@ EpollReactor::EpollReactor(const ModelOptions& options, Statistics& statistics, 
       epoll_(std::move(epoll)),
       events_(options.events_per_wait),
       slow_(options.slow_timeout) {
-  PEAL_ASSERT(!edge_ || options.read_until_empty, "an edge is shown once: everything has to be read");
+  PEAL_ASSERT(!edge_ || options.read_until_empty,
+              "an edge-triggered reactor needs read_until_empty, because an edge is reported only once");
 }
 
 EpollReactor::~EpollReactor() { close_all(); }
@@ -81,7 +83,8 @@ Result<void> EpollReactor::receive(int channel) {
 
 Result<void> EpollReactor::add(Fd socket) { return add_client(std::move(socket), nullptr); }
 
-// It is in the list before the epoll knows it: from then on its reactor may have served it to the end already.
+// Adds the client to the list clients_ first, and then its socket to the epoll. The order matters: as soon as the
+// socket is in the epoll, the reactor's thread may serve the client and destroy it.
 Result<void> EpollReactor::add_client(Fd socket, const Listener* from) {
   const int fd = socket.get();
   Client* client = nullptr;
@@ -131,10 +134,15 @@ void EpollReactor::accept(Listener& listener) {
   }
 }
 
-// Whether there may be another.
+// Tries to accept one connection. Returns true if a connection was accepted. In this case, further connections may be
+// waiting.
 bool EpollReactor::accept_next(Listener& listener) {
   Accepted next = listener.sockets.next();
-  if (next.did == CallOutcome::kNoRoom && listener.is_channel) ++tally_.refused;  // who waits in a backlog stays there
+  // A listener is either a listening socket, or a channel through which another process sends accepted sockets. If the
+  // listener is a channel, kNoRoom means that this process had no free fd for the sent socket. The kernel has closed
+  // that socket, so the connection counts as refused. If the listener is a listening socket, kNoRoom leaves the
+  // connection in the backlog. The connection can still be accepted, so it does not count as refused.
+  if (next.did == CallOutcome::kNoRoom && listener.is_channel) ++tally_.refused;
   if (next.did != CallOutcome::kDone) return false;
   if (!listener.is_channel) ++tally_.accepted;
   if (!settle(std::move(next.socket), listener)) ++tally_.refused;
@@ -146,7 +154,9 @@ Result<void> EpollReactor::settle(Fd socket, const Listener& listener) {
   return at_once ? listener.hand_over(std::move(socket)) : add_client(std::move(socket), &listener);
 }
 
-// It leaves the epoll first: a registration lives as long as anybody, in any process, has the connection open.
+// Passes the client's socket to the HandOver function. First removes the socket from the epoll, because this reactor
+// must get no further events of the socket. The kernel itself removes a socket from an epoll only when all fds of the
+// socket are closed. The new owner, another thread or another process, keeps the socket open.
 void EpollReactor::hand_over(Client& client) {
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, client.echo.fd(), nullptr);
   const Listener& listener = *client.from;
@@ -157,13 +167,18 @@ void EpollReactor::hand_over(Client& client) {
 
 void EpollReactor::serve(Client& client, uint32_t events) {
   if (edge_) {
-    // An edge of one kind comes with the state of the other, and at the beginning there is one for writability.
+    // Ignores the event if it reports only the state that the client does not wait for: writable instead of readable,
+    // or the reverse. For example, a new socket is reported as writable, but the client waits until it is readable.
     const uint32_t others = client.wants == Wants::kWrite ? EPOLLIN : EPOLLOUT;
     if ((events & ~others) == 0) return;
   }
   const bool wrote = client.wants == Wants::kWrite;
   Wants next = wrote ? client.echo.on_writable() : client.echo.on_readable();
-  // What came while an answer was unsent had its edge already.
+  // If the socket is registered only once, reads as soon as the whole answer is sent. Reason: new bytes may have
+  // arrived while a part of the answer was unsent. The reactor has ignored their event, because the client waited until
+  // the socket was writable. An edge-triggered epoll does not report that event again. If the socket is registered for
+  // one event at a time, this read is not necessary. await() then registers the socket for reading, and the epoll
+  // reports the bytes.
   if (registered_once_ && wrote && next == Wants::kRead) next = client.echo.on_readable();
   if (next == Wants::kClose) return close(client);
   await(client, next);
@@ -171,7 +186,10 @@ void EpollReactor::serve(Client& client, uint32_t events) {
 }
 
 void EpollReactor::await(Client& client, Wants next) {
-  // Registering again makes the epoll look whether it is ready, and show a new edge.
+  // Here, client.echo.unread() is true if on_readable() has stopped reading before EAGAIN, because the answer had
+  // reached a size limit. The socket may therefore have unread bytes, which an edge-triggered epoll does not report
+  // again. So await() registers the socket again (EPOLL_CTL_MOD). The epoll then checks the socket, and reports a new
+  // event if the socket has bytes.
   const bool look_again = edge_ && next == Wants::kRead && client.echo.unread();
   const bool changed = std::exchange(client.wants, next) != next;
   if ((changed && !registered_once_) || look_again) {
@@ -204,14 +222,17 @@ void EpollReactor::between_batches() {
   if (tally_.ended + tally_.accepted + tally_.refused > 0) statistics_.add(tally_);
 }
 
-// Destroyed without the lock: closing takes its time.
+// Removes the client from the list clients_ and destroys it. The destructor closes the socket, which takes time.
+// Therefore the client is destroyed only after the mutex is unlocked.
 void EpollReactor::forget(Client& client) {
   std::list<Client> gone;
   MutexLock lock(mutex_);
   gone.splice(gone.begin(), clients_, client.self);
 }
 
-// That it is closed takes it out of the epoll, unless the process that sent it has not closed its own copy yet.
+// Closes the client's socket. If the socket came through a channel, first removes it from the epoll with epoll_ctl(2).
+// Reason: the process that sent the socket may still have it open. In this case, close(2) alone would not remove the
+// socket from the epoll.
 void EpollReactor::close(Client& client) {
   if (client.from != nullptr && client.from->is_channel) {
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, client.echo.fd(), nullptr);

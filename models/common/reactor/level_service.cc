@@ -27,7 +27,8 @@ void LevelService::accept(const std::function<bool(int fd)>& takes) {
   }
 }
 
-// Whether there may be another.
+// Tries to accept one connection. Returns true if a connection was accepted. In this case, further connections may be
+// waiting.
 bool LevelService::accept_next(const std::function<bool(int fd)>& takes) {
   Accepted next = accept_one(run_.listener.get(), Blocking::kNo);
   if (next.did == CallOutcome::kNoRoom) accept_again_ = monotonic_now() + kRoomPause;
@@ -44,7 +45,7 @@ bool LevelService::accept_next(const std::function<bool(int fd)>& takes) {
 
 Wants LevelService::serve(int fd) {
   std::unique_ptr<Client>& client = entry_of(clients_, fd);
-  PEAL_ASSERT(client != nullptr, "fd {} is nobody's", fd);
+  PEAL_ASSERT(client != nullptr, "fd {} is not the fd of a connection", fd);
   client->wants = client->wants == Wants::kWrite ? client->echo.on_writable() : client->echo.on_readable();
   if (client->wants == Wants::kClose) {
     ++tally_.ended;

@@ -17,7 +17,9 @@ class PolledEcho::Client final : public PollerReactor::Handler, public SlowNode 
     if (wants_ == Wants::kClose) return owner_.close(*this);
     if (before != waits_for()) owner_.reactor_.change(fd, waits_for());
   }
-  // Reads or writes what can be, and minds the time.
+  // Reads from the socket and answers, or sends the rest of an answer. Then updates the slow timeout of the connection.
+  // If a frame or an answer is incomplete, the timeout starts again, because a ready socket means progress. If nothing
+  // is incomplete, or if the connection must be closed, the timeout is cancelled.
   void go_on() {
     wants_ = wants_ == Wants::kWrite ? echo.on_writable() : echo.on_readable();
     owner_.slow_.follow(*this, wants_ != Wants::kClose && echo.in_the_middle());
@@ -25,7 +27,8 @@ class PolledEcho::Client final : public PollerReactor::Handler, public SlowNode 
   bool wants_to_close() const { return wants_ == Wants::kClose; }
   PollFor waits_for() const { return wants_ == Wants::kWrite ? PollFor::kWrite : PollFor::kRead; }
 
-  // For another connection; and after one.
+  // begin() makes this object serve a new connection with the socket `socket`. end() closes the connection. Afterwards,
+  // begin() can be called again.
   void begin(Fd socket) {
     echo.begin(std::move(socket));
     wants_ = Wants::kRead;
@@ -83,7 +86,7 @@ PolledEcho::Client& PolledEcho::new_client(Fd socket) {
   if (pool_.empty()) {
     clients_.emplace_front(*this, std::move(socket));
   } else {
-    clients_.splice(clients_.begin(), pool_, pool_.begin());  // the one that ended last: its memory is warm
+    clients_.splice(clients_.begin(), pool_, pool_.begin());  // the one used last: its memory is in the CPU's cache
     clients_.front().begin(std::move(socket));
   }
   clients_.front().self = clients_.begin();

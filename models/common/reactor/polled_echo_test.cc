@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What PolledEcho does with a socket it is given, and with the object of a connection that has ended; on one thread,
-// over socket pairs.
+// Tests two things of PolledEcho: how it serves a socket that is passed to serve(), and how it reuses the object of a
+// connection that has ended. The tests use one thread and socket pairs.
 #include <models/common/reactor/polled_echo.h>
 
 #include <sys/socket.h>
@@ -18,25 +18,25 @@ namespace {
 
 std::string frame(const std::string& body) { return std::string{0, 0, 0, static_cast<char>(body.size())} + body; }
 
-// Both sides of a connection that do not block: what the service is given, and the client's.
+// Both ends of a non-blocking connection: `served` for the service, `client` for the test.
 struct SocketPair {
   SocketPair() { std::tie(served, client) = test::socket_pair(); }
   void ask(const std::string& bytes) const {
     EXPECT_EQ(::send(client.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
   }
-  // What has come back by now.
+  // Returns the bytes that the client has received since the last call.
   std::string answer() const {
     std::array<char, 4096> bytes{};
     const ssize_t size = ::recv(client.get(), bytes.data(), bytes.size(), 0);
     return {bytes.data(), static_cast<size_t>(std::max<ssize_t>(size, 0))};
   }
-  // The other side has closed, or will without being asked.
+  // Ends the client's sending direction.
   void finish() const { EXPECT_EQ(::shutdown(client.get(), SHUT_WR), 0); }
 
   Fd served, client;
 };
 
-// Hears all that comes back until the end, and ends the reactor then.
+// Collects everything that the client receives. When the service closes the connection, stops the reactor.
 class Listening final : public PollerReactor::Handler {
  public:
   Listening(PollerReactor& reactor, const SocketPair& pair) : reactor_(reactor), fd_(pair.client.get()) {
@@ -66,7 +66,8 @@ struct Service {
   PolledEcho echo;
 };
 
-// Another reactor each time: one that has ended does not begin again. What the client heard in all.
+// Serves one connection to its end, and returns the bytes that its client received. Makes a new reactor for each call,
+// because a reactor that was stopped cannot run again.
 std::string serve_one(Connections connections, OnHandOver on_hand_over, const std::string& asked, Tally& counted) {
   SocketPair pair;
   std::string heard;
@@ -84,7 +85,7 @@ std::string serve_one(Connections connections, OnHandOver on_hand_over, const st
   return heard;
 }
 
-TEST(PolledEcho, who_is_read_on_hand_over_is_answered_before_anybody_waits) {
+TEST(PolledEcho, connection_that_is_read_on_hand_over_is_answered_before_the_first_wait) {
   for (const OnHandOver on_hand_over : {OnHandOver::kRegister, OnHandOver::kRead}) {
     Service service(Connections::kPooled);
     SocketPair pair;
@@ -94,7 +95,7 @@ TEST(PolledEcho, who_is_read_on_hand_over_is_answered_before_anybody_waits) {
   }
 }
 
-TEST(PolledEcho, who_has_ended_when_it_is_handed_over_is_closed_at_once) {
+TEST(PolledEcho, connection_that_has_ended_before_its_hand_over_is_closed_at_once) {
   Service service(Connections::kPooled);
   SocketPair pair;
   pair.ask(frame("last words"));
@@ -104,10 +105,10 @@ TEST(PolledEcho, who_has_ended_when_it_is_handed_over_is_closed_at_once) {
   SocketPair gone;
   gone.finish();
   service.echo.serve(std::move(gone.served), OnHandOver::kRead);
-  EXPECT_EQ(service.echo.pooled(), 1U) << "the first may have more to say, as far as one read tells";
+  EXPECT_EQ(service.echo.pooled(), 1U) << "one read cannot know that the first client has ended";
 }
 
-TEST(PolledEcho, is_served_to_its_end_however_it_is_taken) {
+TEST(PolledEcho, connection_is_served_to_its_end_with_every_option) {
   for (const Connections connections : {Connections::kPooled, Connections::kNew}) {
     for (const OnHandOver on_hand_over : {OnHandOver::kRegister, OnHandOver::kRead}) {
       Tally counted;
@@ -118,10 +119,11 @@ TEST(PolledEcho, is_served_to_its_end_however_it_is_taken) {
   }
 }
 
-// One object serves one connection after the other: nothing of the last one is left in it.
-TEST(PolledEcho, an_object_is_used_again_as_if_it_were_new) {
+// One object serves several connections, one after another. Each of them ends in another state, for example in the
+// middle of a frame. The next connection is answered as usual, so nothing of the last one is left in the object.
+TEST(PolledEcho, object_from_the_pool_serves_like_a_new_one) {
   Service service(Connections::kPooled);
-  service.options.read_until_empty = true;  // so that the end is seen at once
+  service.options.read_until_empty = true;  // so that one call of serve() also reads the client's FIN
   const std::string half = frame("never whole").substr(0, 7);
   const std::string too_large = std::string(4, '\x7f');
   for (const std::string& last : {std::string(), frame("whole"), half, too_large, frame("whole") + half}) {
@@ -138,7 +140,7 @@ TEST(PolledEcho, an_object_is_used_again_as_if_it_were_new) {
   }
 }
 
-TEST(PolledEcho, an_object_is_not_kept_where_each_is_new) {
+TEST(PolledEcho, with_new_objects_nothing_goes_into_the_pool) {
   Service service(Connections::kNew);
   SocketPair pair;
   pair.finish();

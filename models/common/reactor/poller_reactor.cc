@@ -22,7 +22,7 @@ Result<void> PollerReactor::add(int fd, PollFor what, Handler& handler, Wake wak
 
 void PollerReactor::change(int fd, PollFor what) {
   const Result<void> done = poller_->change(fd, what);
-  PEAL_ASSERT(done.has_value(), "fd {} cannot be asked for something else: {}", fd, done.error().message());
+  PEAL_ASSERT(done.has_value(), "the poller cannot change what fd {} waits for: {}", fd, done.error().message());
 }
 
 void PollerReactor::remove(int fd) {
@@ -35,7 +35,8 @@ Result<void> PollerReactor::run(Owner& owner) {
     Result<std::span<const int>> ready = poller_->wait(owner.next_deadline());
     if (!ready) return std::unexpected(ready.error());
     for (const int fd : *ready) {
-      // Null: another handler of this batch removed it.
+      // A handler that was called earlier for this batch of events may have removed `fd`. In this case, the handler of
+      // `fd` is null.
       if (Handler* handler = handlers_[static_cast<size_t>(fd)]) handler->on_ready(fd);
     }
     owner.after_batch();

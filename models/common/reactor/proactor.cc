@@ -22,7 +22,10 @@ void Proactor::detach(int fd) {
   place(fd) = {.generation = place(fd).generation};
 }
 
-// The poller is told of a change only: who reads, answers at once and reads again costs it nothing.
+// Stores the operation, which is executed when `fd` is ready. Calls reactor_.change() only if `fd` is registered for
+// another event than the operation needs. attach() has registered `fd` for reading, so the first read or accept needs
+// no change. write() first tries to send immediately, and calls ask() only if the system call would block. Therefore a
+// connection whose answers are always sent immediately never causes a call of reactor_.change().
 void Proactor::ask(int fd, Operation operation, EchoBytes* buffer) {
   Place& its = place(fd);
   PEAL_ASSERT(its.operation == Operation::kNone, "fd {} has an operation under way", fd);
@@ -47,7 +50,8 @@ void Proactor::on_ready(int fd) {
   if (its.operation != Operation::kNone) attempt(fd, its);
 }
 
-// Does the operation, if it can be done; whether it was.
+// Tries to execute the operation of `fd` now. Returns false if the system call would block. Otherwise appends the
+// result to the queue of completions, and returns true.
 bool Proactor::attempt(int fd, Place& its) {
   if (its.operation == Operation::kAccept) {
     Accepted next = accept_one(fd, Blocking::kNo);
@@ -69,11 +73,13 @@ void Proactor::complete(int fd, Place& its, Moved moved, Fd accepted) {
 void Proactor::after_batch() {
   deliver_all();
   timekeeper_->after_batch();
-  // What that asked for may have ended already, too.
+  // The timekeeper's after_batch() may have requested a write that was done immediately. The result of this write must
+  // be reported before the next wait.
   deliver_all();
 }
 
-// Those that come meanwhile are delivered as well, and so everybody waits for something when the poller is asked.
+// Reports every completion in the queue to its initiator. An initiator may add further completions to the queue, and
+// these are reported too. So the queue is empty before the poller waits again.
 void Proactor::deliver_all() {
   while (!completions_.empty()) {
     Completion next = std::move(completions_.front());

@@ -36,7 +36,8 @@ class SelectPoller final : public ReadyPoller {
     while (highest_ >= 0 && !asked(highest_)) --highest_;
     return {};
   }
-  // The sets are overwritten by the answer, so they are copied for each wait; then every fd's bits are looked at.
+  // Passes copies of the fd sets to select(2), because select(2) overwrites its arguments with the result. Then tests
+  // the bit of every fd in the result to find the ready fds.
   Result<std::span<const int>> wait(TimePoint deadline) override {
     fd_set readable = readable_;
     fd_set writable = writable_;
@@ -58,7 +59,7 @@ class SelectPoller final : public ReadyPoller {
 
   fd_set readable_{};
   fd_set writable_{};
-  int highest_ = -1;  // that is asked for something
+  int highest_ = -1;  // the highest fd that waits for reading or writing
   std::vector<int> ready_;
 };
 
@@ -69,14 +70,16 @@ class PollPoller final : public ReadyPoller {
     entries_.push_back({});
     return change(fd, what);
   }
-  // A negative number is passed over: without that even an fd asked for nothing would report its hang-up.
+  // Sets the event that `fd` waits for. If `what` is kNothing, stores a negative fd in the entry, because poll(2) skips
+  // negative fds. With the real fd, poll(2) would still report a hang-up.
   Result<void> change(int fd, PollFor what) override {
     entries_[places_[static_cast<size_t>(fd)]] = {.fd = what == PollFor::kNothing ? ~fd : fd,
                                                   .events = what == PollFor::kWrite ? short{POLLOUT} : short{POLLIN},
                                                   .revents = 0};
     return {};
   }
-  // The last entry takes its place.
+  // Removes the entry of `fd` from the array entries_. The last entry moves to the index of the removed entry, so that
+  // the array has no gap.
   void remove(int fd) override {
     const size_t place = places_[static_cast<size_t>(fd)];
     entries_[place] = entries_.back();
@@ -99,7 +102,7 @@ class PollPoller final : public ReadyPoller {
 
  private:
   std::vector<pollfd> entries_;
-  std::vector<size_t> places_;  // by fd
+  std::vector<size_t> places_;  // indexed by fd
   std::vector<int> ready_;
 };
 
@@ -111,7 +114,8 @@ class EpollPoller final : public ReadyPoller {
     entry_of(asked_, fd) = {.what = PollFor::kNothing, .wake = wake};
     return change(fd, what);
   }
-  // Asked for nothing it leaves the epoll, which would report its hang-up again and again.
+  // Sets the event that `fd` waits for. If `what` is kNothing, removes `fd` from the epoll. If `fd` stayed in the
+  // epoll, every epoll_wait(2) after a hang-up of `fd` would report the hang-up.
   Result<void> change(int fd, PollFor what) override {
     Asked& asked = asked_[static_cast<size_t>(fd)];
     if (asked.what == what) return {};
@@ -143,7 +147,7 @@ class EpollPoller final : public ReadyPoller {
 
   const Fd epoll_;
   std::vector<epoll_event> events_;
-  std::vector<Asked> asked_;  // by fd
+  std::vector<Asked> asked_;  // indexed by fd
   std::vector<int> ready_;
 };
 
@@ -151,7 +155,7 @@ class EpollPoller final : public ReadyPoller {
 
 void ReadyPoller::remove(int fd) {
   const Result<void> done = change(fd, PollFor::kNothing);
-  PEAL_ASSERT(done.has_value(), "fd {} cannot be taken out: {}", fd, done.error().message());
+  PEAL_ASSERT(done.has_value(), "the poller cannot remove fd {}: {}", fd, done.error().message());
 }
 
 Result<std::unique_ptr<ReadyPoller>> ReadyPoller::make(PollerKind kind, size_t events_per_wait) {

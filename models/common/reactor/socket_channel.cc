@@ -10,7 +10,8 @@
 namespace peal::models {
 namespace {
 
-// A message is one byte, because none at all would look like the end, and one fd beside it.
+// A message with one byte and one fd. The byte has no meaning, but it is necessary. Without it, recvmsg(2) would return
+// 0, as it does at the end of the channel.
 struct FdMessage {
   FdMessage() {
     message.msg_iov = &part;
@@ -57,7 +58,7 @@ Accepted receive_socket(int receives) {
   if (got < 0) return {errno == EAGAIN ? CallOutcome::kWouldBlock : CallOutcome::kEnd};
   if (got == 0) return {CallOutcome::kEnd};
   const cmsghdr* const header = CMSG_FIRSTHDR(&parcel.message);
-  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return {CallOutcome::kNoRoom};  // MSG_CTRUNC
+  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return {CallOutcome::kNoRoom};  // MSG_CTRUNC: no free fd
   int socket = -1;
   std::memcpy(&socket, CMSG_DATA(header), sizeof socket);
   return {CallOutcome::kDone, Fd(socket)};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SocketChannel: a pair of unix sockets through which connections travel from process to process (SCM_RIGHTS, unix(7)).
-// Both ends are made before the fork and stay open in the one who forked: what was sent to a process that died waits
-// for whoever takes its place. Neither end blocks. Any thread, any process.
+// SocketChannel: a pair of connected unix sockets, through which a process sends sockets to another process
+// (SCM_RIGHTS, unix(7)). Both ends are made before fork(2), and the parent keeps both open. If the receiving process
+// dies, the sent sockets therefore wait in the channel for the process that replaces it. Both ends are non-blocking.
+// May be used on any thread and in any process.
 #pragma once
 
 #include <models/common/plain_sockets.h>
@@ -17,10 +18,13 @@ struct SocketChannel {
   Fd receives;
 };
 
-// The socket is in both processes then, or in transit; the caller closes its own. EAGAIN: the channel is full.
-// ETOOMANYREFS: this user has too many sockets in transit.
+// Sends `socket` to another process through `sends`, the sending end of a channel. The receiver gets an fd of its own
+// for the same connection. send_socket() does not close `socket`: the caller does. Errors:
+// - EAGAIN: the channel is full.
+// - ETOOMANYREFS: too many sockets of this user have been sent but not received yet.
 Result<void> send_socket(int sends, int socket);
-// The next one. kNoRoom: there is no fd left, and the kernel has closed the one that came.
+// Returns the next socket from `receives`, the receiving end of a channel. If this process has no free fd, the outcome
+// is kNoRoom. In this case, the sent socket is lost, because the kernel has closed it.
 Accepted receive_socket(int receives);
 
 }  // namespace peal::models

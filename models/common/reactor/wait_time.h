@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long a poller may sleep until a deadline, as poll(2) and epoll_wait(2) want to be told.
+// wait_ms() converts a deadline to the timeout that poll(2) and epoll_wait(2) take.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace peal::models {
 
-// Milliseconds, rounded up so that the deadline has passed when the sleep ends; -1 for kNever, and no look at the
-// clock.
+// Returns the number of milliseconds from now until the time `until`, rounded up. A wait of this length does not end
+// before `until`. Returns 0 if `until` has passed. For kNever, returns -1 and does not read the clock.
 inline int wait_ms(TimePoint until) {
   if (until == kNever) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - monotonic_now()).count();

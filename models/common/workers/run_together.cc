@@ -24,7 +24,7 @@ struct Outcome {
 Result<void> run_together(const std::vector<ThreadRole>& roles) {
   Outcome outcome;
   std::latch all_there(1);
-  bool go = false;  // written before the latch opens
+  bool go = false;  // written before the latch opens; the threads read it only after that
   {
     std::vector<Thread> threads;  // joined at the end of this block
     for (const ThreadRole& role : roles) {

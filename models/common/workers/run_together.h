@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run_together: threads that run all or none.
+// run_together() runs several threads, either all of them or none.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,9 @@ struct ThreadRole {
   std::function<Result<void>()> body;
 };
 
-// Runs each on a thread of its own and waits for their ends; the first error of any is the result. If one of the
-// threads cannot be started (EAGAIN), no body runs.
+// Starts one thread for each role, which runs the function of the role. Returns when all threads have ended. If a
+// function returns an error, the first error is the result. If one of the threads cannot be started, fails with EAGAIN
+// and runs none of the functions.
 Result<void> run_together(const std::vector<ThreadRole>& roles);
 
 }  // namespace peal::models

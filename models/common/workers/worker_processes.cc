@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nothing here is done by a signal handler: the signals are blocked and fetched, so every line runs in its turn.
+// No signal handler is used. The signals are blocked, and sigtimedwait(2) fetches one at a time. Therefore a signal
+// never interrupts this code.
 #include <models/common/workers/worker_processes.h>
 
 #include <sys/mman.h>
@@ -22,12 +23,12 @@
 namespace peal::models {
 namespace {
 
-constexpr Duration kLivedLong = std::chrono::seconds(1);  // who lived so long did not die at once
+constexpr Duration kLivedLong = std::chrono::seconds(1);  // a worker that lived this long has not failed at its start
 constexpr Duration kFirstPause = std::chrono::milliseconds(20);
 constexpr Duration kLongestPause = std::chrono::seconds(2);
-constexpr Duration kGrace = std::chrono::milliseconds(500);         // from SIGTERM to SIGKILL
-constexpr Duration kOrphansGrace = std::chrono::milliseconds(200);  // for what the workers forked and left
-constexpr int kSaidWhy = 70;                                        // exit code of a worker that logged its error
+constexpr Duration kGrace = std::chrono::milliseconds(500);         // the time from SIGTERM to SIGKILL
+constexpr Duration kOrphansGrace = std::chrono::milliseconds(200);  // the wait for processes that workers left behind
+constexpr int kSaidWhy = 70;  // the exit code of a worker that has logged its error
 
 sigset_t only_child_signal() {
   sigset_t set;
@@ -36,13 +37,20 @@ sigset_t only_child_signal() {
   return set;
 }
 
-// What the master changes of its process, put back when it is done.
+// The constructor prepares this process to be the master of worker processes:
+// - Blocks SIGCHLD, so that the master can wait for this signal with sigtimedwait(2).
+// - Sets the default action of SIGCHLD. If this process had inherited SIG_IGN, the kernel would reap the workers, and
+//   the master would not learn how a worker has ended.
+// - Makes this process a subreaper (prctl(2)). If a worker ends, the processes that it has forked become children of
+//   this process, so that the master can reap them.
+//
+// The destructor restores the previous state.
 class MasterState {
  public:
   MasterState() {
     const sigset_t child = only_child_signal();
     ::pthread_sigmask(SIG_BLOCK, &child, &mask_);
-    struct sigaction heard{};  // an inherited SIG_IGN would let the kernel reap
+    struct sigaction heard{};  // SIG_DFL: with an inherited SIG_IGN, the kernel would reap the workers
     heard.sa_handler = SIG_DFL;
     ::sigaction(SIGCHLD, &heard, &child_action_);
     ::prctl(PR_GET_CHILD_SUBREAPER, &subreaper_);
@@ -64,7 +72,7 @@ class MasterState {
   int subreaper_ = 0;
 };
 
-// The next signal of `set`, or 0 when `deadline` has passed.
+// Waits for a signal of `set` and returns its number. Returns 0 if the deadline has passed.
 int next_signal(const sigset_t& set, TimePoint deadline) {
   for (;;) {
     const Duration left = std::max(deadline - monotonic_now(), Duration::zero());
@@ -77,10 +85,14 @@ int next_signal(const sigset_t& set, TimePoint deadline) {
   }
 }
 
-// Who makes room, by place, in memory the workers share with their master: a signal alone would not say who sent it.
+// A worker uses this class to tell the master that the next worker can start (WorkerStart::make_room). The calling
+// worker has stopped accepting clients, but still serves its last clients. The worker stores its pid in memory that it
+// shares with the master, and sends SIGCHLD, which wakes the master. The pid is necessary, because several pending
+// SIGCHLD signals become one. Therefore the signal alone does not tell the master which workers have sent it.
 class RoomMade {
  public:
-  // ENOMEM.
+  // Allocates memory that the master shares with its workers: an array of `places` pids, one for each worker. Fails
+  // with ENOMEM.
   static Result<RoomMade> make(size_t places) {
     void* memory = ::mmap(nullptr, places * sizeof(Pid), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return fail(errno);
@@ -92,10 +104,14 @@ class RoomMade {
     if (pids_ != nullptr) ::munmap(pids_, places_ * sizeof(Pid));
   }
 
+  // Asks the process `master` to replace the calling worker, whose index is `place`. Stores the worker's pid, then
+  // sends SIGCHLD.
   void say(size_t place, pid_t master) {
     pids_[place].store(::getpid());
     ::kill(master, SIGCHLD);
   }
+  // Returns true if the worker `pid`, whose index is `place`, has called say(). In this case, also removes the stored
+  // pid, so that the next call of take() returns false. The master calls this function.
   bool take(size_t place, pid_t pid) { return pids_[place].compare_exchange_strong(pid, 0); }
 
  private:
@@ -106,12 +122,12 @@ class RoomMade {
   const size_t places_;
 };
 
-// A place of a worker.
+// The master's data about the workers with one index: the worker that is running, and when to start the next one.
 struct WorkerPlace {
-  pid_t pid = 0;  // 0: nobody is there
+  pid_t pid = 0;  // 0: no worker with this index is running
   TimePoint started{};
-  Duration pause{};                    // before whoever comes next
-  TimePoint respawn_at = TimePoint();  // when nobody is there
+  Duration pause{};                    // how long to wait before the next worker starts
+  TimePoint respawn_at = TimePoint();  // when to start the next worker, if pid is 0
 };
 
 class Master {
@@ -121,7 +137,8 @@ class Master {
       : run_(run), end_(end), work_(work), room_made_(std::move(room_made)), places_(count) {}
 
   Result<void> start_all();
-  // Until a signal asks for the end.
+  // Replaces each worker once: when the worker calls WorkerStart::make_room, or otherwise when the worker ends. Returns
+  // when SIGTERM or SIGINT arrives.
   void mind();
   void end_all();
 
@@ -140,7 +157,7 @@ class Master {
   const MasterState state_;
   RoomMade room_made_;
   std::vector<WorkerPlace> places_;
-  std::vector<pid_t> leaving_;  // made room for whoever is in their place
+  std::vector<pid_t> leaving_;  // workers that have called make_room() and not ended yet
 };
 
 Result<void> Master::start_all() {
@@ -160,7 +177,9 @@ Result<void> Master::start(size_t index) {
   return {};
 }
 
-// noexcept: an exception must not unwind into the child's copy of the master.
+// Runs the worker's function work_ in the child process. work_in_child() is noexcept, so an exception of work_ ends the
+// child immediately. Otherwise the exception would reach the callers of work_in_child(), and the child would execute
+// code of the master.
 void Master::work_in_child(size_t index, pid_t master) noexcept {
   die_with_parent(master);
   if (end_ == WorkerEnd::kBySignal) {
@@ -205,7 +224,10 @@ void Master::make_room() {
 void Master::reap() {
   int status = 0;
   for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
-    // Nobody's place: what a worker forked, and left behind.
+    // A child has no entry in places_ in two cases:
+    // - The child is a worker that has called WorkerStart::make_room. Its pid is in leaving_, because its entry in
+    //   places_ now belongs to the worker that replaces it.
+    // - The child is not a worker. For example, a worker has forked the child, and the worker has ended.
     const auto place = std::find_if(places_.begin(), places_.end(), [&](const WorkerPlace& p) { return p.pid == pid; });
     if (place != places_.end()) note_death(static_cast<size_t>(place - places_.begin()), status);
     std::erase(leaving_, pid);
@@ -243,7 +265,7 @@ void Master::respawn() {
     } else {
       place.pause = std::clamp(2 * place.pause, kFirstPause, kLongestPause);
       place.respawn_at = now + place.pause;
-      PEAL_LOG_WARN("worker {} could not be started again: {}", i, started.error().message());
+      PEAL_LOG_WARN("worker {} could not be started again, the next try follows: {}", i, started.error().message());
     }
   }
   run_.statistics.add(tally);
@@ -261,7 +283,8 @@ void Master::end_all() {
     }
     for (const pid_t pid : leaving_) ::kill(pid, signal);
   };
-  // A worker that ends now was asked to, whatever its status; who is not ours to count is reaped beside it.
+  // Reaps every child that has ended, also children that are not workers. Ignores the exit statuses of the workers,
+  // because end_all() has already sent SIGTERM or SIGKILL to all workers.
   const auto reap_some = [this] {
     pid_t pid = 0;
     while ((pid = ::waitpid(-1, nullptr, WNOHANG)) > 0) {
@@ -270,7 +293,7 @@ void Master::end_all() {
       }
       std::erase(leaving_, pid);
     }
-    return pid == 0;  // there are children left
+    return pid == 0;  // true if children are left
   };
   const sigset_t child = only_child_signal();
   tell_all(SIGTERM);
@@ -281,8 +304,9 @@ void Master::end_all() {
     reap_some();
     if (anybody()) next_signal(child, monotonic_now() + kGrace);
   }
-  // The workers' children were told by the kernel when the workers ended. Somebody else's would never end: not waited
-  // for.
+  // Reaps the processes that the workers have forked. These processes end soon: each of them has called
+  // die_with_parent(), so the kernel has killed it when its worker ended. This process may also have other children,
+  // which have nothing to do with the workers and may never end. Therefore waits at most for kOrphansGrace.
   const TimePoint patience = monotonic_now() + kOrphansGrace;
   while (reap_some() && next_signal(child, patience) != 0) {
   }
@@ -304,7 +328,7 @@ Result<void> run_worker_processes(ModelRun& run, size_t count, WorkerEnd end,
 
 void die_with_parent(pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, static_cast<unsigned long>(SIGKILL));
-  if (::getppid() != parent) ::_exit(0);  // it ended before the kernel was told to mind it
+  if (::getppid() != parent) ::_exit(0);  // the parent ended before the call of prctl(2)
 }
 
 }  // namespace peal::models

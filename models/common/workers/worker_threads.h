@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The threads of a pool that sleep in blocking calls.
+// run_worker_threads() runs a pool of threads that sleep in blocking calls.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,9 @@
 
 namespace peal::models {
 
-// Runs `work` on `count` threads, each with an index from 0, and returns when all have ended. EAGAIN: there was no
-// thread for all of them; those that had begun were woken to end.
+// Starts `count` threads. Thread number i, counted from 0, runs work(i). Returns when all threads have ended. If a
+// thread cannot be started, wakes the threads that already run (sleepers.wake_all()). Then waits until they have ended,
+// and fails with EAGAIN.
 Result<void> run_worker_threads(size_t count, BlockedThreads& sleepers, const std::function<void(size_t)>& work);
 
 }  // namespace peal::models
