@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An option that takes one of several words, each of which stands for a value. Help and complaints name the words and
-// nothing else: CLI11's own transformers print the values too, and those of a one-byte enum are control characters.
+// add_choice(): adds an option that takes one of several words, each of which stands for a value. Help and error
+// messages show only the words. CLI11's own transformers would also print the values, and a value of a one-byte enum is
+// printed as a control character.
 #pragma once
 
 #include <string>
@@ -14,7 +15,8 @@ namespace peal::cli {
 template <class Value>
 using Choices = std::vector<std::pair<std::string, Value>>;
 
-// `value` lives as long as the command; what it holds now, one of the choices, is the default.
+// Adds the option `name` with the help text `what`. The option takes one of `choices`, and stores its value in `value`.
+// The default is the value that `value` holds now, which must be one of `choices`. `value` must outlive `command`.
 template <class Value>
 CLI::Option* add_choice(CLI::App& command, const std::string& name, Value& value, const Choices<Value>& choices,
                         const std::string& what) {

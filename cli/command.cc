@@ -5,9 +5,11 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <utility>
 
 #include <fmt/format.h>
@@ -32,9 +34,17 @@ void add_commands(CLI::App& app, int& exit_code) {
 void refuse_empty_texts(CLI::App& command) {
   const CLI::Validator given([](std::string& text) { return text.empty() ? "it may not be empty" : ""; }, "");
   for (CLI::Option* option : command.get_options()) {
-    if (option->get_items_expected_max() > 0) option->transform(given);  // a flag takes no text
+    if (option->get_items_expected_max() > 0) option->transform(given);  // 0 means a flag, which takes no text
   }
   for (CLI::App* sub : command.get_subcommands({})) refuse_empty_texts(*sub);
+}
+
+load::Paint paint_for(std::FILE* place) {
+  const auto setting = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string_view(value == nullptr ? "" : value);
+  };
+  return load::Paint(::isatty(::fileno(place)) == 1 && setting("NO_COLOR").empty() && setting("TERM") != "dumb");
 }
 
 bool say(std::FILE* place, std::string_view text) {
@@ -63,7 +73,8 @@ CommandTrouble engine_trouble(std::string_view engine) {
 
 namespace {
 
-// Why a unix socket cannot be made there; nothing where `error` says it all.
+// Returns a sentence that says why the unix socket of `address` cannot be created. `text` is the address as the user
+// has written it. Returns an empty text if error.message() alone is clear enough.
 std::string unix_trouble(const std::string& text, const SocketAddress& address, std::error_code error) {
   const std::string path(address.unix_path());
   struct stat facts{};
@@ -77,7 +88,7 @@ std::string unix_trouble(const std::string& text, const SocketAddress& address, 
     return fmt::format("{} is taken: another program has that socket; choose another path", text);
   }
   if (error == std::errc::permission_denied) {
-    return fmt::format("{} may not be made by this user: choose a folder that it may write to", text);
+    return fmt::format("this user may not create {}: choose a folder that the user may write to", text);
   }
   return {};
 }
@@ -93,7 +104,7 @@ std::string listen_trouble(const std::string& address, std::error_code error) {
     return fmt::format("{} is taken: another program listens there; choose another port", address);
   }
   if (error == std::errc::permission_denied) {
-    return fmt::format("{} may not be listened on by this user: take a port from 1024 up", address);
+    return fmt::format("this user may not listen on {}: choose a port of 1024 or above", address);
   }
   if (error == std::errc::address_not_available) {
     return fmt::format("{} is not an address of this machine", address);

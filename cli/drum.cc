@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `peal drum`: passes bytes around a ring of fds, and says what the event loop took for it.
+// The command `peal drum`: passes bytes around a ring of fds and reports the time that the event loop took.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -15,7 +15,7 @@
 namespace peal::cli {
 namespace {
 
-// As they stand on the command line.
+// The values of the options of `peal drum`.
 struct DrumArguments {
   load::DrumOptions options;
   bool timeouts = false;
@@ -35,7 +35,7 @@ int report(const DrumArguments& words, const load::DrumOutcome& outcome, OutputF
 int check_and_drum(DrumArguments& words) {
   load::DrumOptions& options = words.options;
   if (words.rearm && !words.timeouts) {
-    return complain(kCalledWrongly, "--rearm says what happens to the idle timers, which --timeouts asks for");
+    return complain(kCalledWrongly, "--rearm says how the idle timers work: give --timeouts too");
   }
   if (words.timeouts) options.idle = words.rearm ? load::DrumIdle::kRearm : load::DrumIdle::kTouch;
   if (std::string trouble = load::drum_trouble(options); !trouble.empty()) return complain(kCalledWrongly, trouble);
@@ -52,20 +52,25 @@ int check_and_drum(DrumArguments& words) {
 }  // namespace
 
 void add_drum(CLI::App& app, int& exit_code) {
-  CLI::App* drum = app.add_subcommand("drum", "Pass bytes around a ring of socketpairs: what the event loop costs");
+  CLI::App* drum =
+      app.add_subcommand("drum", "Measure what an event loop costs, by passing bytes around a ring of socketpairs");
   auto words = std::make_shared<DrumArguments>();
   load::DrumOptions& options = words->options;
-  add_number(*drum, "-n,--pairs", options.pairs, "Socketpairs in the ring");
-  add_number(*drum, "-a,--active", options.active, "Bytes on their way at once");
-  add_number(*drum, "-w,--writes", options.writes, "How often a byte is passed on, in all");
-  add_number(*drum, "--rounds", options.rounds, "Rounds; the first stands apart");
-  drum->add_flag("--timeouts", words->timeouts, "Every watcher has an idle timer of 10 to 11 s, touched at each byte");
-  drum->add_flag("--rearm", words->rearm, "Each byte moves the timer itself, instead of touching it");
-  drum->add_option("--engine", options.engine, "auto, io_uring, epoll, poll or select")->capture_default_str();
-  drum->add_flag("--pipes", options.pipes, "Pipes instead of socketpairs");
-  drum->add_option("--json", words->json, "Write the figures of every round to this file; -: to stdout, and only them");
+  add_number(*drum, "-n,--pairs", options.pairs, "Number of socketpairs in the ring");
+  add_number(*drum, "-a,--active", options.active, "Number of bytes that travel around the ring; at most --pairs");
+  add_number(*drum, "-w,--writes", options.writes, "How often a byte is passed on in a round, all bytes together");
+  add_number(*drum, "--rounds", options.rounds,
+             "Number of rounds, at least 2; the first one is reported apart from the others");
+  drum->add_flag("--timeouts", words->timeouts,
+                 "Give every socketpair an idle timer of 10 to 11 s; each byte only stores its time for the timer");
+  drum->add_flag("--rearm", words->rearm, "With --timeouts: each byte moves the timer itself to its new time");
+  drum->add_option("--engine", options.engine, kEngineHelp)->capture_default_str();
+  drum->add_flag("--pipes", options.pipes, "Use pipes instead of socketpairs");
+  drum->add_option("--json", words->json,
+                   "Write the figures of every round to this file, as JSON; -: to stdout, without the report");
   drum->footer(
-      "total: registering all watchers anew, then the loop; loop: from there until the last byte is received.\n"
+      "The report shows two times for a round. total: from the first registration of a socketpair to the last byte.\n"
+      "loop: from the moment when all bytes are dealt out to the last byte.\n"
       "Example:\n  peal drum -n 1000 -a 100 -w 1000 --engine epoll --timeouts");
   drum->callback([words, &exit_code] { exit_code = check_and_drum(*words); });
 }

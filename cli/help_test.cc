@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What --help prints, of the program and of every command in it.
+// Tests what --help prints for the program and for every command.
 #include <algorithm>
 #include <string>
 
@@ -21,7 +21,21 @@ size_t expect_plain_help(CLI::App& command, const std::string& name) {
   return commands;
 }
 
-// `peal model run NAME --help` printed raw NUL and \x01 bytes, the values of one-byte enums.
+// `peal model run NAME --help` once printed NUL and \x01 bytes: CLI11 showed the values of enums that have one byte.
+void expect_example(const CLI::App& command, const std::string& name) {
+  EXPECT_NE(command.get_footer().find("Example"), std::string::npos) << name;
+  EXPECT_NE(command.get_footer().find("  peal "), std::string::npos) << name;
+  for (const CLI::App* sub : command.get_subcommands({})) expect_example(*sub, name + ' ' + sub->get_name());
+}
+
+TEST(Help, has_an_example_for_every_command) {
+  CLI::App app{"peal", "peal"};
+  int exit_code = 0;
+  add_commands(app, exit_code);
+  add_model_commands(app, exit_code);
+  for (const CLI::App* command : app.get_subcommands({})) expect_example(*command, command->get_name());
+}
+
 TEST(Help, is_plain_text_for_every_command) {
   CLI::App app{"peal", "peal"};
   int exit_code = 0;

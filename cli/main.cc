@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `peal`: every command but the models, which are a program of their own beside it.
+// The main() of the program `peal`. It contains all commands except `model`: `peal model` executes another program,
+// `peal-model`, which lies in the same folder.
 #include <cli/model_program.h>
 #include <cli/run_program.h>
 

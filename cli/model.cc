@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `peal model list|run`: every concurrency model of one echo service. A model's command has the options its row of the
-// table names, and no others.
+// The commands `peal model list` and `peal model run`. All models are the same echo service; each one is written in
+// another form of concurrency. A model accepts only the options that its row of models/model_table.h names.
 #include <memory>
 #include <string>
 #include <thread>
@@ -21,12 +21,12 @@ using models::ModelEntry;
 using models::ModelOptions;
 using models::Takes;
 
-constexpr Duration kLongestWork = std::chrono::milliseconds(500);  // a model ends within a second of being asked
+constexpr Duration kLongestWork = std::chrono::milliseconds(500);  // so that a model ends within 1 s after a signal
 constexpr size_t kMostWorkers = 1024;
 constexpr size_t kMostQueued = 1'000'000;
 constexpr size_t kMostServed = 1'000'000'000;
 
-// What has to be read before it is an option.
+// The values of a model's options. The text members are parsed into `options` before the model runs.
 struct ModelArguments {
   ModelOptions options;
   std::string listen = "127.0.0.1:9981";
@@ -102,7 +102,8 @@ int list_models(bool as_json) {
   return say(stdout, text) ? kDone : complain(kFailed, "the list could not be written to stdout");
 }
 
-// The words into `words.options`; a sentence about what cannot be read.
+// Parses the text members of `words` and stores the values in words.options. Returns a sentence about the first wrong
+// text, or an empty text if all are right.
 std::string read_words(ModelArguments& words) {
   ModelOptions& options = words.options;
   Result<SocketAddress> address = SocketAddress::parse(words.listen);
@@ -134,53 +135,59 @@ int check_and_run(const ModelEntry& model, ModelArguments& words) {
 }
 
 void add_common_options(CLI::App& command, ModelArguments& words) {
-  command.add_option("--listen", words.listen, "Address: HOST:PORT, [HOST]:PORT or unix:PATH; port 0: any free one")
+  command.add_option("--listen", words.listen, kListenHelp)->capture_default_str();
+  command
+      .add_option(
+          "--max-frame", words.max_frame,
+          "Longest body of a frame, in bytes or such as 64KiB, at most 16MiB; a longer frame ends its connection")
       ->capture_default_str();
   command
-      .add_option("--max-frame", words.max_frame, "The longest body; a frame that announces more ends its connection")
-      ->capture_default_str();
-  command.add_option("--work", words.work, "What a request costs besides its echo: off or a time up to 500ms")
+      .add_option("--work", words.work,
+                  "Extra time that the server spends on each request, such as 50us, at most 500ms; off: none")
       ->capture_default_str();
   add_choice(command, "--work-kind", words.options.work.kind,
              {{"cpu", models::Work::Kind::kCpu}, {"sleep", models::Work::Kind::kSleep}},
-             "cpu: it computes for so long; sleep: it holds its thread for so long");
+             "How the time of --work is spent; cpu: the thread computes; sleep: the thread sleeps");
 }
 
 void add_reactor_options(CLI::App& command, Takes takes, ModelArguments& words) {
   ModelOptions& options = words.options;
   if (includes(takes, Takes::kLoopAccept)) {
     command.add_flag("--loop-accept,!--no-loop-accept", options.loop_accept,
-                     "Accept until nobody waits (default), or one connection a readiness");
+                     "When the listener is ready, accept all waiting connections (default), or only one");
   }
   if (includes(takes, Takes::kReadUntilEmpty)) {
-    command.add_flag("--read-until-eagain", options.read_until_empty, "Read until EAGAIN, not once a readiness");
+    command.add_flag("--read-until-eagain", options.read_until_empty,
+                     "When a connection is ready, read until EAGAIN (default: read once)");
   }
   if (includes(takes, Takes::kWriteOrder)) {
     add_choice(command, "--write", options.write_order,
                {{"first", models::WriteOrder::kFirst}, {"epollout", models::WriteOrder::kWhenWritable}},
-               "first: write at once, wait for what did not fit; epollout: wait for writability, then write");
+               "When an answer is written; first: at once, and the rest when the socket is writable again; epollout: "
+               "only after the socket was reported as writable");
   }
   if (includes(takes, Takes::kDynamicTimeout)) {
     command.add_flag("--dynamic-timeout", options.dynamic_timeout,
-                     "After a wait that brought events the next does not sleep");
+                     "After a wait that returned events, the next wait does not sleep");
   }
   if (includes(takes, Takes::kEventsPerWait)) {
-    add_number(command, "--events", options.events_per_wait, size_t{1}, 65536, "Events a wait may bring");
+    add_number(command, "--events", options.events_per_wait, size_t{1}, 65536, "Most events that one wait returns");
   }
   if (includes(takes, Takes::kPoller)) {
     add_choice(command, "--poller", options.poller,
                {{"select", models::PollerKind::kSelect},
                 {"poll", models::PollerKind::kPoll},
                 {"epoll", models::PollerKind::kEpoll}},
-               "What the reactor waits with");
+               "System call with which the reactor waits for events");
   }
   if (includes(takes, Takes::kEngine)) {
-    command.add_option("--engine", options.engine, "auto, io_uring, epoll, poll or select")->capture_default_str();
+    command.add_option("--engine", options.engine, kEngineHelp)->capture_default_str();
   }
   if (includes(takes, Takes::kSlowTimeout)) {
     command
         .add_option("--slow-timeout", words.slow_timeout,
-                    "Close who stops within a frame, or does not take the answer, after so long; or off")
+                    "Close a connection that stops within a frame, or does not read its answer, for this time, such as "
+                    "10s; off: never")
         ->capture_default_str();
   }
 }
@@ -189,40 +196,41 @@ void add_worker_options(CLI::App& command, Takes takes, ModelOptions& options) {
   if (includes(takes, Takes::kWorkers)) {
     options.workers = std::clamp(size_t{std::thread::hardware_concurrency()}, size_t{1}, kMostWorkers);
     add_number(command, "--workers", options.workers, size_t{1}, kMostWorkers,
-               "Workers: threads or processes, as the model has them");
+               "Number of workers, which are threads or processes, depending on the model (default: one for each CPU)");
   }
   if (includes(takes, Takes::kIoThreads)) {
     add_number(command, "--io-threads", options.io_threads, size_t{1}, kMostWorkers,
-               "Threads that do input and output alone");
+               "Number of threads that only read and write");
   }
   if (includes(takes, Takes::kQueueBound)) {
     add_number(command, "--queue-bound", options.queue_bound, size_t{1}, kMostQueued,
-               "Requests that may wait for a worker");
+               "Most requests that may wait for a worker");
   }
   if (includes(takes, Takes::kReplyBy)) {
     add_choice(command, "--reply-by", options.reply_by,
                {{"io", models::ReplyBy::kIoThread}, {"worker", models::ReplyBy::kWorker}},
-               "Who writes the answer: the worker, or the I/O thread");
+               "Which thread writes the answer; io: the I/O thread; worker: the worker");
   }
   if (includes(takes, Takes::kWaitForReadable)) {
     command.add_flag("--wait-for-readable", options.wait_for_readable,
-                     "Hand a connection over once its first bytes are there");
+                     "Hand a new connection over only when its first bytes have arrived (default: at once)");
   }
   if (includes(takes, Takes::kQueues)) {
     add_choice(command, "--queues", options.queues,
                {{"per-worker", models::Queues::kPerWorker}, {"one", models::Queues::kOne}},
-               "per-worker: a queue for each worker; one: one that they share");
+               "Queues of new connections; per-worker: one queue for each worker; one: all workers share one queue");
   }
   if (includes(takes, Takes::kOnHandOver)) {
     add_choice(command, "--on-hand-over", options.on_hand_over,
                {{"register", models::OnHandOver::kRegister}, {"read", models::OnHandOver::kRead}},
-               "register: a worker that takes a connection only registers it; read: it reads it at once, then "
-               "registers it");
+               "What a worker does with a connection that it takes over; register: it waits until bytes have arrived; "
+               "read: it reads at once, then waits");
   }
   if (includes(takes, Takes::kConnections)) {
     add_choice(command, "--connections", options.connections,
                {{"pooled", models::Connections::kPooled}, {"new", models::Connections::kNew}},
-               "pooled: objects of connections that ended are used again; new: each is allocated and freed");
+               "Where the memory of a connection comes from; pooled: from connections that have ended; new: it is "
+               "allocated and freed each time");
   }
 }
 
@@ -230,15 +238,15 @@ void add_coroutine_options(CLI::App& command, Takes takes, ModelOptions& options
   if (includes(takes, Takes::kContexts)) {
     add_choice(command, "--contexts", options.contexts,
                {{"c", models::Contexts::kC}, {"boost", models::Contexts::kBoost}},
-               "Stacks switched by the C library's contexts or Boost.Context");
+               "What switches the stacks; c: the C library's contexts (ucontext); boost: Boost.Context");
   }
   if (includes(takes, Takes::kCoroutines)) {
     add_number(command, "--coroutines", options.coroutines, size_t{1}, 100'000,
-               "Connections served at a time; more of them wait");
+               "Most connections that are served at once; further ones wait");
   }
   if (includes(takes, Takes::kServedPerLifetime)) {
     add_number(command, "--served-per-lifetime", options.served_per_lifetime, size_t{0}, kMostServed,
-               "Connections after which a process makes room for a fresh one; 0: never");
+               "Number of connections after which a process is replaced by a new one; 0: never");
   }
 }
 
@@ -256,17 +264,18 @@ void add_model(CLI::App& run, const ModelEntry& model, int& exit_code) {
 }  // namespace
 
 void add_model_commands(CLI::App& app, int& exit_code) {
-  CLI::App* model = app.add_subcommand("model", "Every concurrency model of one framed echo service");
+  CLI::App* model = app.add_subcommand("model", "Run one echo service in any of many concurrency models");
   model->require_subcommand(1);
-  CLI::App* list = model->add_subcommand("list", "The models: name, historic name, what it is");
+  CLI::App* list = model->add_subcommand("list", "List the models: name, historic name, description");
   auto as_json = std::make_shared<bool>(false);
-  list->add_flag("--json", *as_json, "As JSON, with what each serves and takes");
+  list->add_flag("--json", *as_json, "Print the list as JSON, with the options of each model");
   list->footer("Example:\n  peal model list");
   list->callback([as_json, &exit_code] { exit_code = list_models(*as_json); });
   CLI::App* run = model->add_subcommand("run", "Run a model until SIGINT or SIGTERM");
   run->require_subcommand(1);
   run->footer("Example:\n  peal model run reactor_epoll --listen 127.0.0.1:9981 --work 50us");
   for (const ModelEntry& entry : models::model_table()) add_model(*run, entry, exit_code);
+  model->footer("Examples:\n  peal model list\n  peal model run reactor_epoll --listen 127.0.0.1:9981");
 }
 
 }  // namespace peal::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// That `peal model` is the program beside `peal`, with the words it was given, and what is said where there is none.
+// Tests that `peal model` passes its words to `peal-model`, and what it prints if that program is missing.
 #include <filesystem>
 #include <string>
 
@@ -13,7 +13,7 @@
 namespace peal::cli {
 namespace {
 
-TEST(ModelProgram, is_given_all_words_and_keeps_the_process) {
+TEST(ModelProgram, gets_all_words_and_runs_in_the_same_process) {
   Program model({"model", "run", "reactor_epoll", "--listen", "127.0.0.1:0"});
   model.listening();
   EXPECT_EQ(std::filesystem::read_symlink("/proc/" + std::to_string(model.pid()) + "/exe").filename(), "peal-model");
@@ -21,7 +21,7 @@ TEST(ModelProgram, is_given_all_words_and_keeps_the_process) {
   EXPECT_EQ(model.exit_code(), kDone);
 }
 
-TEST(ModelProgram, speaks_as_peal_of_help_and_of_wrong_words) {
+TEST(ModelProgram, calls_itself_peal_model_in_help_and_in_errors) {
   Program help({"model", "run", "--help"});
   EXPECT_EQ(help.exit_code(), kDone);
   EXPECT_THAT(help.output(), testing::HasSubstr("peal model run"));
@@ -32,7 +32,7 @@ TEST(ModelProgram, speaks_as_peal_of_help_and_of_wrong_words) {
   }
 }
 
-TEST(ModelProgram, that_is_missing_is_named) {
+TEST(ModelProgram, is_named_in_the_error_if_it_is_missing) {
   const test::TemporaryFolder folder;
   std::filesystem::copy_file(std::filesystem::path(PEAL_BIN_DIR) / "peal", folder.path("peal"));
   Program alone(folder.path("peal"), {"model", "list"});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `peal model` lists, takes and refuses. The models themselves are tested in models/.
+// Tests the output of `peal model list`, and which options the models accept and refuse. The tests in models/ test the
+// models themselves.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -40,7 +41,7 @@ TEST(ModelCommand, list_has_a_line_for_every_model) {
   }
 }
 
-TEST(ModelCommand, list_as_json_names_the_options_each_command_has) {
+TEST(ModelCommand, list_as_json_names_the_options_of_each_model) {
   const Answer answer = call_model({"list", "--json"});
   EXPECT_EQ(answer.exit_code, kDone);
   const nlohmann::json rows = nlohmann::json::parse(answer.out);
@@ -79,7 +80,7 @@ TEST(ModelCommand, option_that_a_model_does_not_take) {
   expect_model_called_wrongly({"run", "peal_callbacks", "--poller", "poll"}, "--poller");
 }
 
-TEST(ModelCommand, what_cannot_be_read) {
+TEST(ModelCommand, wrong_command_lines) {
   expect_model_called_wrongly({"run"}, "subcommand");
   expect_model_called_wrongly({}, "subcommand");
   expect_model_called_wrongly({"run", "no_such_model"}, "");

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An option that takes a number, and refuses any other text. CLI11's own conversion reads an empty text as 0, "010" as
-// 8, "-1" as the greatest number there is, and what is too large as that, too.
+// add_number(): adds an option that takes a number and refuses any other text.
+//
+// CLI11's own conversion accepts too much:
+// - It reads an empty text as 0, and "010" as 8.
+// - It reads "-1" and numbers that are too large as the largest number of the type.
 #pragma once
 
 #include <limits>
@@ -16,15 +19,17 @@
 
 namespace peal::cli {
 
-// Nothing: the text is no number in decimal digits, or one below `least` or above `most`.
+// Parses a decimal number. Returns nothing if `text` is no number, or if the number is less than `least` or more than
+// `most`.
 template <class Number>
 std::optional<Number> read_number(std::string_view text, Number least, Number most) {
   const std::optional<Number> number = parse_text<Number>(text);
   return number && *number >= least && *number <= most ? number : std::nullopt;
 }
 
-// `place`, a number or an optional one, lives as long as the command. What it holds now is the default, where it is one
-// that could be given.
+// Adds the option `name` with the help text `what`. The option takes a number from `least` to `most`, and stores the
+// number in `place`. `place` is a number or a std::optional, and must outlive `command`. If `place` is a number and its
+// value is from `least` to `most`, the help shows this value as the default. Otherwise the help shows no default.
 template <class Number, class Place>
 CLI::Option* add_number(CLI::App& command, const std::string& name, Place& place, Number least,
                         std::type_identity_t<Number> most, const std::string& what) {
@@ -45,7 +50,8 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, Place& place
   return option;
 }
 
-// The same, of which the program itself knows more exactly which numbers make sense.
+// Adds an option that takes any number from 0 to the largest one of its type. The command must check later whether the
+// number makes sense.
 template <class Place>
 CLI::Option* add_number(CLI::App& command, const std::string& name, Place& place, const std::string& what) {
   using Number = std::remove_reference_t<decltype(*std::optional(place))>;

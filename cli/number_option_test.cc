@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every option of every command. `--requests-per-connection ''`, `--rate-limit ''` and `--middleware ''` were read as
-// 0, `--body-limit 99999999999999999999` as the largest number there is.
+// Tests every option of every command. An empty text was once read as 0, for example in `--rate-limit ''`, and 0
+// switches the limit off. `--body-limit 99999999999999999999` was once read as the largest number of its type.
 #include <cli/number_option.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using testing::StartsWith;
 
 using CommandLine = std::vector<std::string>;
 
-// What is said when the words stand behind the command, which is not carried out; "accepted": nothing.
+// Parses the command `path` followed by `words`, without running the command. Returns the error message, or "accepted".
 std::string said_about(CLI::App& app, const CommandLine& path, const CommandLine& words) {
   CommandLine line = path;
   line.insert(line.end(), words.begin(), words.end());
@@ -78,10 +78,10 @@ TEST_F(EveryOption, refuses_an_empty_text) {
         << testing::PrintToString(path) << option.get_name();
     ++options;
   });
-  EXPECT_GT(options, 300U) << "those of the models, too";
+  EXPECT_GT(options, 300U) << "the options of the models count too";
 }
 
-TEST_F(EveryOption, that_takes_a_number_refuses_what_is_none_and_what_is_too_large) {
+TEST_F(EveryOption, that_takes_a_number_refuses_other_texts_and_numbers_that_are_too_large) {
   size_t options = 0;
   visit([&](const CLI::Option& option, const CommandLine& path) {
     if (!takes_number(option)) return;
@@ -94,7 +94,8 @@ TEST_F(EveryOption, that_takes_a_number_refuses_what_is_none_and_what_is_too_lar
   EXPECT_GT(options, 60U);
 }
 
-// What CLI11 converts by itself; it knows sizes, of which --memory has a bound.
+// Every option with a number must be added with add_number(), because CLI11's own conversion accepts wrong numbers.
+// Only --memory is different: CLI11 converts sizes such as 256MiB, and the command checks the limits.
 TEST_F(EveryOption, that_takes_a_number_is_made_by_add_number) {
   visit([&](const CLI::Option& option, const CommandLine& path) {
     if (option.get_name() == "--memory") return;
@@ -105,7 +106,7 @@ TEST_F(EveryOption, that_takes_a_number_is_made_by_add_number) {
   });
 }
 
-TEST(NumberOption, takes_its_bounds_and_shows_its_default) {
+TEST(NumberOption, accepts_numbers_within_its_limits_and_shows_the_limits) {
   CLI::App app{"a"};
   size_t place = 5;
   add_number(app, "--place", place, size_t{1}, 10, "Somewhere");
@@ -119,7 +120,7 @@ TEST(NumberOption, takes_its_bounds_and_shows_its_default) {
   EXPECT_EQ(place, 7U);
 }
 
-TEST(NumberOption, may_be_one_that_is_not_there) {
+TEST(NumberOption, an_optional_number_stays_empty_if_the_option_is_not_given) {
   CLI::App app{"a"};
   std::optional<size_t> place;
   add_number(app, "--place", place, "Somewhere");

@@ -21,7 +21,7 @@ OutputFile::~OutputFile() {
 std::string OutputFile::open(const std::string& path) {
   path_ = path;
   if (!is_wanted() || is_stdout()) return {};
-  constexpr int kHow = O_WRONLY | O_CLOEXEC | O_NONBLOCK;  // else a FIFO waits for its reader
+  constexpr int kHow = O_WRONLY | O_CLOEXEC | O_NONBLOCK;  // O_NONBLOCK: open() does not wait for a FIFO's reader
   constexpr mode_t kMode = 0666;
   file_.reset(::open(path.c_str(), kHow | O_CREAT | O_EXCL, kMode));
   is_new_ = static_cast<bool>(file_);
@@ -30,7 +30,7 @@ std::string OutputFile::open(const std::string& path) {
     const char* const why = errno == ENXIO ? ": it is a FIFO that nobody reads, or a socket" : "";
     return fmt::format("{} cannot be written{}", path, why);
   }
-  ::fcntl(file_.get(), F_SETFL, 0);  // a reader may take its time
+  ::fcntl(file_.get(), F_SETFL, 0);  // clears O_NONBLOCK, so that write() waits for a slow reader
   return {};
 }
 

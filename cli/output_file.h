@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OutputFile: where a command writes what it has found. It is opened before the work begins: a file that cannot be
-// written is known before a long run, and whoever reads a FIFO waits until the figures come.
+// OutputFile: the file that a command writes its results to, or stdout. Open it before the work begins. A path that
+// cannot be written is then noticed before a long run, not after it. The output stays open from then on, so the reader
+// of a FIFO sees no end of the file before the results are written.
 #pragma once
 
 #include <cstdio>
@@ -16,21 +17,25 @@ class OutputFile {
   OutputFile() = default;
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
-  // Removes the file if open() made it and nothing was written.
+  // Removes the file if open() created it and write() was never called.
   ~OutputFile();
 
-  // Once. "-" is stdout; empty: nothing is wanted. A file keeps what it has until the first write(). Does not wait.
-  // Returns why it cannot be written, in one sentence; empty: it can.
+  // Opens the output. Call open() once. The path "-" means stdout. An empty path means that no output is wanted. An
+  // existing file keeps its content until the first write(). If the path is a FIFO that no process reads, open() fails,
+  // because a wait for a reader could last forever. If the path cannot be written, returns a sentence that says why.
+  // Otherwise returns an empty text.
   std::string open(const std::string& path);
   bool is_wanted() const { return !path_.empty(); }
   bool is_stdout() const { return path_ == "-"; }
-  // The first text replaces what a file had, others are appended. Waits for whoever reads a pipe. False: it could not
-  // be written. True where nothing is wanted.
+  // Writes `text`. The first call replaces the old content of a file, and later calls append. Waits if the reader of a
+  // pipe is slow. Returns false if the text could not be written. If no output is wanted, writes nothing and returns
+  // true.
   bool write(std::string_view text);
-  // Where the report in words goes: stdout, or stderr where the file is stdout.
+  // Returns the stream for the report that people read: stderr if this output is stdout, otherwise stdout.
   std::FILE* report_place() const { return is_stdout() ? stderr : stdout; }
-  // Says the report there, and writes it as JSON too. What could not be written, as one sentence about `what`; empty:
-  // nothing, or just stderr.
+  // Prints `text` to report_place(), and writes `json` to this output. If one of the two fails, returns a sentence that
+  // says that `what` could not be written. Otherwise returns an empty text. If this output is stdout, `text` goes to
+  // stderr. In that case a failure to print `text` is ignored, because `json` holds the results too.
   std::string report(std::string_view what, std::string_view text, std::string_view json);
 
  private:

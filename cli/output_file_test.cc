@@ -58,7 +58,8 @@ TEST_F(OutputFileTest, what_cannot_be_written) {
   EXPECT_EQ(OutputFile().open(path_), path_ + " cannot be written: it is a FIFO that nobody reads, or a socket");
 }
 
-// A FIFO was opened, closed and opened again: its reader met the end, and the second opening waited for another one.
+// A command once opened a FIFO to check it, closed it, and opened it again to write. When it was closed, the reader saw
+// the end of the file and left. The second open() then waited for a new reader forever.
 TEST_F(OutputFileTest, reader_of_a_fifo_waits_for_what_is_written) {
   ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
   const Fd reader(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));

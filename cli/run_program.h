@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the main() of every program of peal does.
+// run_program(): the main() that `peal`, `peal-model` and `peal-rpc` share.
 #pragma once
 
 #include <cli/command.h>
@@ -8,11 +8,19 @@ namespace peal::cli {
 
 struct ProgramName {
   const char* name = "peal";
-  const char* about = "peal: servers, a load generator and the lab of the peal network library";
+  const char* about = "peal: test servers, a load generator and checks of the machine, for the peal network library";
+  const char* file = "peal";  // name of the executable file; peal-model has another `name`: "peal"
+  const char* examples =      // a line each
+      "  peal serve http --listen 127.0.0.1:8080 --root .\n"
+      "  peal load http http://127.0.0.1:8080/ --duration 10s\n"
+      "  peal load http --help";
 };
 
-// Carries out the command line with the commands that `add` adds to the program, and returns the exit code: kDone also
-// for --help and --version. A standard stream that is closed is opened on /dev/null first.
+// Runs the command that the command line names. Returns the exit code of the command, or kDone after --help and
+// --version. Returns kCalledWrongly if the command line is wrong, and kFailed if the text of --help or --version cannot
+// be written. `add` adds the program's own commands. The commands `completion` and `man` are added to every program.
+// Opens /dev/null for each standard stream that is closed. Otherwise a socket could get the fd of stdout or stderr, and
+// printed text would be sent to the peer of that socket.
 int run_program(int argc, char** argv, const char* version, void (*add)(CLI::App& app, int& exit_code),
                 const ProgramName& program = {});
 

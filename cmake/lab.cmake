@@ -42,7 +42,7 @@ target_include_directories(peal_cli PUBLIC ${PROJECT_SOURCE_DIR})
 target_link_libraries(peal_cli PUBLIC peal_load peal_tls peal CLI11::CLI11 nlohmann_json::nlohmann_json
   PRIVATE peal_flags)
 peal_together(peal_cli <CLI/CLI.hpp> <nlohmann/json.hpp>)
-peal_hot(${PROJECT_SOURCE_DIR}/cli/echo_services.cc ${PROJECT_SOURCE_DIR}/cli/http_service.cc)
+peal_hot(${PROJECT_SOURCE_DIR}/cli/serve/echo_services.cc ${PROJECT_SOURCE_DIR}/cli/serve/http_service.cc)
 add_library(peal_model_cli STATIC ${model_commands})
 target_link_libraries(peal_model_cli PUBLIC peal_cli peal_models PRIVATE peal_flags)
 add_executable(peal_program ${cli_main})

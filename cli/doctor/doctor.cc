@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `peal doctor`: looks at the machine and says what it limits, in peal's terms, and how to mend that. Changes nothing.
+// The command `peal doctor`: checks which settings of the machine limit programs that use peal. It shows the command
+// that changes each of these settings, but changes nothing itself.
 #include <cstdio>
 #include <iterator>
 #include <memory>
@@ -22,6 +23,7 @@ namespace {
 struct DoctorArguments {
   std::string look = "500ms";
   bool json = false;
+  bool all = false;
 };
 
 int look_and_tell(const DoctorArguments& words) {
@@ -38,7 +40,7 @@ int look_and_tell(const DoctorArguments& words) {
   machine.probes = probe_kernel();
   machine.tls = tls_facts();
   const Findings findings = examine(machine);
-  const std::string text = words.json ? doctor_json(findings) : doctor_text(findings);
+  const std::string text = words.json ? doctor_json(findings) : doctor_text(findings, words.all, paint_for(stdout));
   return say(stdout, text) ? kDone : complain(kFailed, "what was found could not be written");
 }
 
@@ -97,16 +99,26 @@ Findings examine(const Machine& machine) {
 }
 
 void add_doctor(CLI::App& app, int& exit_code) {
-  CLI::App* doctor = app.add_subcommand("doctor", "Say what this machine limits, and the command that mends it");
+  CLI::App* doctor = app.add_subcommand("doctor",
+                                        "Check which settings of this machine limit network programs, "
+                                        "and show how to change them");
   auto words = std::make_shared<DoctorArguments>();
-  doctor->add_option("--look", words->look, "How long CPU time is watched for steal and other programs")
+  doctor
+      ->add_option("--look", words->look,
+                   "How long to measure the CPU time that other programs and the "
+                   "hypervisor take, such as 500ms; at most 1m")
       ->capture_default_str();
-  doctor->add_flag("--json", words->json, "As JSON");
+  doctor->add_flag("--all", words->all, "Explain the checks that are ok as well (default: only their names)");
+  doctor->add_flag("--json", words->json, "Print the findings as JSON");
   doctor->footer(
-      "Verdicts: ok; limits: a large run will meet it; bad: ordinary runs fail or mislead; unknown: not readable "
-      "here.\n"
-      "It changes nothing, and exits with 0 whatever it finds; with 2 when it was called wrongly.\n"
-      "Example:\n"
+      "Verdicts:\n"
+      "  ok       nothing needs to be changed\n"
+      "  limits   a large run will reach this limit\n"
+      "  bad      ordinary runs fail, or their figures are misleading\n"
+      "  unknown  this machine does not show the value\n"
+      "The command changes nothing. Its exit code is 0, whatever it finds, and 2 if the command line is wrong.\n"
+      "Examples:\n"
+      "  peal doctor\n"
       "  peal doctor --json | jq '.findings[] | select(.verdict != \"ok\")'");
   doctor->callback([words, &exit_code] { exit_code = look_and_tell(*words); });
 }

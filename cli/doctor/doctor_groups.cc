@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the control group grants: CPU time and memory.
+// Rules about the CPU time and the memory that the control group (cgroup) allows, and about the machine's memory.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::string_view kGroups = "/proc/self/cgroup";
 constexpr std::string_view kMemory = "/proc/meminfo";
-// What the kernel holds for both ends of an idle connection on loopback: sockets, inodes, files. About.
+// The approximate number of bytes that the kernel uses for an idle connection on loopback: the sockets, inodes and
+// files of both ends.
 constexpr uint64_t kKernelBytesPerPair = 8192;
 constexpr uint64_t kMebibyte = 1 << 20;
 constexpr uint64_t kEnoughBytes = 1024 * kMebibyte;
@@ -41,7 +42,7 @@ Judged cpu_time(const Machine& machine) {
   const std::string folder = quota.path.substr(0, quota.path.find_last_of('/'));
   const auto held_back = machine.files.line_after(folder + "/cpu.stat", "nr_throttled");
   return {.value = value,
-          .here = fmt::format("Busier than that, server and generator both stand still for up to 100 ms{}.",
+          .here = fmt::format("If server and generator need more, both stand still for up to 100 ms{}.",
                               held_back ? fmt::format(" ({} times so far)", *held_back) : ""),
           .health = quota.value < 1 ? Health::kBad : Health::kLimits,
           .mend = lift(quota)};
@@ -65,7 +66,7 @@ Judged available_memory(const Machine& machine) {
   return {.value = grouped_bytes(bytes),
           .here = room_for(bytes) + '.',
           .health = rated(bytes, kEnoughBytes, kTooFewBytes),
-          .mend = "ps aux --sort=-rss | head -n 10    # shows who holds it"};
+          .mend = "ps aux --sort=-rss | head -n 10    # shows what uses it"};
 }
 
 Judged huge_pages(const Machine& machine) {
@@ -76,19 +77,22 @@ Judged huge_pages(const Machine& machine) {
   if (open == std::string::npos || close == std::string::npos || close < open) throw NotReadable(kPath);
   const std::string value = all.substr(open + 1, close - open - 1);
   if (value != "always") {
-    return {.value = value, .here = "Limits nothing: bytes a connection are what the program asked for."};
+    return {.value = value, .here = "Limits nothing: the memory per connection is what the program has asked for."};
   }
   return {.value = value,
-          .here = "Memory grows in steps of 2 MiB: bytes a connection (RSS) come out too high for every contender.",
+          .here =
+              "Memory grows in steps of 2 MiB: the measured memory per connection (RSS) is too high for any "
+              "server.",
           .health = Health::kLimits,
           .mend = fmt::format("echo madvise | sudo tee {}", kPath)};
 }
 
 constexpr Rule kGroupRules[] = {
-    {"cgroup CPU quota", "CPU time the group may use before it is held back.", cpu_time},
-    {"cgroup memory limit", "Memory of the group, the kernel's share for sockets included.", memory},
-    {"memory available", "What programs can have without swapping.", available_memory},
-    {"transparent huge pages", "Whether memory comes in pages of 2 MiB unasked.", huge_pages},
+    {"cgroup CPU quota", "The CPU time that the cgroup may use.", cpu_time},
+    {"cgroup memory limit", "The memory that the cgroup may use, including the kernel's memory for its sockets.",
+     memory},
+    {"memory available", "The memory that programs can get without swapping.", available_memory},
+    {"transparent huge pages", "Whether programs get pages of 2 MiB without asking for them.", huge_pages},
 };
 
 }  // namespace

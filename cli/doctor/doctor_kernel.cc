@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernel: its age, its clocks, what it can do, and whether it lets programs count.
+// Rules about the kernel: its version, its clocks, its features, and whether programs may count instructions.
 #include <algorithm>
 #include <array>
 #include <compare>
@@ -20,7 +20,8 @@ struct Version {
 constexpr Version kUringNeeds{6, 1};
 constexpr Version kPwait2Needs{5, 11};
 constexpr std::string_view kReleasePath = "/proc/sys/kernel/osrelease";
-constexpr std::string_view kNewerKernel = "sudo apt-get install linux-image-amd64    # Debian 12 has 6.1; reboot";
+constexpr std::string_view kNewerKernel =
+    "sudo apt-get install linux-image-amd64    # Debian 12 has 6.1; reboot afterwards";
 
 std::optional<Version> parse_version(std::string_view text) {
   const size_t dot = text.find('.');
@@ -38,35 +39,35 @@ std::optional<Version> running_version(const Machine& machine) {
 
 Judged clock_source(const Machine& machine) {
   constexpr std::string_view kFolder = "/sys/devices/system/clocksource/clocksource0";
-  // Those that a process reads without entering the kernel.
+  // The usual clock sources of x86 and ARM that a process can read without a system call (vdso(7)). Every other clock
+  // source counts as slow.
   constexpr std::array<std::string_view, 4> kFast = {"tsc", "kvm-clock", "hyperv_clocksource_tsc_page",
                                                      "arch_sys_counter"};
   const std::string path = fmt::format("{}/current_clocksource", kFolder);
   const std::string name = needed(machine.files.text(path), path);
   if (has_word(kFast, name)) {
-    return {.value = name, .here = "Limits nothing: the clock is read in some 25 ns, without a system call."};
+    return {.value = name, .here = "Limits nothing: reading the clock takes about 25 ns and no system call."};
   }
   const std::string others = machine.files.text(fmt::format("{}/available_clocksource", kFolder)).value_or("");
   const auto words = words_of(others);
   const auto better = std::ranges::find_if(kFast, [&](std::string_view fast) { return has_word(words, fast); });
-  return {
-      .value = name,
-      .here = "Each look at the clock is a system call of up to a microsecond; loops and time stamps pay it per event.",
-      .health = Health::kBad,
-      .mend = better != kFast.end() ? fmt::format("echo {} | sudo tee {}", *better, path)
-                                    : "boot with clocksource=tsc tsc=reliable, if the CPU's is steady"};
+  return {.value = name,
+          .here = "Reading the clock is a system call of up to a microsecond. A loop does it for each event.",
+          .health = Health::kBad,
+          .mend = better != kFast.end() ? fmt::format("echo {} | sudo tee {}", *better, path)
+                                        : "boot with clocksource=tsc tsc=reliable, if the CPU's TSC is steady"};
 }
 
 Judged timer_slack(const Machine& machine) {
   const uint64_t ns = needed_number(machine, "/proc/self/timerslack_ns");
   constexpr uint64_t kUsual = 50'000;
-  return {
-      .value = raw(ns),
-      .here = fmt::format("A wait ends up to {} us late; a paced generator spins its last 150 us instead.", ns / 1000),
-      .health = ns <= kUsual    ? Health::kOk
-                : ns <= 150'000 ? Health::kLimits
-                                : Health::kBad,
-      .mend = fmt::format("echo {} > /proc/$$/timerslack_ns", kUsual)};
+  return {.value = raw(ns),
+          .here = fmt::format(
+              "A wait ends up to {} us late. With --rate, peal load polls for the last 150 us of a wait.", ns / 1000),
+          .health = ns <= kUsual    ? Health::kOk
+                    : ns <= 150'000 ? Health::kLimits
+                                    : Health::kBad,
+          .mend = fmt::format("echo {} > /proc/$$/timerslack_ns", kUsual)};
 }
 
 Judged release(const Machine& machine) {
@@ -76,15 +77,16 @@ Judged release(const Machine& machine) {
     found.here = "Limits nothing: new enough for every engine.";
   } else if (version >= kPwait2Needs) {
     found.health = Health::kLimits;
-    found.here = "The io_uring engine needs 6.1; --engine auto takes epoll.";
+    found.here = "The io_uring engine needs 6.1. --engine auto is epoll.";
   } else {
     found.health = Health::kBad;
-    found.here = "The io_uring engine needs 6.1; timers are kept to 1 ms before 5.11.";
+    found.here = "The io_uring engine needs 6.1. Before 5.11, timers are exact only to 1 ms.";
   }
   return found;
 }
 
-// A feature that was tried: `why` is what the kernel answered, empty when it works.
+// Judges a kernel feature. `why` is the kernel's error text, or empty if the feature works. If it works, the report
+// shows the text `works`. Otherwise the report shows the text `lacks` and the error.
 Judged tried(const std::string& why, std::string_view works, std::string_view lacks) {
   if (why.empty()) return {.value = "works", .here = std::string(works)};
   return {.value = "no",
@@ -94,18 +96,19 @@ Judged tried(const std::string& why, std::string_view works, std::string_view la
 }
 
 Judged uring(const Machine& machine) {
-  Judged found =
-      tried(machine.probes.io_uring, "Limits nothing: --engine takes it.", "--engine io_uring fails; auto is epoll.");
+  Judged found = tried(machine.probes.io_uring, "Limits nothing: --engine io_uring works.",
+                       "--engine io_uring fails; auto is epoll.");
   if (machine.files.number("/proc/sys/kernel/io_uring_disabled").value_or(0) != 0) {
     found.mend = "sudo sysctl -w kernel.io_uring_disabled=0";
   } else if (running_version(machine) >= kUringNeeds) {
-    found.mend = "docker run --security-opt seccomp=unconfined ...    # a container's filter hides it";
+    found.mend = "docker run --security-opt seccomp=unconfined ...    # a container blocks it";
   }
   return found;
 }
 
 Judged epoll(const Machine& machine) {
-  Judged found = tried(machine.probes.epoll, "Limits nothing.", "No server of this library's fast engines runs here.");
+  Judged found =
+      tried(machine.probes.epoll, "Limits nothing.", "The default engine does not run here: use --engine poll.");
   if (found.health != Health::kOk) found.health = Health::kBad;
   return found;
 }
@@ -116,18 +119,19 @@ Judged pwait2(const Machine& machine) {
 }
 
 Judged reuse_port(const Machine& machine) {
-  return tried(machine.probes.reuse_port, "Limits nothing: every loop accepts for itself.",
+  return tried(machine.probes.reuse_port, "Limits nothing: every loop can accept its own connections.",
                "Servers with several loops need --accept round-robin.");
 }
 
 Judged incoming_cpu(const Machine& machine) {
-  return tried(machine.probes.incoming_cpu, "Limits nothing: connections can be kept on the CPU their packets use.",
-               "Connections cannot be kept on the CPU their packets use.");
+  return tried(machine.probes.incoming_cpu,
+               "Limits nothing: a connection can be served on the CPU that receives its packets.",
+               "A connection cannot be served on the CPU that receives its packets.");
 }
 
 Judged ipv6(const Machine& machine) {
   Judged found = tried(machine.probes.ipv6, "Limits nothing.",
-                       "Targets such as [::1]:9981 do not exist here; tests with IPv6 are skipped.");
+                       "Targets such as [::1]:9981 cannot be used; tests with IPv6 are skipped.");
   found.mend = "sudo sysctl -w net.ipv6.conf.lo.disable_ipv6=0";
   return found;
 }
@@ -140,7 +144,7 @@ Judged counting(const Machine& machine) {
     return {.value = text, .here = "Limits nothing: instructions of server and kernel can be counted."};
   }
   return {.value = text,
-          .here = level == 2 ? "Without root, only what runs outside the kernel can be counted."
+          .here = level == 2 ? "Without root, only instructions outside the kernel can be counted."
                              : "Without root, nothing can be counted: only valgrind counts instructions.",
           .health = Health::kLimits,
           .mend = "sudo sysctl -w kernel.perf_event_paranoid=1"};
@@ -156,24 +160,25 @@ Judged hardware_counters(const Machine& machine) {
     return {.value = "yes", .here = "Limits nothing: perf stat counts instructions and cache misses."};
   }
   return {.value = "no",
-          .here = "perf stat has no instructions to count: figures per message come from valgrind.",
+          .here = "perf stat cannot count instructions: take the instructions per message from valgrind.",
           .health = Health::kLimits,
-          .mend = "none here: the host must pass the counters on (KVM: -cpu host,pmu=on)"};
+          .mend = "none here: the host must allow the counters (KVM: -cpu host,pmu=on)"};
 }
 
 constexpr Rule kClockRules[] = {
-    {"clocksource", "What the time is read from.", clock_source},
-    {"timer slack", "Nanoseconds by which the kernel may be late to wake this process.", timer_slack},
+    {"clocksource", "The source from which the kernel reads the time.", clock_source},
+    {"timer slack", "How late the kernel may wake this process, in nanoseconds.", timer_slack},
 };
 constexpr Rule kKernelRules[] = {
-    {"kernel", "Its version.", release},
-    {"io_uring", "peal's own probe: a ring with all that its engine needs.", uring},
-    {"epoll", "The engine that runs wherever Linux does.", epoll},
-    {"epoll_pwait2", "Waiting with a deadline in nanoseconds (Linux 5.11).", pwait2},
-    {"SO_REUSEPORT", "Several listeners on one port, one a loop (Linux 3.9).", reuse_port},
-    {"SO_INCOMING_CPU", "Which CPU a connection's packets come in on (Linux 3.19, 6.2).", incoming_cpu},
+    {"kernel", "The version of the running kernel.", release},
+    {"io_uring", "Whether the kernel allows a ring with all features that peal's engine needs.", uring},
+    {"epoll", "The default engine, which works on every Linux.", epoll},
+    {"epoll_pwait2", "Waiting with a timeout in nanoseconds (since Linux 5.11).", pwait2},
+    {"SO_REUSEPORT", "Several listeners on one port, one for each loop (since Linux 3.9).", reuse_port},
+    {"SO_INCOMING_CPU", "Which CPU receives the packets of a connection (since Linux 3.19; changed in 6.2).",
+     incoming_cpu},
     {"IPv6 loopback", "Whether [::1] can be bound.", ipv6},
-    {"kernel.perf_event_paranoid", "Who may use performance counters.", counting},
+    {"kernel.perf_event_paranoid", "Which users may use performance counters.", counting},
     {"hardware counters", "Whether the CPU's own counters are visible.", hardware_counters},
 };
 

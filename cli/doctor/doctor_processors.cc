@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The CPUs: how many, how fast, and who else runs on them.
+// Rules about the CPUs: how many there are, how fast they are, and what else runs on them.
 #include <algorithm>
 #include <set>
 
@@ -14,14 +14,15 @@ namespace {
 constexpr std::string_view kCpus = "/sys/devices/system/cpu";
 constexpr std::string_view kOnline = "/sys/devices/system/cpu/online";
 constexpr std::string_view kStat = "/proc/stat";
-constexpr double kStealGate = 0.01;  // the lab marks a run NOISY above it
-constexpr double kBusyGate = 0.10;   // of one core, the same
+constexpr double kStealGate = 0.01;  // a run is marked NOISY if the hypervisor takes a larger share of the CPU time
+constexpr double kBusyGate = 0.10;   // a run is marked NOISY if other programs use more than this share of a core
 
 std::string cpu_file(uint32_t cpu, std::string_view name) { return fmt::format("{}/cpu{}/{}", kCpus, cpu, name); }
 
 std::optional<std::vector<uint32_t>> online_cpus(const MachineFiles& files) { return files.list(kOnline); }
 
-// What the file of that name says of each CPU; those without one are left out.
+// Reads the file `name` in the folder of each online CPU. Returns the different texts of these files. A CPU without
+// this file is skipped.
 std::set<std::string> texts_of_cpus(const MachineFiles& files, std::string_view name) {
   std::set<std::string> texts;
   for (uint32_t cpu : online_cpus(files).value_or(std::vector<uint32_t>())) {
@@ -30,7 +31,8 @@ std::set<std::string> texts_of_cpus(const MachineFiles& files, std::string_view 
   return texts;
 }
 
-// What the CPUs did between the two looks.
+// Returns how much CPU time passed in each state between machine.before and machine.after. `peal doctor` reads these
+// two values before and after a pause (--look). Throws NotReadable if one of them is missing or if no CPU time passed.
 CpuTimes done_meanwhile(const Machine& machine) {
   const std::optional<CpuTimes>& before = machine.before;
   const std::optional<CpuTimes>& after = machine.after;
@@ -49,26 +51,28 @@ Judged usable(const Machine& machine) {
   if (online.empty()) throw NotReadable(kOnline);
   Judged found{
       .value = fmt::format("{} of {}", cpus, online.size()),
-      .here = fmt::format("{} loops at most, half of them the server's when the generator runs here too.", cpus),
+      .here = fmt::format(
+          "{} loops at most can run at once, half of them for the server if the generator runs here too.", cpus),
       .health = rated(cpus, online.size()),
       .mend = fmt::format("taskset -pc {}-{} $$", online.front(), online.back())};
   if (cpus >= 2) return found;
   found.health = Health::kBad;
-  found.here = "Server and generator take turns on one CPU: figures show the scheduler, not the server.";
-  if (online.size() <= cpus) found.mend = "none here: a machine with two or more CPUs";
+  found.here = "Server and generator take turns on one CPU: figures measure the scheduler, not the server.";
+  if (online.size() <= cpus) found.mend = "none here: use a machine with two or more CPUs";
   return found;
 }
 
 Judged siblings(const Machine& machine) {
   const std::string control = fmt::format("{}/smt/active", kCpus);
   if (needed_number(machine, control) == 0) {
-    return {.value = "off", .here = "Every CPU is a core of its own, as far as this machine shows."};
+    return {.value = "off", .here = "Limits nothing: every CPU is a core of its own, as far as this machine shows."};
   }
   constexpr std::string_view kFile = "topology/thread_siblings_list";
   const std::set<std::string> cores = texts_of_cpus(machine.files, kFile);
   if (cores.empty()) throw NotReadable(cpu_file(0, kFile));
   return {.value = fmt::format("on, {} cores", cores.size()),
-          .here = fmt::format("CPUs {} are one core: a generator there slows its sibling's server.", *cores.begin()),
+          .here = fmt::format("CPUs {} are one core: a generator on one of them slows down a server on the other.",
+                              *cores.begin()),
           .health = Health::kLimits,
           .mend = fmt::format("echo off | sudo tee {}/smt/control", kCpus)};
 }
@@ -78,9 +82,10 @@ Judged governor(const Machine& machine) {
   const std::set<std::string> names = texts_of_cpus(machine.files, kFile);
   if (names.empty()) throw NotReadable(cpu_file(0, kFile));
   const std::string value = fmt::format("{}", fmt::join(names, ", "));
-  if (value == "performance") return {.value = value, .here = "Limits nothing: the clock does not wait for load."};
+  if (value == "performance")
+    return {.value = value, .here = "Limits nothing: the clock rate does not depend on the load."};
   return {.value = value,
-          .here = "At a low rate the clock drops: latency rises and CPU time a message with it.",
+          .here = "At a low message rate the clock drops: latency and CPU time per message rise.",
           .health = Health::kLimits,
           .mend = "sudo cpupower frequency-set -g performance"};
 }
@@ -92,9 +97,9 @@ Judged turbo(const Machine& machine) {
   const auto boost = machine.files.number(other);
   if (!no_turbo && !boost) throw NotReadable(other);
   const bool on = no_turbo ? *no_turbo == 0 : *boost != 0;
-  if (!on) return {.value = "off", .here = "Limits nothing: runs one after another have the same clock."};
+  if (!on) return {.value = "off", .here = "Limits nothing: all runs have the same clock rate."};
   return {.value = "on",
-          .here = "Two runs may differ by the clock alone: compare only interleaved repeats.",
+          .here = "Two runs may differ only because of the clock rate: compare only interleaved repeats.",
           .health = Health::kLimits,
           .mend = no_turbo ? fmt::format("echo 1 | sudo tee {}", intel) : fmt::format("echo 0 | sudo tee {}", other)};
 }
@@ -116,7 +121,7 @@ Judged frequency(const Machine& machine) {
   const bool fast = *now * 10 >= most * 8;
   return {.value = fmt::format("{:.2f} of {:.2f} GHz", gigahertz(*now), gigahertz(most)),
           .here = fast ? "Limits nothing now."
-                       : "Absolute times are longer than this machine's best; ratios hold when the clock is steady.",
+                       : "Absolute times are longer than at the highest rate. Ratios hold if the rate does not change.",
           .health = fast ? Health::kOk : Health::kLimits,
           .mend = fmt::format("sudo cpupower frequency-set -d {}", most)};
 }
@@ -127,10 +132,14 @@ Judged stolen_since_boot(const Machine& machine) {
   return {.value = fmt::format("{:.2f} %", 100 * share),
           .here = fmt::format("Runs with more than {:.0f} % are marked NOISY.", 100 * kStealGate),
           .health = share <= kStealGate ? Health::kOk : Health::kLimits,
-          .mend = "none here: a host with CPUs of its own"};
+          .mend = "none here: use a host with CPUs of its own"};
 }
 
-// Of what is so much now, where a run may have `most` of it.
+// Rates `now`, the CPU time that other programs or other virtual machines use at present. `now`, `most` and `bad` have
+// the same unit: a share of the CPU time, or a number of cores. The result depends on `now`:
+// - up to `most`: kOk.
+// - up to `bad`: kLimits. A run would be marked NOISY.
+// - above `bad`: kBad. A run would be marked NOISY.
 Judged rated_now(std::string value, double now, double most, double bad) {
   return {.value = std::move(value),
           .here = now <= most ? "Limits nothing now." : "A run started now would be marked NOISY.",
@@ -143,7 +152,7 @@ Judged stolen_now(const Machine& machine) {
   const CpuTimes done = done_meanwhile(machine);
   const double share = share_of(done.stolen, done);
   Judged found = rated_now(fmt::format("{:.2f} %", 100 * share), share, kStealGate, 10 * kStealGate);
-  found.mend = "none here: wait, or a host with CPUs of its own";
+  found.mend = "none here: wait, or use a host with CPUs of its own";
   return found;
 }
 
@@ -153,7 +162,7 @@ Judged others_now(const Machine& machine) {
   const auto all = static_cast<double>(online);
   const double cores = share_of(done.busy, done) * all;
   Judged found = rated_now(fmt::format("{:.2f} of {} cores", cores, online), cores, kBusyGate, all / 2);
-  found.mend = "top -b -n 1 | head -n 15    # shows who; end it, or wait";
+  found.mend = "top -b -n 1 | head -n 15    # shows the programs; end them, or wait";
   return found;
 }
 
@@ -163,21 +172,22 @@ Judged hypervisor(const Machine& machine) {
   if (!has_word(words_of(flags), "hypervisor")) return {.value = "no", .here = "Limits nothing."};
   return {
       .value = "yes",
-      .here = "A sleeping CPU wakes some 50 us later than bare metal would: latency with few connections shows that.",
+      .here = "A sleeping CPU wakes about 50 us later than on bare metal: with few connections, latency shows this.",
       .health = Health::kLimits,
       .mend = "peal serve ... --spin auto    # or measure on bare metal"};
 }
 
 constexpr Rule kProcessorRules[] = {
-    {"CPUs usable of those online", "Where the scheduler may put this process (affinity).", usable},
-    {"SMT siblings", "CPUs that share a core.", siblings},
-    {"CPU governor", "Who chooses the clock rate.", governor},
-    {"turbo", "Clock above the nominal one while few cores are busy and cool.", turbo},
+    {"CPUs usable of those online", "The CPUs on which this process may run (affinity).", usable},
+    {"SMT siblings", "Whether several CPUs share a core.", siblings},
+    {"CPU governor", "The policy that chooses the clock rate.", governor},
+    {"turbo", "Whether the clock rate may rise above the nominal one while few cores are busy.", turbo},
     {"hypervisor flag", "Whether this is a virtual machine.", hypervisor},
-    {"CPU frequency", "Slowest CPU now, and the fastest it could be.", frequency},
-    {"steal since boot", "Time the hypervisor ran somebody else instead.", stolen_since_boot},
-    {"steal now", "The same, over a short look.", stolen_now},
-    {"busy now", "Cores that other programs keep busy, over the same look.", others_now},
+    {"CPU frequency", "The clock rate of the slowest CPU now, and the highest possible one.", frequency},
+    {"steal since boot", "The share of time in which the hypervisor let other machines run instead.",
+     stolen_since_boot},
+    {"steal now", "The share of stolen time in a short measurement (--look).", stolen_now},
+    {"busy now", "The CPU time of other programs in a short measurement (--look).", others_now},
 };
 
 }  // namespace

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `peal doctor` judges: each rule looks at one thing, says what it limits here and how bad that is. Rules read,
-// they change nothing. Where a limit stands in the text, it is one that peal itself has: 20,000 connections in the
-// largest experiments, a backlog of 4,096, gates at 1 % of stolen time.
+// The rules of `peal doctor`. Each rule looks at one property of the machine. It says what the property limits, and how
+// bad that is. Rules change nothing.
+//
+// The numbers in the rules are those of peal. The largest run has about 20,000 fds. Listeners ask for a backlog of
+// 4,096. A run is marked NOISY if the hypervisor takes more than 1 % of the CPU time.
 #pragma once
 
 #include <optional>
@@ -22,8 +24,10 @@ namespace peal::cli {
 struct Machine {
   MachineFiles files;
   KernelProbes probes = {};
-  TlsFacts tls = {};  // without a version: not asked
-  // CPU times at the ends of a short look.
+  TlsFacts tls = {};  // tls.version is empty if OpenSSL was not queried
+  // The CPU times since boot, read before and after a pause. Their difference shows how busy the CPUs were during the
+  // pause, and how much time the hypervisor took from them. The option --look sets the length of the pause. The times
+  // are empty if /proc/stat cannot be read.
   std::optional<CpuTimes> before = {};
   std::optional<CpuTimes> after = {};
 };
@@ -36,46 +40,55 @@ Findings examine_clocks(const Machine& machine);
 Findings examine_kernel(const Machine& machine);
 Findings examine_tls(const Machine& machine);
 
-// All of them, in the order they are shown.
+// Applies all rules of `peal doctor` to the machine. Returns one finding for each rule.
 Findings examine(const Machine& machine);
 
-// For the rules: what one says of this machine; the fields are those of a Finding.
+// Judged: the result of a rule. It is copied to the fields of a Finding that have the same names.
 struct Judged {
   std::string value = {};
   std::string here = {};
   Health health = Health::kOk;
-  std::string mend = {};  // may be named where all is well, too: then it is not shown
+  std::string mend = {};  // the command that improves the value; ignored if health is kOk
 };
 
-// One thing to look at: its name, what it is, and what judges it here.
+// Rule: checks one property of the machine. It has the property's name, an explanation, and a function that judges it.
 struct Rule {
   std::string_view name;
   std::string_view what;
   Judged (*judge)(const Machine& machine);
 };
-// What each of them finds, in their order, under the heading `group`.
+// Applies `rules` in their order, and returns one finding for each. `group` is the heading of these findings in the
+// report.
 Findings findings_of(std::span<const Rule> rules, std::string_view group, const Machine& machine);
 
-// Ends a rule that cannot read what it needs, the file or folder `path`: its finding says so.
+// NotReadable: a rule throws it if it cannot read the file or folder `path`. The finding of that rule is then kUnknown
+// and names `path`.
 class NotReadable : public std::runtime_error {
  public:
   explicit NotReadable(std::string_view path) : runtime_error(std::string(path)) {}
 };
-// What a rule needs, read from `path`. Throws NotReadable where there is none.
+// Returns the content of `value`. Throws NotReadable if `value` is empty. `path` is the file or folder that the value
+// was read from.
 template <class Value>
 Value needed(std::optional<Value> value, std::string_view path) {
   if (!value) throw NotReadable(path);
   return std::move(*value);
 }
-// The number that stands in that file.
+// Returns the number in the file `path`. Throws NotReadable if the file cannot be read or does not begin with a number.
 uint64_t needed_number(const Machine& machine, std::string_view path);
-// Of something there should be much of: ok from `enough` on, bad below `too_little`, a limit between them.
+// Rates a number that should be large:
+// - kOk: the number is at least `enough`.
+// - kBad: the number is less than `enough` and less than `too_little`. With the default 0, no number is bad.
+// - kLimits: the number is less than `enough`, but not bad.
 Health rated(uint64_t number, uint64_t enough, uint64_t too_little = 0);
 inline constexpr std::string_view kStatusFile = "/proc/self/status";
-// The CPUs that this process may use, as that file says.
+// Returns the numbers of the CPUs that this process may use. Reads them from /proc/self/status, and returns nothing if
+// they cannot be read.
 std::optional<std::vector<uint32_t>> usable_cpus(const MachineFiles& files);
-// Digits in threes: 1,048,576; "unlimited" for kUnlimited.
+// Returns the number as a text with commas between groups of three digits, such as 1,048,576. Returns "unlimited" for
+// kUnlimited.
 std::string grouped(uint64_t number);
+// Returns the number as a text without commas, as the kernel's files show it. Returns "unlimited" for kUnlimited.
 std::string raw(uint64_t number);
 
 }  // namespace peal::cli

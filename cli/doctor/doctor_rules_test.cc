@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Situations in which `peal doctor` weighs more than one file.
+// Tests the rules of `peal doctor` that depend on more than one file.
 #include <tuple>
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-TEST(DoctorRules, no_cookies_make_the_handshake_queue_matter) {
+TEST(DoctorRules, without_syn_cookies_the_handshake_queue_is_a_limit) {
   const FakeMachine made;
   made.write("/proc/sys/net/ipv4/tcp_syncookies", "0");
   EXPECT_EQ(named(made.findings(), "net.ipv4.tcp_max_syn_backlog").health, Health::kOk);
@@ -36,13 +36,12 @@ TEST(DoctorRules, openssl_that_offers_less) {
   made.remove("/roots.pem");
   machine.tls.providers = {"base", "fips"};
   const Findings found = examine_tls(machine);
-  EXPECT_THAT(named(found, "OpenSSL").here, HasSubstr("Loaded: base, fips."));
+  EXPECT_THAT(named(found, "OpenSSL").here, HasSubstr("Loaded providers: base, fips."));
   EXPECT_EQ(named(found, "OpenSSL").value, "OpenSSL 3.5.1 1 Jul 2025");
   for (const auto& [name, here, mend] : {
            std::tuple("TLS 1.3", "two round trips", "openssl.cnf"),
            std::tuple("AES in hardware",
-                      "AES-GCM takes many times the CPU, of server and generator alike "
-                      "(OPENSSL_ia32cap=0x0)",
+                      "AES-GCM needs many times the CPU time, in the server and in the generator (OPENSSL_ia32cap=0x0)",
                       "-cpu host"),
            std::tuple("system roots", "No public server can be verified", "ca-certificates"),
        }) {
@@ -70,7 +69,7 @@ TEST(DoctorRules, cores_with_two_threads) {
   EXPECT_EQ(found.mend, "echo off | sudo tee /sys/devices/system/cpu/smt/control");
 }
 
-TEST(DoctorRules, somebody_else_takes_the_cpus_while_it_looks) {
+TEST(DoctorRules, the_hypervisor_steals_time_during_the_measurement) {
   Machine machine = FakeMachine().machine();
   machine.before = CpuTimes{.busy = 100, .idle = 1000, .stolen = 0};
   machine.after = CpuTimes{.busy = 125, .idle = 1070, .stolen = 5};
@@ -81,7 +80,7 @@ TEST(DoctorRules, somebody_else_takes_the_cpus_while_it_looks) {
   EXPECT_EQ(named(examine(machine), "steal now").health, Health::kBad);
 }
 
-TEST(DoctorRules, other_programs_are_busy_while_it_looks) {
+TEST(DoctorRules, other_programs_are_busy_during_the_measurement) {
   const FakeMachine made;
   Machine machine = made.machine();
   machine.before = CpuTimes{.busy = 100, .idle = 1000, .stolen = 0};
@@ -94,7 +93,7 @@ TEST(DoctorRules, other_programs_are_busy_while_it_looks) {
   EXPECT_EQ(named(examine(machine), "busy now").health, Health::kBad);
 }
 
-TEST(DoctorRules, groups_of_the_first_version) {
+TEST(DoctorRules, limits_of_cgroups_v1) {
   const FakeMachine made;
   made.remove("/sys/fs/cgroup");
   made.write("/proc/self/cgroup", "4:memory:/docker/abc\n1:cpu,cpuacct:/docker/abc\n0::/docker/abc\n");
@@ -134,7 +133,7 @@ TEST(DoctorRules, no_better_clock_to_choose) {
   EXPECT_THAT(named(made.findings(), "clocksource").mend, HasSubstr("boot with"));
 }
 
-TEST(DoctorRules, ports_in_time_wait_come_back_sooner_on_loopback) {
+TEST(DoctorRules, ports_in_time_wait_are_free_sooner_on_loopback) {
   const FakeMachine made;
   made.write("/proc/sys/net/ipv4/tcp_tw_reuse", "2");
   EXPECT_EQ(named(made.findings(), "net.ipv4.tcp_tw_reuse").health, Health::kOk);
@@ -155,7 +154,7 @@ TEST(DoctorRules, a_kernel_that_lacks_something) {
   EXPECT_EQ(named(findings, "epoll").health, Health::kBad);
 }
 
-TEST(DoctorRules, io_uring_is_mended_where_it_is_forbidden) {
+TEST(DoctorRules, the_command_for_io_uring_depends_on_what_forbids_it) {
   const FakeMachine made;
   Machine machine = made.machine();
   machine.probes.io_uring = "io_uring is forbidden here";

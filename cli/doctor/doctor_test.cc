@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every rule of `peal doctor`, on a good machine, on one that is worse in one thing, and on one that does not say.
+// Tests every rule of `peal doctor` three times: on a good machine, on a machine with one bad value, and on a machine
+// where one file cannot be read.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -26,7 +27,8 @@ TEST(Doctor, a_machine_with_nothing_to_mend) {
   }
 }
 
-// One file made worse, what is said of it then, and the command.
+// One test case: the file `path` gets the bad content `text`. The test expects that the finding `name` then has this
+// health, and that its texts contain `here` and `mend`.
 struct Ruin {
   std::string path;
   std::string text;
@@ -42,18 +44,19 @@ const Ruin kRuins[] = {
     {"/proc/self/limits", "Max open files 1024 524288 files\n", "open files, hard (ulimit -Hn)", Health::kLimits,
      "At most 524,088 connections", "--nofile=1048576"},
     {"/proc/self/limits", "Max open files 1024 524288 files\n", "open files, soft (ulimit -Sn)", Health::kLimits,
-     "peal raises it to the hard limit by itself; another server started here keeps to 1,024", "ulimit -Sn 524288"},
+     "peal raises it to the hard limit by itself. Other servers that are started here can have only 1,024",
+     "ulimit -Sn 524288"},
     {"/proc/sys/fs/nr_open", "65536", "fs.nr_open", Health::kLimits, "more than 65,336", "fs.nr_open=1048576"},
     {"/proc/sys/fs/nr_open", "4096", "fs.nr_open", Health::kBad, "more than 3,896", "fs.nr_open=1048576"},
     {"/proc/sys/fs/file-max", "2000", "fs.file-max", Health::kBad, "473 connections", "sysctl -w fs.file-max=10486814"},
     {"/proc/sys/fs/file-max", "101054", "fs.file-max", Health::kLimits, "50,000 connections", "sysctl -w fs.file-max="},
     {"/proc/sys/net/ipv4/ip_local_port_range", "32768 60999", "net.ipv4.ip_local_port_range", Health::kLimits,
-     "28,232 connections a source address to one target", "ip_local_port_range='1024 65535'"},
+     "28,232 connections from one source address to one target", "ip_local_port_range='1024 65535'"},
     {"/proc/sys/net/ipv4/ip_local_port_range", "60000 60999", "net.ipv4.ip_local_port_range", Health::kBad,
-     "1,000 connections a source address", "ip_local_port_range='1024 65535'"},
+     "At most 1,000 connections from one source address", "ip_local_port_range='1024 65535'"},
     {"/proc/sys/net/ipv4/ip_local_reserved_ports", "80,2000-21999", "net.ipv4.ip_local_port_range", Health::kLimits,
-     "44,512 connections a source address", "ip_local_port_range"},
-    {"/proc/sys/net/ipv4/tcp_tw_reuse", "0", "net.ipv4.tcp_tw_reuse", Health::kLimits, "above 1,075/s a target",
+     "44,512 connections from one source address", "ip_local_port_range"},
+    {"/proc/sys/net/ipv4/tcp_tw_reuse", "0", "net.ipv4.tcp_tw_reuse", Health::kLimits, "above 1,075/s to one target",
      "tcp_tw_reuse=1"},
     {"/proc/sys/net/ipv4/tcp_fin_timeout", "300", "net.ipv4.tcp_fin_timeout", Health::kLimits, "for 300 s",
      "tcp_fin_timeout=60"},
@@ -61,13 +64,14 @@ const Ruin kRuins[] = {
      "tcp_max_tw_buckets=262144"},
     {"/proc/net/sockstat", "TCP: inuse 1 orphan 0 tw 40000 alloc 1\n", "sockets in TIME_WAIT", Health::kLimits,
      "40,000 of the 64,512 ports", "sleep 60"},
-    {"/proc/sys/net/core/somaxconn", "512", "net.core.somaxconn", Health::kLimits, "queues 512", "somaxconn=4096"},
-    {"/proc/sys/net/core/somaxconn", "128", "net.core.somaxconn", Health::kBad, "queues 128", "somaxconn=4096"},
+    {"/proc/sys/net/core/somaxconn", "512", "net.core.somaxconn", Health::kLimits, "queues at most 512",
+     "somaxconn=4096"},
+    {"/proc/sys/net/core/somaxconn", "128", "net.core.somaxconn", Health::kBad, "queues at most 128", "somaxconn=4096"},
     {"/proc/sys/net/core/netdev_max_backlog", "100", "net.core.netdev_max_backlog", Health::kLimits,
-     "More than 100 packets", "netdev_max_backlog=10000"},
+     "more than 100 packets", "netdev_max_backlog=10000"},
     {"/proc/sys/net/netfilter/nf_conntrack_max", "8192", "net.netfilter.nf_conntrack_max", Health::kLimits,
      "Beyond 8,192 connections", "nf_conntrack_max=1048576"},
-    {"/sys/class/net/lo/mtu", "16384", "MTU of lo", Health::kLimits, "is 4 packets", "ip link set dev lo mtu 65536"},
+    {"/sys/class/net/lo/mtu", "16384", "MTU of lo", Health::kLimits, "takes 4 packets", "ip link set dev lo mtu 65536"},
     {"/proc/self/status", "Cpus_allowed_list:\t0,2\n", "CPUs usable of those online", Health::kLimits,
      "2 loops at most", "taskset -pc 0-3 $$"},
     {"/proc/self/status", "Cpus_allowed_list:\t1\n", "CPUs usable of those online", Health::kBad,
@@ -80,7 +84,7 @@ const Ruin kRuins[] = {
      "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"},
     {"/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "1200000", "CPU frequency", Health::kLimits,
      "Absolute times are longer", "cpupower frequency-set -d 3400000"},
-    {"/proc/cpuinfo", "flags\t\t: fpu hypervisor tsc\n", "hypervisor flag", Health::kLimits, "wakes some 50 us later",
+    {"/proc/cpuinfo", "flags\t\t: fpu hypervisor tsc\n", "hypervisor flag", Health::kLimits, "wakes about 50 us later",
      "--spin auto"},
     {"/proc/stat", "cpu  0 0 0 90 0 0 0 10 0 0\n", "steal since boot", Health::kLimits, "NOISY", "none here"},
     {"/sys/fs/cgroup/user.slice/cpu.max", "150000 100000", "cgroup CPU quota", Health::kLimits, "stand still",
@@ -99,14 +103,14 @@ const Ruin kRuins[] = {
     {"/proc/self/timerslack_ns", "100000", "timer slack", Health::kLimits, "100 us late", "> /proc/$$/timerslack_ns"},
     {"/proc/self/timerslack_ns", "4000000", "timer slack", Health::kBad, "4000 us late", "> /proc/$$/timerslack_ns"},
     {"/proc/sys/kernel/osrelease", "5.15.0-91-generic", "kernel", Health::kLimits, "needs 6.1", "linux-image-amd64"},
-    {"/proc/sys/kernel/osrelease", "4.19.0", "kernel", Health::kBad, "1 ms before 5.11", "linux-image-amd64"},
+    {"/proc/sys/kernel/osrelease", "4.19.0", "kernel", Health::kBad, "exact only to 1 ms", "linux-image-amd64"},
     {"/proc/sys/kernel/perf_event_paranoid", "2", "kernel.perf_event_paranoid", Health::kLimits, "outside the kernel",
      "perf_event_paranoid=1"},
     {"/proc/sys/kernel/perf_event_paranoid", "4", "kernel.perf_event_paranoid", Health::kLimits, "nothing can be",
      "perf_event_paranoid=1"},
 };
 
-TEST(Doctor, one_thing_that_is_worse) {
+TEST(Doctor, one_bad_value) {
   const FakeMachine made;
   for (const Ruin& ruin : kRuins) {
     SCOPED_TRACE(ruin.path + " = " + ruin.text);
@@ -119,7 +123,7 @@ TEST(Doctor, one_thing_that_is_worse) {
   }
 }
 
-// What cannot be read, and the finding that needs it.
+// Maps each file to a finding that needs it. The finding is unknown if the file cannot be read.
 const std::multimap<std::string, std::string> kNeeds = {
     {"/proc/self/limits", "open files, hard (ulimit -Hn)"},
     {"/proc/self/limits", "open files, soft (ulimit -Sn)"},
@@ -166,7 +170,7 @@ void expect_unknown(const Finding& found) {
   EXPECT_THAT(found.mend, IsEmpty()) << found.name;
 }
 
-TEST(Doctor, one_file_that_is_not_there) {
+TEST(Doctor, one_file_is_missing) {
   const FakeMachine made;
   for (const auto& [path, name] : kNeeds) {
     SCOPED_TRACE(path);
@@ -176,12 +180,12 @@ TEST(Doctor, one_file_that_is_not_there) {
   }
 }
 
-TEST(Doctor, one_file_that_makes_no_sense) {
+TEST(Doctor, one_file_holds_nonsense) {
   const FakeMachine made;
   for (const auto& [path, name] : kNeeds) {
     SCOPED_TRACE(path);
     const auto text = kGoodMachine.find(path);
-    // A name cannot be senseless, nor can a folder.
+    // Skips folders, because they have no text. Also skips the files in which any text is a valid name.
     if (text == kGoodMachine.end() || name == "CPU governor" || name == "clocksource" || name == "hypervisor flag") {
       continue;
     }
@@ -191,7 +195,7 @@ TEST(Doctor, one_file_that_makes_no_sense) {
   }
 }
 
-TEST(Doctor, every_rule_has_a_machine_on_which_it_complains_and_one_on_which_it_is_blind) {
+TEST(Doctor, every_rule_is_tested_with_a_bad_value_and_with_an_unreadable_file) {
   const std::set<std::string> of_probes = {"io_uring",     "epoll",           "epoll_pwait2",
                                            "SO_REUSEPORT", "SO_INCOMING_CPU", "IPv6 loopback"};
   const std::set<std::string> elsewhere = {"net.ipv4.tcp_max_syn_backlog", "SMT siblings", "steal now", "busy now",
@@ -204,7 +208,7 @@ TEST(Doctor, every_rule_has_a_machine_on_which_it_complains_and_one_on_which_it_
   }
 }
 
-TEST(Doctor, nothing_at_all_can_be_read) {
+TEST(Doctor, no_file_can_be_read) {
   Machine machine{.files = MachineFiles("/nowhere/at/all")};
   for (const Finding& found : examine(machine)) {
     const bool is_probe = found.value == "works";

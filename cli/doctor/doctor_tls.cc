@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the OpenSSL under peal/tls offers.
+// Rules about the OpenSSL library that peal/tls uses.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,13 +10,14 @@ namespace peal::cli {
 namespace {
 
 Judged library(const TlsFacts& tls) {
-  return {.value = tls.version, .here = fmt::format("Limits nothing. Loaded: {}.", fmt::join(tls.providers, ", "))};
+  return {.value = tls.version,
+          .here = fmt::format("Limits nothing. Loaded providers: {}.", fmt::join(tls.providers, ", "))};
 }
 
 Judged newest_version(const TlsFacts& tls) {
   if (tls.tls13) return {.value = "yes", .here = "Limits nothing."};
   return {.value = "no",
-          .here = "Handshakes take two round trips, and clients that insist on 1.3 are turned away.",
+          .here = "Handshakes take two round trips, and clients that require TLS 1.3 are refused.",
           .health = Health::kLimits,
           .mend = "grep -nE 'MaxProtocol|Ciphersuites' \"$(openssl version -d | cut -d'\"' -f2)/openssl.cnf\""};
 }
@@ -30,17 +31,17 @@ Judged acceleration(const TlsFacts& tls) {
                         : "Limits nothing."};
   }
   return {.value = "no",
-          .here = fmt::format("AES-GCM takes many times the CPU, of server and generator alike ({}).",
-                              tls.processor.empty() ? "OpenSSL names no CPU" : tls.processor),
+          .here = fmt::format("AES-GCM needs many times the CPU time, in the server and in the generator ({}).",
+                              tls.processor.empty() ? "OpenSSL does not describe the CPU" : tls.processor),
           .health = Health::kLimits,
-          .mend = "none here: unset OPENSSL_ia32cap, or let the host pass AES-NI on (KVM: -cpu host)"};
+          .mend = "none here: unset OPENSSL_ia32cap, or let the host allow AES-NI (KVM: -cpu host)"};
 }
 
 Judged roots(const TlsFacts& tls) {
   const std::string there = roots_there(tls);
   if (!there.empty()) return {.value = there, .here = "Limits nothing."};
   return {.value = "none",
-          .here = "No public server can be verified: every client needs roots of its own (--tls-ca).",
+          .here = "No public server can be verified: every client needs a file of root certificates (--tls-ca).",
           .health = Health::kLimits,
           .mend = "sudo apt-get install ca-certificates"};
 }
@@ -48,14 +49,14 @@ Judged roots(const TlsFacts& tls) {
 template <Judged (*judge)(const TlsFacts&)>
 Judged if_asked(const Machine& machine) {
   if (!machine.tls.version.empty()) return judge(machine.tls);
-  return {.value = "?", .here = "OpenSSL did not say.", .health = Health::kUnknown};
+  return {.value = "?", .here = "OpenSSL does not tell its version.", .health = Health::kUnknown};
 }
 
 constexpr Rule kTlsRules[] = {
-    {"OpenSSL", "The library that does TLS's cryptography, and its providers.", if_asked<library>},
-    {"TLS 1.3", "The newest version (RFC 8446): a handshake is one round trip.", if_asked<newest_version>},
+    {"OpenSSL", "The library that does the cryptography of TLS, and its providers.", if_asked<library>},
+    {"TLS 1.3", "The newest version of TLS (RFC 8446). Its handshake takes one round trip.", if_asked<newest_version>},
     {"AES in hardware", "Whether OpenSSL uses the CPU's own instructions for AES-GCM.", if_asked<acceleration>},
-    {"system roots", "The certificates that a client believes unless it is told others.", if_asked<roots>},
+    {"system roots", "The root certificates that a client trusts by default.", if_asked<roots>},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One thing `peal doctor` looked at.
+// Finding: what `peal doctor` says about one property of the machine.
 #pragma once
 
 #include <string>
@@ -10,19 +10,19 @@ namespace peal::cli {
 
 enum class Health {
   kOk,
-  kLimits,   // something a user may run into; `here` says what
-  kBad,      // ordinary runs fail, or their figures mean something else
-  kUnknown,  // not readable here
+  kLimits,   // a large run will reach the limit that `here` describes
+  kBad,      // ordinary runs fail, or their figures are misleading
+  kUnknown,  // this machine does not show the value
 };
 
 struct Finding {
   std::string group;
-  std::string name;   // as the kernel calls it, where it has a name
-  std::string value;  // as it stands there
-  std::string what;   // what it is
-  std::string here;   // what it limits on this machine, in peal's terms
+  std::string name;   // the kernel's name for the property, if it has one
+  std::string value;  // the value on this machine
+  std::string what;   // what the property is
+  std::string here;   // what it limits on this machine, in connections, ports or times
   Health health = Health::kOk;
-  std::string mend = {};  // the command that mends it, or who can; empty when nothing is to be mended
+  std::string mend = {};  // the command that changes the value, or who can change it; empty if all is well
 };
 
 using Findings = std::vector<Finding>;

@@ -32,7 +32,9 @@ std::string try_ipv6() {
   return ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? "" : errno_text();
 }
 
-// No fd is -1, so a kernel that has the call says EBADF or EINVAL.
+// Calls epoll_pwait2 with the invalid fd -1. Returns the error text if the kernel does not have this system call
+// (ENOSYS), or if a seccomp filter forbids it (EPERM). Any other error, such as EBADF for the fd -1, means that the
+// system call works.
 std::string try_epoll_pwait2() {
   char room[64];
   errno = 0;

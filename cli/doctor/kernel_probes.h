@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the running kernel can do, found out by asking it: opening a socket, trying a system call. Leaves nothing open.
+// probe_kernel(): finds out which features the running kernel has. It opens sockets and tries system calls, and leaves
+// nothing open.
 #pragma once
 
 #include <string>
 
 namespace peal::cli {
 
-// Why each does not work here; empty where it does.
+// Each field says why a feature of the kernel does not work on this machine. A field is empty if its feature works.
 struct KernelProbes {
   std::string io_uring = {};
   std::string epoll = {};

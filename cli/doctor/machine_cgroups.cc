@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of MachineFiles that knows control groups. /proc/self/cgroup names this process's group in each hierarchy:
-// `0::/a/b` for v2, `4:memory:/a/b` for v1. A limit of any group above holds too. In a container the path may be that
-// of the host while only its own end is mounted: then the mount's top is the group.
+// The functions of MachineFiles that read control groups (cgroups). /proc/self/cgroup names this process's cgroup in
+// each hierarchy: `0::/a/b` for v2, `4:memory:/a/b` for v1. The limits of all parent cgroups apply too.
+//
+// In a container, /proc/self/cgroup may contain a path of the host that does not exist in the container. Only the
+// container's own cgroup is mounted, as the top folder. That folder is then read.
 #include <cmath>
 #include <limits>
 #include <sstream>
@@ -16,7 +18,8 @@ namespace {
 constexpr std::string_view kMount = "/sys/fs/cgroup";
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-// v1 has no word for "no limit": it is the greatest multiple of a page.
+// If a v1 cgroup has no limit, its file holds a huge number of about 2^63, which depends on the page size. Therefore
+// every number from 2^60 on counts as "no limit".
 constexpr uint64_t kLeastUnlimited = uint64_t{1} << 60;
 
 bool names_controller(std::string_view controllers, std::string_view wanted) {
@@ -59,7 +62,9 @@ std::optional<GroupLimit> MachineFiles::cpu_quota() const {
   auto consider = [&least](double cpus, std::string path, bool is_v2) {
     if (!least || cpus < least->value) least = GroupLimit{cpus, std::move(path), is_v2};
   };
-  // v2 has both figures in one file, which the top group lacks; cpu.stat tells that the group can be read at all.
+  // In v2, the file cpu.max of a cgroup holds the quota and the period. The top cgroup has no cpu.max, because it has
+  // no quota. Every cgroup has the file cgroup.procs. The first loop therefore considers each folder with cgroup.procs
+  // as a cgroup without a quota. So the result is infinity, and not empty, if no cgroup has a cpu.max.
   for (const std::string& folder : group_folders("", "cgroup.procs")) consider(kInfinite, folder + "/cpu.max", true);
   for (const std::string& folder : group_folders("", "cpu.max")) {
     const std::string all = text(folder + "/cpu.max").value_or("");
@@ -72,7 +77,7 @@ std::optional<GroupLimit> MachineFiles::cpu_quota() const {
              folder + "/cpu.max", true);
   }
   for (const std::string& folder : group_folders("cpu", "cpu.cfs_quota_us")) {
-    const auto quota = number(folder + "/cpu.cfs_quota_us");  // -1, which is no number here: no limit
+    const auto quota = number(folder + "/cpu.cfs_quota_us");  // empty if the file holds -1, which means "no limit"
     const auto period = number(folder + "/cpu.cfs_period_us");
     const bool limits = quota && period && *period > 0;
     consider(limits ? static_cast<double>(*quota) / static_cast<double>(*period) : kInfinite,

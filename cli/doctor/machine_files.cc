@@ -87,7 +87,8 @@ std::vector<std::string> MachineFiles::names(std::string_view folder) const {
 std::optional<CpuTimes> MachineFiles::cpu_times() const {
   const std::optional<std::string> line = line_after("/proc/stat", "cpu ");
   if (!line) return std::nullopt;
-  // user nice system idle iowait irq softirq steal; guests are counted in user already.
+  // The columns are: user nice system idle iowait irq softirq steal. The later columns hold the time of guests. They
+  // are not added, because user and nice already contain that time.
   std::vector<uint64_t> ticks;
   for (std::string_view word : words_of(*line)) ticks.push_back(parse_number(word).value_or(0));
   if (ticks.size() < 8) return std::nullopt;

@@ -12,7 +12,8 @@
 namespace peal::cli {
 namespace {
 
-// The number behind `prefix`; `text` goes on behind it.
+// If `text` starts with `prefix` and a hexadecimal number, removes both from `text` and returns the number. Otherwise
+// returns nothing. If only the number is missing or too large, `prefix` is removed nevertheless.
 std::optional<uint64_t> take_hex(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return std::nullopt;
   text.remove_prefix(prefix.size());
@@ -41,7 +42,14 @@ bool is_3_1_or_later(std::string_view version) {
 
 }  // namespace
 
-// OPENSSL_ia32cap(3): the words of CPUID, 1: EDX and ECX, then 7: EBX and ECX. OPENSSL_armcap is bits of its own.
+// Finds the instructions in the bits of `processor`. On x86, `processor` contains the two numbers of
+// OPENSSL_ia32cap(3), which have 64 bits each:
+// - First number: the low half is EDX and the high half is ECX of CPUID leaf 1. Bit 57 is AES-NI, and bit 33 is
+//   PCLMULQDQ.
+// - Second number: the low half is EBX and the high half is ECX of CPUID leaf 7. Bit 41 is VAES, and bit 42 is
+//   VPCLMULQDQ. Bits 16, 17, 30 and 31 are AVX-512 F, DQ, BW and VL, without which OpenSSL does not use VAES.
+//
+// On ARM, `processor` contains one number, OPENSSL_armcap, whose bits have other meanings.
 AesInstructions aes_instructions(std::string_view processor, std::string_view version) {
   if (const std::optional<uint64_t> arm = take_hex(processor, "OPENSSL_armcap=0x")) {
     return {.aes = all_set(*arm, {2, 5})};  // ARMV8_AES, ARMV8_PMULL
@@ -49,7 +57,7 @@ AesInstructions aes_instructions(std::string_view processor, std::string_view ve
   const std::optional<uint64_t> first = take_hex(processor, "OPENSSL_ia32cap=0x");
   const std::optional<uint64_t> second = first ? take_hex(processor, ":0x") : std::nullopt;
   AesInstructions found{.aes = first && all_set(*first, {57, 33})};
-  found.wide_aes = found.aes && second && all_set(*second, {41, 42});
+  found.wide_aes = found.aes && second && all_set(*second, {16, 17, 30, 31, 41, 42});
   found.wide_used = found.wide_aes && is_3_1_or_later(version);
   return found;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What OpenSSL says of itself, read: which instructions of the processor it uses, and whether it has roots.
+// Interprets what OpenSSL reports about itself: which CPU instructions it uses, and whether the system has root
+// certificates.
 #pragma once
 
 #include <string>
@@ -9,17 +10,20 @@
 
 namespace peal::cli {
 
-// Instructions of the processor that OpenSSL uses for AES-GCM.
+// The CPU instructions that OpenSSL can use for AES-GCM.
 struct AesInstructions {
   bool aes = false;        // AES-NI with PCLMULQDQ; on ARM the AES and PMULL extensions
-  bool wide_aes = false;   // VAES with VPCLMULQDQ: several blocks at once
-  bool wide_used = false;  // by this version of OpenSSL (3.1 and later)
+  bool wide_aes = false;   // VAES, VPCLMULQDQ and AVX-512: one instruction processes several blocks
+  bool wide_used = false;  // true if wide_aes is true and OpenSSL uses it: from version 3.1 on
 };
 
-// What TlsFacts::processor says, of a version as "OpenSSL 3.0.19 ...". Nothing where it makes no sense.
+// Returns which AES instructions OpenSSL can use on this CPU. `processor` is the text of TlsFacts::processor. `version`
+// is the version of OpenSSL, such as "OpenSSL 3.0.19 ...". Only the field wide_used depends on `version`. If
+// `processor` cannot be interpreted, all fields are false.
 AesInstructions aes_instructions(std::string_view processor, std::string_view version);
 
-// The file or the folder of roots that is there, and holds some; empty: neither.
+// Returns the path of the system's root certificates. This is facts.roots_file if that file is not empty. Otherwise it
+// is facts.roots_folder if that folder contains certificates. Returns an empty text if there are none.
 std::string roots_there(const TlsFacts& facts);
 
 }  // namespace peal::cli

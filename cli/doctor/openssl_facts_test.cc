@@ -22,7 +22,9 @@ TEST(OpensslFacts, processor_as_openssl_sees_it) {
            Case{"OPENSSL_ia32cap=0xfffa3203078bffff:0x405fc6f1bf07ab", "OpenSSL 3.1.0", true, true, true},
            Case{"OPENSSL_ia32cap=0xfffa3203078bffff:0x405fc6f1bf07ab", "OpenSSL 4.0.0", true, true, true},
            Case{"OPENSSL_ia32cap=0xfffa3203078bffff:0x0", "OpenSSL 3.5.1", true, false, false},
-           // As one that masks AES-NI says it: OPENSSL_ia32cap=~0x200000200000000.
+           // VAES and VPCLMULQDQ without AVX-512.
+           Case{"OPENSSL_ia32cap=0xfffa3203078bffff:0x405fc631bc07ab", "OpenSSL 3.5.1", true, false, false},
+           // OpenSSL reports this text if OPENSSL_ia32cap=~0x200000200000000 switches AES-NI off.
            Case{"OPENSSL_ia32cap=0xfdfa3201078bffff:0x405fc6f1bf07ab env:~0x200000200000000", "OpenSSL 3.1.0", false,
                 false, false},
            Case{"OPENSSL_armcap=0x3d", "OpenSSL 3.0.19", true, false, false},
@@ -45,7 +47,7 @@ TEST(OpensslFacts, roots_are_a_file_or_else_a_folder_of_hashed_names) {
   EXPECT_EQ(roots_there(facts), "");
   std::filesystem::create_directory(facts.roots_folder);
   std::ofstream(folder.path("roots/README")) << "none";
-  EXPECT_EQ(roots_there(facts), "") << "no root among them";
+  EXPECT_EQ(roots_there(facts), "") << "the folder holds no root certificate";
   std::ofstream(folder.path("roots/0a775a30.0")) << "one";
   EXPECT_EQ(roots_there(facts), facts.roots_folder);
   std::ofstream{facts.roots_file};

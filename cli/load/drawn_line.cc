@@ -26,7 +26,8 @@ size_t DrawnLine::columns() const {
   if (!terminal_ || ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < kFewestColumns) {
     return kUsualColumns;
   }
-  // The last column stays free: some terminals go to the next line as soon as it is written.
+  // Leaves the last column free, because some terminals begin a new line as soon as the last column is written. draw()
+  // could then no longer replace the old line, because \r only moves the cursor within the new line.
   return size.ws_col - size_t{1};
 }
 

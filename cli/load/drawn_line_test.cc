@@ -16,7 +16,7 @@
 namespace peal::cli {
 namespace {
 
-// While it lives stderr is a terminal of so many columns.
+// Terminal makes stderr a pseudo-terminal with `columns` columns. Its destructor restores the old stderr.
 class Terminal {
  public:
   explicit Terminal(unsigned short columns) : mine_(::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)) {
@@ -34,7 +34,7 @@ class Terminal {
     const winsize size{.ws_row = 24, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
     EXPECT_EQ(::ioctl(mine_.get(), TIOCSWINSZ, &size), 0);
   }
-  // What was written since.
+  // Returns what was written to the terminal since the last call.
   std::string written() {
     std::array<char, 4096> room{};
     const ssize_t size = ::read(mine_.get(), room.data(), room.size());
@@ -46,7 +46,7 @@ class Terminal {
   const Fd mine_;
 };
 
-TEST(DrawnLine, on_a_terminal_it_is_drawn_over_itself_and_gone_at_the_end) {
+TEST(DrawnLine, on_a_terminal_a_line_replaces_the_one_before_and_is_removed_at_the_end) {
   Terminal terminal(80);
   {
     DrawnLine line("auto");
@@ -59,14 +59,14 @@ TEST(DrawnLine, on_a_terminal_it_is_drawn_over_itself_and_gone_at_the_end) {
     line.clear();
     EXPECT_EQ(terminal.written(), "\r\x1b[2K");
     line.clear();
-    EXPECT_EQ(terminal.written(), "") << "there is nothing any more";
+    EXPECT_EQ(terminal.written(), "") << "the line was already removed";
     line.draw("three");
     EXPECT_EQ(terminal.written(), "\r\x1b[2Kthree");
   }
   EXPECT_EQ(terminal.written(), "\r\x1b[2K");
 }
 
-TEST(DrawnLine, it_is_as_wide_as_the_terminal_is_at_the_moment) {
+TEST(DrawnLine, its_width_follows_the_width_of_the_terminal) {
   Terminal terminal(80);
   const DrawnLine line("on");
   EXPECT_EQ(line.columns(), 79U) << "the last column stays free";
@@ -78,7 +78,7 @@ TEST(DrawnLine, it_is_as_wide_as_the_terminal_is_at_the_moment) {
   }
 }
 
-TEST(DrawnLine, off_it_is_silent_even_on_a_terminal) {
+TEST(DrawnLine, off_prints_nothing_even_on_a_terminal) {
   Terminal terminal(80);
   {
     DrawnLine line("off");
@@ -88,7 +88,7 @@ TEST(DrawnLine, off_it_is_silent_even_on_a_terminal) {
   EXPECT_EQ(terminal.written(), "");
 }
 
-TEST(DrawnLine, elsewhere_lines_of_their_own_where_they_are_asked_for) {
+TEST(DrawnLine, without_a_terminal_on_prints_separate_lines_and_auto_prints_nothing) {
   testing::internal::CaptureStderr();
   {
     DrawnLine on("on");

@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kLongestName = 40;
 
-// "2%", "0.02".
+// Parses a share. "2%" and "0.02" are the same share.
 std::optional<double> parse_share(std::string_view text) {
   const bool percent = text.ends_with('%');
   if (percent) text.remove_suffix(1);
@@ -47,8 +47,8 @@ std::optional<Named> parse_named(std::string_view text) {
 }
 
 CommandTrouble unnamed(std::string_view option, std::string_view what, std::string_view text) {
-  return fmt::format("{}takes NAME={}, the name of letters, digits, '-', '_', '.' and '+', not '{}'", option, what,
-                     text);
+  return fmt::format("{}takes NAME={}, where NAME has only letters, digits, '-', '_', '.' and '+', not '{}'", option,
+                     what, text);
 }
 
 CommandTrouble read_runs(const DuelArguments& words, std::vector<load::DuelContender>& contenders) {
@@ -56,10 +56,10 @@ CommandTrouble read_runs(const DuelArguments& words, std::vector<load::DuelConte
     std::optional<Named> named = parse_named(text);
     if (!named) return unnamed("--run ", "COMMAND", text);
     std::optional<std::vector<std::string>> command = split_command(named->value);
-    if (!command) return fmt::format("--run: a quotation does not end in '{}'", named->value);
+    if (!command) return fmt::format("--run: a quotation mark is not closed in '{}'", named->value);
     if (command->empty()) return fmt::format("--run: there is no command in '{}'", text);
     if (!load::tells_where(*command)) {
-      return fmt::format("--run: the command of '{}' must hold {{listen}} or {{port}}, so that it can be told where",
+      return fmt::format("--run: the command of '{}' must hold {{listen}} or {{port}}, which say where it must listen",
                          named->name);
     }
     contenders.push_back(
@@ -90,7 +90,7 @@ CommandTrouble read_pids(const DuelArguments& words, std::vector<load::DuelConte
     if (!named) return unnamed("--pid ", "PID", text);
     const auto found = std::ranges::find(contenders, named->name, &load::DuelContender::name);
     if (found == contenders.end() || found->restarts()) {
-      return fmt::format("--pid: '{}' is none of the servers that run already", named->name);
+      return fmt::format("--pid: '{}' is not the name of a server that runs already", named->name);
     }
     const std::optional<int> pid = read_number(named->value, 1, INT_MAX);
     if (!pid) return fmt::format("--pid takes the number of a process, not '{}'", named->value);
@@ -102,7 +102,8 @@ CommandTrouble read_pids(const DuelArguments& words, std::vector<load::DuelConte
 CommandTrouble read_queueing(const DuelArguments& words, std::vector<load::DuelContender>& contenders) {
   for (const std::string& name : words.queueing) {
     const auto found = std::ranges::find(contenders, name, &load::DuelContender::name);
-    if (found == contenders.end()) return fmt::format("--expect-queueing: nobody is named '{}'", name);
+    if (found == contenders.end())
+      return fmt::format("--expect-queueing: there is no contender of the name '{}'", name);
     found->expect_queueing = true;
   }
   return {};
@@ -142,14 +143,23 @@ CommandTrouble read_place(const DuelArguments& words, DuelJob& job) {
   return {};
 }
 
-// Of the requests to a server that is started at `authority`; empty: to one that runs already.
+// Returns the target of the requests to the server `contender`:
+// - The target of a server that runs already is the target that the user gave.
+// - With http, a server that the duel starts has the URL http://AUTHORITY/PATH, or https:// with --tls.
+// - With another protocol, a server that the duel starts has an empty target, because only http needs a URL.
+//
+// `authority` is the HOST:PORT of a server that the duel starts. For a server that runs already, `authority` is empty.
 std::string url_of(Experiment experiment, const DuelArguments& words, const load::DuelContender& contender,
                    std::string_view authority) {
   if (experiment != Experiment::kHttp || authority.empty()) return contender.target_text;
   return fmt::format("{}://{}{}", words.load.tls.tls ? "https" : "http", authority, words.path);
 }
 
-// Each has a layer of its own: no session of one goes on with another.
+// Makes a TLS layer for each compared server that uses TLS. Fails if a TLS option was given, but no server uses TLS.
+//
+// Servers do not share a layer, because a layer keeps TLS sessions by host name and port. With --tls-name, two servers
+// may have the same name and port. A client could then offer a server the session of another server. If the server
+// refused this session, it would have to make a full handshake, and the comparison would be unfair.
 CommandTrouble make_layers(Experiment experiment, const DuelArguments& words, DuelJob& job) {
   for (load::DuelContender& contender : job.options.contenders) {
     const std::string url = url_of(experiment, words, contender, contender.restarts() ? "127.0.0.1:1" : "");
@@ -164,7 +174,7 @@ CommandTrouble make_layers(Experiment experiment, const DuelArguments& words, Du
   }
   const std::string_view option = tls_option_given(words.load.tls);
   if (!job.layers.empty() || option.empty()) return {};
-  return fmt::format("{} is about TLS, which no contender is asked to speak: give --tls{}", option,
+  return fmt::format("{} needs TLS, but no contender speaks TLS: give --tls{}", option,
                      experiment == Experiment::kHttp ? ", or https:// in a target" : "");
 }
 
@@ -173,7 +183,7 @@ CommandTrouble make_layers(Experiment experiment, const DuelArguments& words, Du
 std::optional<std::vector<std::string>> split_command(std::string_view text) {
   std::vector<std::string> words;
   char quote = 0;
-  bool inside = false;  // a word, which may be empty so far
+  bool inside = false;  // true from the start of a word to its end; a word may be empty, as in ""
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (quote == 0 && (c == ' ' || c == '\t' || c == '\n')) {
@@ -204,13 +214,16 @@ std::expected<DuelJob, CommandTrouble> read_duel(Experiment experiment, const Du
                                  read_pids(words, contenders), read_queueing(words, contenders)}) {
     if (!trouble.empty()) return std::unexpected(std::move(trouble));
   }
-  if (contenders.empty()) return std::unexpected(std::string("nobody plays: give --run NAME=COMMAND or NAME=TARGET"));
+  if (contenders.empty())
+    return std::unexpected(std::string("there is no server to measure: give --run NAME=COMMAND or NAME=TARGET"));
   job.options.contenders = load::with_twin(std::move(contenders));
   for (CommandTrouble trouble : {read_shape(words, job.options), read_claims(words, job.options),
                                  read_place(words, job), make_layers(experiment, words, job)}) {
     if (!trouble.empty()) return std::unexpected(std::move(trouble));
   }
-  // Whoever starts where, what is spoken is right or wrong now.
+  // Checks the options that describe the requests, such as --method, before any server is started. For this check, a
+  // protocol is made for each server. A server that is not started yet has no address. Its protocol gets the made-up
+  // address 127.0.0.1:1, because the options do not depend on the address.
   for (const load::DuelContender& contender : job.options.contenders) {
     auto spoken = make_protocol(experiment, words.load, job.options.load.pipeline,
                                 url_of(experiment, words, contender, contender.restarts() ? "127.0.0.1:1" : ""));
@@ -233,51 +246,68 @@ std::expected<DuelJob, CommandTrouble> read_duel(Experiment experiment, const Du
 void add_duel_options(CLI::App& command, Experiment experiment, DuelArguments& words) {
   const bool http = experiment == Experiment::kHttp;
   command.add_option("NAME=TARGET", words.targets,
-                     http ? "Servers that run already: NAME=http://HOST[:PORT]/PATH, or https://"
-                          : "Servers that run already: NAME=HOST:PORT");
+                     http ? "Servers that run already, each as NAME=http://HOST[:PORT]/PATH or with https://"
+                          : "Servers that run already, each as NAME=HOST:PORT");
   command
       .add_option("--run", words.runs,
-                  "A server that the duel starts, again and again: NAME=COMMAND, which holds {listen} or {port}, and "
-                  "may hold {host} and {threads}; several times. The first is what the others are compared with")
+                  "Server that the duel starts and restarts, as NAME=COMMAND; the command must hold {listen} "
+                  "(HOST:PORT) or {port}, and may hold {host} and {threads}; may be given several times; the other "
+                  "contenders are compared with the first one")
       ->allow_extra_args(false);
   command
-      .add_option("--pid", words.pids, "NAME=PID of a server that runs already: its CPU time is read, descendants' too")
+      .add_option("--pid", words.pids,
+                  "Process of a server that runs already, as NAME=PID: its CPU time is measured, with that of its "
+                  "child processes; may be given several times")
       ->allow_extra_args(false);
   command
       .add_option("--claim", words.claims,
-                  "What is to be judged: 'A/B <= 1.05' or 'rate: A/B >= 1'; by cpu, rate, p50 or p99; several times")
+                  "Claim to be judged about the contenders A and B; for example 'A/B <= 1.05' or 'rate: A/B >= 1'; the "
+                  "measure is cpu, rate, p50 or p99; may be given several times")
       ->allow_extra_args(false);
   if (http)
-    command.add_option("--path", words.path, "Of the requests to servers that are started")->capture_default_str();
+    command.add_option("--path", words.path, "Path of the requests to servers that the duel starts")
+        ->capture_default_str();
   add_shared_options(command, experiment, words.load);
   add_load_tls_options(command, http ? TlsAsked::kByUrlOrStart : TlsAsked::kByOption, words.load.tls);
   add_number(command, "--idle-connections", words.load.idle_connections,
-             "Of each, held open beside the others, and silent");
+             "Further connections to each contender, which are open but send nothing");
   command.add_flag(
       "--in-turn", words.in_turn,
-      "Each plays all rounds of a restart before the next is started: the connections of one are open at a "
-      "time, and the machine's noise does not fall on all alike");
+      "Measure all rounds of one contender before the next one is started; only one has open connections then, but "
+      "noise of the machine no longer affects all alike (default: take turns after each slice)");
   command
       .add_option("--expect-queueing", words.queueing,
-                  "NAME of a contender that serves only a few connections at a time: unserved ones are no failures; "
-                  "needs --in-turn; may be given several times")
+                  "NAME of a contender that serves only some connections at a time: connections that still wait at the "
+                  "end are no failures; needs --in-turn; may be given several times")
       ->allow_extra_args(false);
-  command.add_option("--slice", words.slice, "How long one plays before the next (default: 20ms; with --rate 500ms)");
-  add_number(command, "--rounds", words.rounds, "Slices of each in a restart (default: 8, of 500ms and more 3)");
-  command.add_option("--precision", words.precision, "Ends when every ratio is known within +- so much")
-      ->capture_default_str();
-  command.add_option("--budget", words.budget, "Ends then at the latest")->capture_default_str();
-  add_number(command, "--restarts", words.restarts, "So many, whatever the precision (the budget holds)");
-  add_number(command, "--server-threads", words.server_threads, "What {threads} says, and the servers' CPUs");
+  command.add_option(
+      "--slice", words.slice,
+      "How long one contender is measured before it is the next one's turn (default: 20ms, or 500ms with --rate)");
+  add_number(command, "--rounds", words.rounds,
+             "Slices of each contender in a restart (default: 8, or 3 if a slice is at least 500ms)");
   command
-      .add_option("--pin", words.pin, "auto: servers and generator on CPUs of their own, where there are enough; off")
+      .add_option("--precision", words.precision,
+                  "End the duel when every ratio is known to within plus or minus this share")
+      ->capture_default_str();
+  command.add_option("--budget", words.budget, "Longest time of the whole duel, such as 60s")->capture_default_str();
+  add_number(command, "--restarts", words.restarts,
+             "Number of restarts of the servers, whatever the precision; --budget still holds (default: as many as "
+             "--precision needs)");
+  add_number(command, "--server-threads", words.server_threads,
+             "Value of {threads} in the commands, and number of CPUs for the servers");
+  command
+      .add_option(
+          "--pin", words.pin,
+          "Whether servers and load generator are kept on different CPUs; auto: if there are enough CPUs; off: no")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "off"}));
   add_remote_options(command, words);
-  add_number(command, "--seed", words.load.seed, "Of the orders");
+  add_number(command, "--seed", words.load.seed, "Seed of the random order in which the contenders take turns");
   command.add_option("--json", words.load.json,
-                     "Write everything to this file; -: to stdout, and the report to stderr");
-  command.add_option("--live", words.load.live, "A live line on stderr: on, off, or auto: where that is a terminal")
+                     "Write all figures and verdicts to this file, as JSON; -: to stdout, and the report to stderr");
+  command
+      .add_option("--live", words.load.live,
+                  "Show a line with the progress on stderr: on, off, or auto, which shows it only on a terminal")
       ->capture_default_str()
       ->check(CLI::IsMember({"on", "off", "auto"}));
 }

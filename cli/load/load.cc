@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `peal load pingpong|echo|http TARGET`: drives a server and says what it measured. `merge` and `compare` read what
-// such runs have written.
+// The commands `peal load pingpong|echo|http TARGET`: they send messages to a server and report rates and latencies.
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,6 +12,7 @@
 #include <cli/load/load_live.h>
 #include <cli/load/load_outputs.h>
 #include <load/load_run.h>
+#include <load/report/report_text.h>
 
 namespace peal::cli {
 namespace {
@@ -20,9 +20,13 @@ namespace {
 std::string nothing_at_all(const load::RunRecord& record) {
   const load::Failures& failures = record.outcome.failures;
   const size_t queued = record.outcome.queued.connections;
+  if (const uint64_t wrong = record.outcome.lifetime.wrong; wrong > 0) {
+    return fmt::format("none of {} from {} was correct: {}", load::counted(wrong, "answer"), record.options.target_text,
+                       failures.kinds.begin()->second.first);
+  }
   return fmt::format("not one message came back from {}{}", record.options.target_text,
                      !failures.empty() ? ": " + failures.kinds.begin()->second.first
-                     : queued > 0      ? fmt::format(": {} connections waited for their turn to the end", queued)
+                     : queued > 0      ? fmt::format(": {} connections waited for their turn until the end", queued)
                                        : std::string());
 }
 
@@ -35,10 +39,11 @@ int run_once(LoadJob& job, const LoadArguments& words, LoadOutputs& outputs) {
       outputs.add_interval(interval, so_far);
     });
   }();
-  if (!outcome) return complain(kFailed, outcome.error());
+  if (!outcome) return complain(outcome.error() == load::kInterruptedEarly ? kInterrupted : kFailed, outcome.error());
   const load::RunRecord record =
       load::make_record(std::string(job.protocol->name()), job.request, job.schedule, job.options, std::move(*outcome));
   if (const std::string trouble = outputs.write(record); !trouble.empty()) return complain(kFailed, trouble);
+  if (record.outcome.interrupted) return kInterrupted;
   if (record.outcome.lifetime.messages == 0) return complain(kFailed, nothing_at_all(record));
   return load::is_invalid(record.gates) ? kGateFailed : kDone;
 }
@@ -65,8 +70,8 @@ void add_experiment(CLI::App& load, Experiment experiment, const char* name, con
   auto words = std::make_shared<LoadArguments>();
   add_load_options(*command, experiment, *words);
   command->footer(
-      fmt::format("Exits with 0: done, 1: it failed, 2: called wrongly, 3: measured, but the figures do not mean what "
-                  "they say.\nExamples:\n{}",
+      fmt::format("Exit codes: 0: done; 1: it failed; 2: the command line is wrong; 3: measured, but the figures "
+                  "cannot be trusted; 130: interrupted.\nExamples:\n{}",
                   examples));
   command->callback([words, experiment, &exit_code] { exit_code = check_and_load(experiment, *words); });
 }
@@ -74,22 +79,23 @@ void add_experiment(CLI::App& load, Experiment experiment, const char* name, con
 }  // namespace
 
 void add_load(CLI::App& app, int& exit_code) {
-  CLI::App* load = app.add_subcommand("load", "Drive a server and measure it");
+  CLI::App* load = app.add_subcommand("load", "Send load to a server and measure how it answers");
   load->require_subcommand(1);
   add_experiment(*load, Experiment::kPingPong, "pingpong",
-                 "A block of bytes goes round on each connection; every byte that comes back is checked",
+                 "Send blocks of bytes that the server must send back; every byte is checked",
                  "  peal load pingpong 127.0.0.1:9981 --connections 100 --duration 10s\n"
                  "  peal load pingpong 127.0.0.1:9981 --connections 1000 --rate 20k/s --size 16KiB --json out.json\n"
                  "  peal load pingpong 127.0.0.1:9981 --tls --tls-ca localhost.pem --tls-name localhost",
                  exit_code);
   add_experiment(*load, Experiment::kEcho, "echo",
-                 "Frames, a 4-byte length and so many bytes, that come back the same; every byte is checked",
+                 "Send frames, each a 4-byte length and that many bytes, that the server must send back; every byte is "
+                 "checked",
                  "  peal load echo 127.0.0.1:9981 --connections 64 --size 1KiB --requests-per-connection 40\n"
                  "  peal load echo 127.0.0.1:9981 --connections 50 --slo p99=1ms --slo errors=0.1% --find-max\n"
                  "  peal load echo 127.0.0.1:9981 --tls --tls-insecure --handshakes --tls-resume",
                  exit_code);
   add_experiment(*load, Experiment::kHttp, "http",
-                 "HTTP/1.1 requests; status and length of every answer are checked, its body on request",
+                 "Send HTTP requests (HTTP/1.1); the status of every answer is checked, its length and body on request",
                  "  peal load http http://127.0.0.1:8080/collect?v=1 --connections 200 --threads 4 --duration 60s\n"
                  "  peal load http http://localhost:8080/ --rate 10k/s --arrivals poisson --expect-status 200\n"
                  "  peal load http http://localhost:8080/form --method POST --body @form.txt "
@@ -101,6 +107,7 @@ void add_load(CLI::App& app, int& exit_code) {
   add_merge(*load, exit_code);
   add_compare(*load, exit_code);
   add_judge(*load, exit_code);
+  load->footer("Examples:\n  peal load http http://127.0.0.1:8080/ --duration 10s\n  peal load http --help");
 }
 
 }  // namespace peal::cli

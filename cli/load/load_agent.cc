@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `peal load agent`: starts servers for a duel that another machine plays.
+// The command `peal load agent`: starts servers on this machine for a duel that runs on another machine.
 #include <unistd.h>
 
 #include <memory>
@@ -13,15 +13,17 @@ namespace peal::cli {
 
 void add_agent(CLI::App& load, int& exit_code) {
   CLI::App* command = load.add_subcommand(
-      "agent", "Start servers here for `peal load duel --server-host` on another machine, and read their CPU clocks");
+      "agent", "Start servers on this machine for `peal load duel --server-host` on another machine");
   auto silence = std::make_shared<std::string>("10m");
-  command->add_option("--silence", *silence, "Ends, and what it started, when nobody asks for anything for so long")
+  command
+      ->add_option("--silence", *silence,
+                   "End the agent and all servers that it has started if no request arrives for this time, such as 10m")
       ->capture_default_str();
   command->footer(
-      "Takes requests on stdin, one a line, and answers on stdout, in the lines of load/remote/agent_wire.h. When "
-      "stdin\n"
-      "ends, and at SIGTERM, SIGINT and SIGHUP, every server it has started is ended. The duel starts it by itself.\n"
-      "Exits with 0: done, 1: it failed, 2: called wrongly.\n"
+      "A duel with --server-host starts the agent by itself. The agent reads requests from stdin, one on each line,\n"
+      "and writes the answers to stdout (load/remote/agent_wire.h describes them). When stdin ends, or at SIGTERM,\n"
+      "SIGINT or SIGHUP, it ends all servers that it has started.\n"
+      "Exit codes: 0: done; 1: it failed; 2: the command line is wrong.\n"
       "Examples:\n"
       "  peal load duel --server-host box2 --run 'a=/opt/a --listen {listen}' --run 'b=/opt/b --listen {listen}'\n"
       "  echo '{\"do\": \"clocks\"}' | peal load agent");

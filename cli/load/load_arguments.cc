@@ -47,7 +47,7 @@ CommandTrouble read_times(const LoadArguments& words, load::LoadOptions& options
   const auto start = std::chrono::system_clock::time_point(
       std::chrono::duration_cast<std::chrono::system_clock::duration>(since_epoch));
   if (start <= std::chrono::system_clock::now())
-    return "--start-at lies in the past: give seconds since 1970, ahead of now";
+    return "--start-at lies in the past: give a later time, in seconds since 1970";
   options.start_at = start;
   return {};
 }
@@ -59,7 +59,7 @@ CommandTrouble read_schedule(const LoadArguments& words, LoadJob& job) {
   if (words.find_max) {
     job.arrivals = words.arrivals.empty() ? "constant" : words.arrivals;
     if (job.arrivals != "constant" && job.arrivals != "poisson") {
-      return fmt::format("--find-max looks for one rate: its --arrivals are constant or poisson, not '{}'",
+      return fmt::format("--find-max looks for one rate: --arrivals must be constant or poisson, not '{}'",
                          words.arrivals);
     }
     if (job.rate == 0) job.rate = 1000;
@@ -91,13 +91,13 @@ CommandTrouble read_connections(const LoadArguments& words, load::LoadOptions& o
   if (words.tls.handshakes) {
     const load::RequestRange one{1, 1};
     const bool says_more = !words.requests_per_connection.empty() && options.requests_per_connection.most != 1;
-    if (says_more) return "--handshakes is one request a connection: leave --requests-per-connection out";
+    if (says_more) return "--handshakes makes one request on each connection: leave --requests-per-connection out";
     options.requests_per_connection = one;
   }
   options.reset_close = words.close == "rst";
   options.expect_queueing = words.expect_queueing;
   if (!words.connect_rate.empty() && !words.ramp.empty())
-    return "--ramp is another way to say --connect-rate: give one";
+    return "--ramp and --connect-rate set the same rate: give one of them";
   if (!words.connect_rate.empty() && !take(load::parse_rate(words.connect_rate), options.connect_rate)) {
     return fmt::format("--connect-rate takes connections a second, such as 500/s, not '{}'", words.connect_rate);
   }
@@ -128,15 +128,17 @@ CommandTrouble read_rest(const LoadArguments& words, LoadJob& job) {
     if (!objective) return objective.error();
     job.objectives.push_back(std::move(*objective));
   }
-  if (!words.find_max) return words.slos.empty() ? CommandTrouble() : "--slo says what --find-max looks for: give both";
-  if (words.start_at != 0) return "--find-max begins many runs: it does not go with --start-at";
+  if (!words.find_max) return words.slos.empty() ? CommandTrouble() : "--slo needs --find-max: give both";
+  if (words.start_at != 0) return "--find-max makes many runs: leave --start-at out, which is for one run";
   if (!words.ndjson.empty() || !words.hdr.empty() || !words.open_metrics.empty()) {
-    return "--find-max writes all its runs to --json; --ndjson, --hdr and --openmetrics are of one run";
+    return "--find-max makes many runs: only --json can hold them; leave --ndjson, --hdr and --openmetrics out";
   }
   return {};
 }
 
-// The text, or what stands in the file after '@'; an empty one is an empty body.
+// Returns the text that the value `word` of an option means: the content of the file FILE if `word` is @FILE, or else
+// `word` itself. An empty file is no error, because the body of a message may be empty. `option` is the name of the
+// option, for error messages.
 std::expected<std::string, CommandTrouble> text_or_file(std::string_view option, const std::string& word) {
   if (!word.starts_with('@')) return word;
   std::expected<std::string, std::string> text = read_file(word.substr(1), load::kMostBytes);
@@ -194,7 +196,7 @@ std::expected<Spoken, CommandTrouble> make_echo(Experiment experiment, const Loa
 
 CommandTrouble tls_trouble(Experiment experiment, const LoadTlsArguments& words) {
   if (tls_option_given(words).empty()) return {};
-  return fmt::format("{} is about TLS: {}", tls_option_given(words),
+  return fmt::format("{} needs TLS: {}", tls_option_given(words),
                      experiment == Experiment::kHttp ? "give an https:// URL" : "give --tls");
 }
 
@@ -215,7 +217,7 @@ CommandTrouble read_target(Experiment experiment, const LoadArguments& words, Lo
   job.options.layer_text = tls_text(words.tls);
   job.options.host = target_host(experiment, words, words.target);
   if (target->family() != AF_UNIX || !job.options.host.empty() || words.tls.insecure) return {};
-  return "a socket file has no name that its server could prove to have: give --tls-name";
+  return "a unix socket has no host name to verify: give --tls-name";
 }
 
 CommandTrouble read_options(const LoadArguments& words, LoadJob& job) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stands on the command line of `peal load pingpong|echo|http`, and the job it asks for.
+// The options of `peal load pingpong|echo|http`, and the job that they describe.
 #pragma once
 
 #include <expected>
@@ -18,7 +18,7 @@ namespace peal::cli {
 
 enum class Experiment : uint8_t { kPingPong, kEcho, kHttp };
 
-// As they stand there.
+// The values of the options of `peal load pingpong|echo|http`.
 struct LoadArguments {
   std::string target;
   size_t connections = 1;
@@ -50,13 +50,15 @@ struct LoadArguments {
   std::vector<std::string> slos;
   bool find_max = false;
   LoadTlsArguments tls;
-  // Where the figures go; "-": stdout.
+  // The paths of the files for the results. If a path is empty, that file is not written. The path "-" means stdout.
+  // Only one of the four files may go to stdout, so that results do not mix. `hdr` is for the latencies of each
+  // interval, in the format of an HdrHistogram log.
   std::string json;
   std::string ndjson;
   std::string hdr;
   std::string open_metrics;
   std::string live = "auto";
-  // http
+  // These options belong only to `peal load http`.
   std::string method = "GET";
   std::vector<std::string> headers;
   std::string body;
@@ -66,43 +68,53 @@ struct LoadArguments {
 };
 
 struct LoadJob {
-  std::unique_ptr<StreamLayer> layer;  // what the options' is; null: none
+  std::unique_ptr<StreamLayer> layer;  // null without TLS; otherwise options.layer points to it
   load::LoadOptions options;
   std::unique_ptr<load::Protocol> protocol;
-  std::string request;   // what a message is, in a few words
-  std::string arrivals;  // the kind of schedule, as parse_arrivals() reads it; empty: closed loop
-  std::string schedule;  // the same, as reports show it
-  double rate = 0;       // what --rate said; 0: nothing
+  std::string request;   // for reports: describes a message, such as "64 bytes"
+  std::string arrivals;  // when messages are sent, such as "poisson"; empty for a closed loop
+  std::string schedule;  // for reports: when messages are sent, such as "poisson 500/s"
+  double rate = 0;       // messages a second; 0 if neither --rate nor --find-max sets a rate
   std::vector<load::Slo> objectives;
 };
 
 void add_load_options(CLI::App& command, Experiment experiment, LoadArguments& words);
-// Of them, those that a duel takes: what goes round, on which connections, at which rate.
+// Adds the options that `peal load` and `peal load duel` both have: those about messages, connections and the rate.
 void add_shared_options(CLI::App& command, Experiment experiment, LoadArguments& words);
 
-// Looks up the target's name, and reads the files that the words name.
+// Makes the job from the options. Blocks while it looks up the name of the target and reads the files that the options
+// name.
 std::expected<LoadJob, CommandTrouble> read_words(Experiment experiment, const LoadArguments& words);
-// The same without a target: the job has neither an address nor a protocol.
+// Makes a job for a duel. The job has no address, no protocol and no TLS layer, because a duel has several servers. The
+// duel makes these three for each server.
 std::expected<LoadJob, CommandTrouble> read_load_options(const LoadArguments& words);
 
-// What goes round, as the words say; `target` is a URL where the experiment is http, and else does not matter.
+// Spoken: the protocol that is used with a server, and facts about its messages.
 struct Spoken {
   std::unique_ptr<load::Protocol> protocol;
-  std::string request;         // in a few words
-  std::optional<size_t> size;  // of a message, where --size says it
+  std::string request;         // for reports: describes a message, such as "64 bytes"
+  std::optional<size_t> size;  // bytes of a message; empty for http, which has no --size
 };
+// Makes the protocol of `experiment`. Only http uses `pipeline` and `target`. For http, `target` is the URL of the
+// requests.
 std::expected<Spoken, CommandTrouble> make_protocol(Experiment experiment, const LoadArguments& words, size_t pipeline,
                                                     const std::string& target);
-// What connections to the target run over; null: nothing.
+// Makes the layer that encrypts the connections to `target` with TLS. Returns null if the target does not use TLS.
 std::expected<std::unique_ptr<StreamLayer>, CommandTrouble> make_layer(Experiment experiment,
                                                                        const LoadArguments& words,
                                                                        const std::string& target);
-// Whom the target is to prove to be; empty: whoever has its address.
+// Returns the host name that the certificate of the target must contain: the name of --tls-name, or else the host of
+// `target`. If there is no --tls-name and the host is an IP address, the result is empty, because the certificate must
+// then contain this address. The result is also empty for unix:PATH without --tls-name, because a path has no host
+// name.
 std::string target_host(Experiment experiment, const LoadArguments& words, const std::string& target);
-// Where HOST:PORT, or a URL, leads. Looks up its name.
+// Returns the address of the server. `target` is a URL for http, and HOST:PORT, [HOST]:PORT or unix:PATH otherwise.
+// Blocks while it looks up the name.
 std::expected<SocketAddress, CommandTrouble> find_server(Experiment experiment, const std::string& target);
 
-// "constant" at 500 a second as "constant 500/s"; what has its own rates, as it is.
+// Returns the schedule as a text for reports. `arrivals` is the schedule in the form of the option --arrivals. The
+// words "constant" and "poisson" do not contain the rate, so the rate is added, as in "constant 500/s". All other forms
+// are returned unchanged, because they already say when messages are due.
 std::string schedule_text(const std::string& arrivals, double rate);
 
 }  // namespace peal::cli

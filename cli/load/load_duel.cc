@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `peal load duel`.
+// The command `peal load duel`: measures several servers alternately and compares them.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::string_view kExperiments[] = {"pingpong", "echo", "http"};
 
-// In turn one contender's connections are open at a time, else everybody's all the time.
+// Returns how many fds the duel needs. With --in-turn, only the connections to one server are open at the same time.
+// Without --in-turn, the connections to all servers are open at the same time.
 size_t fds_needed(const load::DuelOptions& options) {
   load::LoadOptions all = options.load;
   const size_t at_once = options.in_turn ? 1 : options.contenders.size();
@@ -53,8 +54,8 @@ int check_and_play(Experiment experiment, const DuelArguments& words) {
   }
   if (const size_t limit = raise_fd_limit(), needed = fds_needed(job->options); needed > limit) {
     return complain(
-        kFailed, fmt::format("contenders at a time: {}, connections of each: {}: that takes {} open fds, "
-                             "and this process may have {}: ask for fewer{}",
+        kFailed, fmt::format("contenders at a time: {}; connections of each: {}; these need {} open fds, "
+                             "but this process may have only {}: ask for fewer{}",
                              job->options.in_turn ? 1 : job->options.contenders.size(), job->options.load.connections,
                              needed, limit, job->options.in_turn ? "" : ", or give --in-turn"));
   }
@@ -62,21 +63,27 @@ int check_and_play(Experiment experiment, const DuelArguments& words) {
   if (const std::string why = json.open(words.load.json); !why.empty()) return complain(kFailed, why);
   const QuietHandshakes quiet(!job->layers.empty());
   std::expected<load::DuelRecord, std::string> record = play(*job, words.load.live);
-  if (!record) return complain(kFailed, record.error());
+  if (!record) {
+    return complain(record.error() == load::kDuelInterruptedEarly ? kInterrupted : kFailed, record.error());
+  }
   record->experiment = std::string(kExperiments[static_cast<size_t>(experiment)]);
   record->request = job->request;
   record->schedule = job->schedule;
   if (std::ranges::all_of(record->sides, [](const auto& side) { return side.counts.messages == 0; })) {
-    return complain(kFailed, "not a single message came back" + first_failure(*record));
+    const bool answered = std::ranges::any_of(record->sides, [](const auto& side) { return side.counts.wrong > 0; });
+    return complain(kFailed,
+                    (answered ? "no answer was correct" : "not a single message came back") + first_failure(*record));
   }
   const load::DuelJudgement judgement = load::judge_duel(*record);
   const std::string trouble =
       json.report("the report", load::duel_text(*record, judgement), load::duel_json(*record, judgement));
   if (!trouble.empty()) return complain(kFailed, trouble);
+  if (record->interrupted) return kInterrupted;
   return std::ranges::any_of(judgement.gates, &load::DuelGate::invalid) ? kGateFailed : kDone;
 }
 
-// Those of the command itself; what stands behind the experiment's name is not among them.
+// True if `command` itself was given options. Options after the name of a subcommand belong to the subcommand, and do
+// not count.
 bool has_options(const CLI::App& command) {
   return std::ranges::any_of(command.get_options(), [](const CLI::Option* option) { return option->count() > 0; });
 }
@@ -85,29 +92,30 @@ bool has_options(const CLI::App& command) {
 
 void add_duel(CLI::App& load, int& exit_code) {
   CLI::App* duel = load.add_subcommand(
-      "duel", "Servers take turns of 20 ms, so that the machine's noise falls on all of them: which costs less?");
+      "duel", "Compare servers that take turns every 20 ms, so that noise of the machine affects all of them alike");
   duel->require_subcommand(0, 1);
   duel->footer(
-      "Ping-pong, unless echo or http is said first. The first contender also plays against itself (A/A).\n"
-      "Exits with 0: done, 1: it failed, 2: called wrongly, 3: measured, but the figures do not mean what they say.\n"
+      "The protocol is ping-pong, unless the first word is echo or http. The first contender is also compared with\n"
+      "itself (A/A), which shows how much figures differ by chance.\n"
+      "Exit codes: 0: done; 1: it failed; 2: the command line is wrong; 3: measured, but the figures cannot be\n"
+      "trusted; 130: interrupted.\n"
       "Examples:\n"
       "  peal load duel --run 'mine=./my_server --port {port}' --run 'peal=peal serve pingpong --listen {listen}'\n"
       "  peal load duel http --run 'a=./old --listen {listen}' --run 'b=./new --listen {listen}' --claim 'b/a <= 0.9'\n"
       "  peal load duel http a=http://127.0.0.1:8080/ b=http://127.0.0.1:8081/ --pid a=4711 --pid b=4712\n"
       "  peal load duel http --tls --tls-ca site.pem --tls-name localhost --handshakes --run 'a=./old --listen "
-      "{listen}' "
-      "--run 'b=./new --listen {listen}'\n"
+      "{listen}' --run 'b=./new --listen {listen}'\n"
       "  peal load duel --server-host box2 --run 'a=/opt/a --listen {listen}' --run 'b=/opt/b --listen {listen}'");
   for (const Experiment experiment : {Experiment::kPingPong, Experiment::kEcho, Experiment::kHttp}) {
     CLI::App* command = duel->add_subcommand(std::string(kExperiments[static_cast<size_t>(experiment)]),
-                                             "The contenders speak this protocol");
+                                             "Compare servers that speak this protocol");
     auto words = std::make_shared<DuelArguments>();
     add_duel_options(*command, experiment, *words);
     command->callback([duel, command, words, experiment, &exit_code] {
-      exit_code =
-          has_options(*duel)
-              ? complain(kCalledWrongly, fmt::format("options of a duel stand after the word {}", command->get_name()))
-              : check_and_play(experiment, *words);
+      exit_code = has_options(*duel)
+                      ? complain(kCalledWrongly,
+                                 fmt::format("give the options of the duel after the word {}", command->get_name()))
+                      : check_and_play(experiment, *words);
     });
   }
   auto words = std::make_shared<DuelArguments>();

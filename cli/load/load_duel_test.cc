@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `peal load duel` says and answers. The duels themselves are tested in load/duel/.
+// Tests the output, the messages and the exit codes of `peal load duel`. The tests in load/duel/ test the duels
+// themselves.
 #include <filesystem>
 #include <fstream>
 
@@ -33,13 +34,14 @@ void expect_wrong_duel(std::vector<std::string> words, std::string_view sentence
   expect_refused(call_duel(std::move(words)), exit_code, sentence);
 }
 
-// Beside a program that is never started.
+// Expects that `peal load duel` refuses these options together with a correct --run. The server of --run is never
+// started.
 void expect_wrong_beside(std::vector<std::string> words, std::string_view sentence) {
   words.insert(words.end(), {"--run", kRun});
   expect_wrong_duel(std::move(words), sentence);
 }
 
-// As short as a duel may be.
+// Adds options that make a duel as short as possible.
 std::vector<std::string> briefly(std::vector<std::string> words, const char* rounds = "1") {
   for (const char* word :
        {"--slice", "5ms", "--rounds", rounds, "--restarts", "1", "--budget", "10s", "--engine", "epoll"}) {
@@ -48,43 +50,46 @@ std::vector<std::string> briefly(std::vector<std::string> words, const char* rou
   return words;
 }
 
-// Long enough that each contender runs a message: a busy machine may let none run in a slice of 5 ms.
+// Adds options that make a short duel in which each contender runs a message. A busy machine may let a contender run no
+// message in a slice of 5 ms.
 std::vector<std::string> in_many_slices(std::vector<std::string> words) { return briefly(std::move(words), "20"); }
 
-TEST(LoadDuel, nobody_plays) {
-  expect_wrong_duel({}, "nobody plays: give --run NAME=COMMAND or NAME=TARGET");
-  expect_wrong_duel({"http"}, "nobody plays");
+TEST(LoadDuel, no_contenders) {
+  expect_wrong_duel({}, "there is no server to measure: give --run NAME=COMMAND or NAME=TARGET");
+  expect_wrong_duel({"http"}, "there is no server to measure");
 }
 
-TEST(LoadDuel, options_before_the_experiment_are_nobodys) {
+TEST(LoadDuel, options_before_the_experiment_are_refused) {
   for (const char* experiment : {"pingpong", "echo", "http"}) {
-    expect_wrong_duel({"--run", kRun, experiment}, std::string("options of a duel stand after the word ") + experiment);
-    expect_wrong_duel({"--in-turn", experiment, "--run", kRun}, "options of a duel stand after the word");
+    expect_wrong_duel({"--run", kRun, experiment},
+                      std::string("give the options of the duel after the word ") + experiment);
+    expect_wrong_duel({"--in-turn", experiment, "--run", kRun}, "give the options of the duel after the word");
   }
 }
 
-TEST(LoadDuel, a_command_that_is_none) {
+TEST(LoadDuel, wrong_commands) {
   expect_wrong_duel({"--run", "server"},
-                    "--run takes NAME=COMMAND, the name of letters, digits, '-', '_', '.' and '+',"
+                    "--run takes NAME=COMMAND, where NAME has only letters, digits, '-', '_', '.' and '+',"
                     " not 'server'");
   for (const char* text : {"=./server {port}", "a=", "a b={port}", "a/b={port}", "a:b={port}"}) {
     expect_wrong_duel({"--run", text}, "--run takes NAME=COMMAND");
   }
   expect_wrong_duel({"--run", std::string(41, 'a') + "={port}"}, "--run takes NAME=COMMAND");
-  expect_wrong_duel({"--run", "a=./server 'half {port}"}, "--run: a quotation does not end in './server 'half {port}'");
+  expect_wrong_duel({"--run", "a=./server 'half {port}"},
+                    "--run: a quotation mark is not closed in './server 'half {port}'");
   expect_wrong_duel({"--run", "a=  "}, "--run: there is no command in 'a=  '");
   expect_wrong_duel({"--run", "a=./server --threads {threads}"},
-                    "--run: the command of 'a' must hold {listen} or {port}, so that it can be told where");
+                    "--run: the command of 'a' must hold {listen} or {port}, which say where it must listen");
 }
 
-TEST(LoadDuel, a_target_that_is_none) {
+TEST(LoadDuel, wrong_targets) {
   expect_wrong_duel({"127.0.0.1:1"}, "a server that runs already takes NAME=TARGET");
   expect_wrong_duel({"a=nowhere"}, "a: 'nowhere': the port is missing");
   expect_wrong_duel({"http", "a=127.0.0.1:1"}, "a: the URL must begin with http://");
 }
 
-TEST(LoadDuel, tls_that_nobody_speaks) {
-  expect_wrong_duel({"a=127.0.0.1:1", "--tls-insecure"}, "--tls-insecure is about TLS, which no contender is asked to");
+TEST(LoadDuel, tls_options_without_tls) {
+  expect_wrong_duel({"a=127.0.0.1:1", "--tls-insecure"}, "--tls-insecure needs TLS, but no contender speaks TLS");
   expect_wrong_duel({"http", "a=http://127.0.0.1:1/", "--handshakes"}, "give --tls, or https:// in a target");
   expect_wrong_duel({"http", "a=https://127.0.0.1:1/", "--tls-ca", "/nowhere/at/all"}, "/nowhere/at/all", kFailed);
 }
@@ -106,7 +111,7 @@ TEST(LoadDuel, each_contender_has_its_own_layer) {
   EXPECT_NE(all[0].layer, all[3].layer);
 }
 
-TEST(LoadDuel, started_servers_speak_tls_where_they_are_told_to) {
+TEST(LoadDuel, started_servers_speak_tls_with_the_option_tls) {
   const DuelArguments words{.load = {.tls = {.tls = true, .name = "site.example"}}, .runs = {kRun}};
   const std::expected<DuelJob, CommandTrouble> job = read_duel(Experiment::kHttp, words);
   ASSERT_TRUE(job.has_value()) << job.error().sentence;
@@ -114,16 +119,16 @@ TEST(LoadDuel, started_servers_speak_tls_where_they_are_told_to) {
   EXPECT_EQ(job->options.contenders[0].host, "site.example");
 }
 
-TEST(LoadDuel, a_pid_that_is_none) {
+TEST(LoadDuel, wrong_pids) {
   expect_wrong_duel({"a=127.0.0.1:1", "--pid", "4711"}, "--pid takes NAME=PID");
-  expect_wrong_duel({"a=127.0.0.1:1", "--pid", "b=4711"}, "--pid: 'b' is none of the servers that run already");
-  expect_wrong_beside({"--pid", "a=4711"}, "--pid: 'a' is none of the servers that run already");
+  expect_wrong_duel({"a=127.0.0.1:1", "--pid", "b=4711"}, "--pid: 'b' is not the name of a server that runs already");
+  expect_wrong_beside({"--pid", "a=4711"}, "--pid: 'a' is not the name of a server that runs already");
   for (const char* pid : {"a=much", "a=0", "a=-1", "a=12x", "a=99999999999"}) {
     expect_wrong_duel({"a=127.0.0.1:1", "--pid", pid}, "--pid takes the number of a process, not '");
   }
 }
 
-TEST(LoadDuel, a_shape_that_is_none) {
+TEST(LoadDuel, wrong_slices_rounds_and_precisions) {
   expect_wrong_beside({"--slice", "20"}, "--slice takes a time such as 20ms, not '20'");
   expect_wrong_beside({"--slice", "4ms"}, "a slice is at least 5ms");
   expect_wrong_beside({"--rate", "1000", "--slice", "20ms"}, "at a fixed rate a slice is at least 500ms");
@@ -139,21 +144,23 @@ TEST(LoadDuel, a_shape_that_is_none) {
     expect_wrong_beside({"--precision", precision}, "--precision takes a share such as 2%, not '");
   }
   for (const char* precision : {"0", "0%", "100%", "-1%", "nan"}) {
-    expect_wrong_beside({std::string("--precision=") + precision}, "--precision is more than 0 % and less than 100 %");
+    expect_wrong_beside({std::string("--precision=") + precision},
+                        "--precision must be more than 0 % and less than 100 %");
   }
 }
 
-TEST(LoadDuel, who_serves_few_at_a_time) {
-  expect_wrong_beside({"--in-turn", "--expect-queueing", "b"}, "--expect-queueing: nobody is named 'b'");
+TEST(LoadDuel, contenders_that_serve_few_connections_at_a_time) {
+  expect_wrong_beside({"--in-turn", "--expect-queueing", "b"},
+                      "--expect-queueing: there is no contender of the name 'b'");
   expect_wrong_beside({"--expect-queueing", "a"}, "would be served while others play: give --in-turn");
   const DuelArguments words{.runs = {kRun}, .queueing = {"a"}, .in_turn = true};
   const std::expected<DuelJob, CommandTrouble> job = read_duel(Experiment::kPingPong, words);
   ASSERT_TRUE(job.has_value()) << job.error().sentence;
   EXPECT_TRUE(job->options.contenders[0].expect_queueing);
-  EXPECT_TRUE(job->options.contenders[1].expect_queueing) << "its twin does too";
+  EXPECT_TRUE(job->options.contenders[1].expect_queueing) << "the option is also for its twin";
 }
 
-TEST(LoadDuel, a_load_that_is_none) {
+TEST(LoadDuel, wrong_loads) {
   expect_wrong_beside({"--size", "0"}, "--size takes 1 to 16777216 bytes");
   expect_wrong_beside({"--threads", "2"}, "2 threads cannot share 1 connection");
   expect_wrong_beside({"--pipeline", "0"}, "--pipeline is 1 to 10000, not 0");
@@ -168,16 +175,16 @@ TEST(LoadDuel, contenders_of_one_name) {
   expect_wrong_beside({"a-twin=127.0.0.1:1"}, "there are two contenders named 'a-twin'");
 }
 
-TEST(LoadDuel, a_claim_that_is_none) {
+TEST(LoadDuel, wrong_claims) {
   expect_wrong_beside({"--claim", "a is faster"}, "--claim takes '[cpu:|rate:|p50:|p99:]A/B <= 1.05' or '>='");
-  expect_wrong_beside({"--claim", "b/a <= 1"}, "A and B are two of the contenders");
+  expect_wrong_beside({"--claim", "b/a <= 1"}, "A and B must be two different contenders");
   expect_wrong_beside({"--claim", "p99: a-twin/a <= 1"}, "is about latency: that takes slices of at least 500ms");
   expect_wrong_beside({"--rate", "1000", "--claim", "rate: a-twin/a <= 1"}, "is about the rate, which --rate fixes");
   expect_wrong_duel({"a=127.0.0.1:1", "--claim", "cpu: a-twin/a <= 1"},
                     "is about CPU time: name the process of a with --pid");
 }
 
-TEST(LoadDuel, a_program_that_is_not_there) {
+TEST(LoadDuel, a_program_that_does_not_exist) {
   const Answer answer = call_duel({"--run", "a=/nowhere/at/all {port}"});
   EXPECT_EQ(answer.exit_code, kFailed);
   EXPECT_EQ(answer.error, "peal: a: /nowhere/at/all cannot be run: No such file or directory\n");
@@ -186,7 +193,7 @@ TEST(LoadDuel, a_program_that_is_not_there) {
 TEST(LoadDuel, more_fds_than_the_limit_allows) {
   const Answer answer = call_duel({"--run", kRun, "--connections", "1000000"});
   EXPECT_EQ(answer.exit_code, kFailed);
-  EXPECT_THAT(answer.error, HasSubstr("contenders at a time: 2, connections of each: 1000000: that takes "));
+  EXPECT_THAT(answer.error, HasSubstr("contenders at a time: 2; connections of each: 1000000; these need "));
   EXPECT_THAT(answer.error, HasSubstr("ask for fewer, or give --in-turn"));
 }
 
@@ -194,7 +201,7 @@ TEST(LoadDuel, a_report_that_cannot_be_written_is_noticed_before) {
   expect_wrong_duel({"--run", kRun, "--json", "/nowhere/at/all"}, "/nowhere/at/all cannot be written", kFailed);
 }
 
-TEST(LoadDuel, who_fails_leaves_no_report_and_takes_none_away) {
+TEST(LoadDuel, a_duel_that_fails_writes_no_new_report_and_keeps_an_old_one) {
   const test::TemporaryFolder folder;
   const std::string run = "a=/bin/false {port}";
   EXPECT_EQ(call_duel({"--run", run, "--json", folder.path("new")}).exit_code, kFailed);
@@ -212,7 +219,7 @@ TEST(LoadDuel, servers_that_run_already_as_text_and_as_json) {
       call_duel(in_many_slices({"a=" + first.address().to_string(), "b=" + second.address().to_string(), "--json",
                                 folder.path("json"), "--claim", "rate: b/a >= 0.5"}));
   EXPECT_EQ(answer.exit_code, kDone) << answer.error;
-  EXPECT_EQ(answer.error, "") << "no live line where stderr is no terminal";
+  EXPECT_EQ(answer.error, "") << "there is no live line if stderr is no terminal";
   EXPECT_THAT(answer.out, testing::StartsWith("duel pingpong: 64 bytes, 1 connection, 1 thread, closed loop\n"));
   EXPECT_THAT(answer.out, HasSubstr("\nmessages/s, against a\n  b "));
   EXPECT_THAT(answer.out, HasSubstr("\nclaims\n  cannot tell  rate: b/a >= 0.5: "));
@@ -223,7 +230,7 @@ TEST(LoadDuel, servers_that_run_already_as_text_and_as_json) {
   EXPECT_EQ(report["contenders"][1]["target"], second.address().to_string());
 }
 
-TEST(LoadDuel, one_at_a_time_with_idle_connections_beside) {
+TEST(LoadDuel, one_contender_at_a_time_with_idle_connections) {
   const load::ScriptedServer first;
   const load::ScriptedServer second;
   const Answer answer =
@@ -244,8 +251,8 @@ TEST(LoadDuel, framed_echo_and_http) {
   EXPECT_THAT(call_duel(briefly({"http", "a=" + http.url()})).out, testing::StartsWith("duel http: "));
 }
 
-TEST(LoadDuel, nobody_gives_a_single_answer) {
-  const load::ScriptedServer server;  // sends the requests back
+TEST(LoadDuel, no_contender_answers) {
+  const load::ScriptedServer server;  // sends each request back, which is no HTTP response
   const Answer answer = call_duel(briefly({"http", fmt::format("a=http://{}/", server.address().to_string())}));
   EXPECT_EQ(answer.exit_code, kFailed);
   EXPECT_THAT(answer.error, testing::StartsWith("peal: not a single message came back: "));
@@ -259,7 +266,7 @@ TEST(LoadDuel, json_on_stdout_sends_the_report_to_stderr) {
   EXPECT_THAT(answer.error, testing::StartsWith("duel pingpong: "));
 }
 
-TEST(LoadDuel, live_lines_where_they_are_asked_for) {
+TEST(LoadDuel, live_lines_without_a_terminal) {
   const load::ScriptedServer server;
   const Answer answer = call_duel(briefly({"a=" + server.address().to_string(), "--live", "on"}));
   EXPECT_THAT(answer.error, testing::StartsWith("restart 1 of 1, round 1 of 1, "));
@@ -273,7 +280,7 @@ TEST(LoadDuel, a_server_that_sends_garbage_fails_a_gate) {
   EXPECT_THAT(answer.out, HasSubstr("\nINVALID a: "));
 }
 
-TEST(LoadDuel, programs_are_started_and_none_is_left_when_it_is_over) {
+TEST(LoadDuel, servers_are_started_and_none_runs_after_the_end) {
   const std::string serve = std::string(PEAL_BIN_DIR) + "/peal serve ";
   Program duel(in_many_slices({"load", "duel", "http", "--run", "a=" + serve + "http --listen {listen}", "--run",
                                "b=" + serve + "http --listen {host}:{port}", "--path", "/collect"}));
@@ -298,10 +305,10 @@ TEST_P(LoadDuelEnds, no_server_stays) {
                            "--restarts", "1000",
                            "--live",     "on"});
   EXPECT_THAT(duel.line(), testing::StartsWith("restart 1 of 1000, round 1 of 1, "));
-  EXPECT_THAT(duel.line(), testing::StartsWith("restart 2 of 1000, round 1 of 1, ")) << "one is whole";
+  EXPECT_THAT(duel.line(), testing::StartsWith("restart 2 of 1000, round 1 of 1, ")) << "one restart is complete";
   const int signal = GetParam();
   duel.signal(signal);
-  EXPECT_EQ(duel.exit_code(), signal == SIGKILL ? -SIGKILL : kDone);
+  EXPECT_EQ(duel.exit_code(), signal == SIGKILL ? -SIGKILL : kInterrupted);
   if (signal != SIGKILL) {
     EXPECT_THAT(duel.output(), testing::EndsWith("\nNOISY the duel was interrupted\n"));
     EXPECT_TRUE(duel.others().empty());

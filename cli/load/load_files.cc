@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `peal load merge` and `peal load compare`: what is made of the JSON of several runs.
+// The commands `peal load merge` and `peal load compare`, which read the JSON of several runs.
 #include <cstdio>
 #include <expected>
 #include <memory>
@@ -20,7 +20,8 @@
 namespace peal::cli {
 namespace {
 
-// Many hours with a histogram each second are less.
+// The largest JSON file that merge and compare read: 256 MiB. Even a run of many hours with --interval 1s and --hdr
+// writes less, although its JSON holds a histogram for each second.
 constexpr size_t kMostRecordBytes = size_t{256} << 20;
 
 using Records = std::vector<load::NamedRecord>;
@@ -45,12 +46,14 @@ int merge(const std::vector<std::string>& paths, const std::string& json) {
   if (!records) return complain(kFailed, records.error());
   const std::expected<load::RunRecord, std::string> sum = load::merge_runs(*records);
   if (!sum) return complain(kFailed, sum.error());
-  const std::string trouble = file.report("the report", load::report_text(*sum), load::report_json(*sum));
+  const std::string trouble =
+      file.report("the report", load::report_text(*sum, paint_for(file.report_place())), load::report_json(*sum));
   if (!trouble.empty()) return complain(kFailed, trouble);
   return load::is_invalid(sum->gates) ? kGateFailed : kDone;
 }
 
-// A run that is given twice would count as two that agree.
+// Returns a path that is given twice, or an empty text. If the same run were given twice, the comparison would count it
+// as two runs with equal results.
 std::string twice(const std::vector<std::string>& first, const std::vector<std::string>& second) {
   std::set<std::string> seen;
   for (const std::vector<std::string>* side : {&first, &second}) {
@@ -64,13 +67,14 @@ std::string twice(const std::vector<std::string>& first, const std::vector<std::
 int compare(std::vector<std::string> first, std::vector<std::string> second) {
   if (second.empty()) {
     if (first.size() != 2) {
-      return complain(kCalledWrongly, "two files are compared, or one side's files with the other's after --against");
+      return complain(kCalledWrongly,
+                      "give two files, or the files of one side and, after --against, those of the other side");
     }
     second = {std::move(first[1])};
     first.pop_back();
   }
   if (const std::string path = twice(first, second); !path.empty()) {
-    return complain(kCalledWrongly, fmt::format("{} is given twice: a run is no second run", path));
+    return complain(kCalledWrongly, fmt::format("{} is given twice: give each run once", path));
   }
   const std::expected<Records, std::string> firsts = read_files(first);
   if (!firsts) return complain(kFailed, firsts.error());
@@ -93,26 +97,33 @@ struct FileArguments {
 }  // namespace
 
 void add_merge(CLI::App& load, int& exit_code) {
-  CLI::App* command = load.add_subcommand("merge", "Add up the JSON of runs that several machines made together");
+  CLI::App* command =
+      load.add_subcommand("merge", "Add up the results of runs that several machines made at the same time");
   auto words = std::make_shared<FileArguments>();
-  command->add_option("FILES", words->first, "JSON of peal load, also of peal load merge")->required();
-  command->add_option("--json", words->json, "Write the sum to this file; -: to stdout, and the report to stderr");
+  command->add_option("FILES", words->first, "JSON files that peal load or peal load merge has written")->required();
+  command->add_option("--json", words->json,
+                      "Write the sum to this file, as JSON; -: to stdout, and the report to stderr");
   command->footer(
-      "Histograms are added bucket by bucket: nothing is lost. Runs of different things, or of different times, are "
-      "refused.\n"
+      "Histograms are added bucket by bucket, so that no precision is lost. Runs with different options, or at\n"
+      "different times, are refused.\n"
       "Example:\n  peal load merge a.json b.json c.json --json all.json");
   command->callback([words, &exit_code] { exit_code = merge(words->first, words->json); });
 }
 
 void add_compare(CLI::App& load, int& exit_code) {
-  CLI::App* command = load.add_subcommand("compare", "Say which of two runs, or sets of runs, is better, if one can");
+  CLI::App* command = load.add_subcommand(
+      "compare", "Say which of two runs, or of two sets of runs, is better, if the figures show it");
   auto words = std::make_shared<FileArguments>();
-  command->add_option("FILES", words->first, "JSON of peal load: two runs, or the first side's")->required();
-  command->add_option("--against", words->second, "The other side's");
+  command
+      ->add_option("FILES", words->first,
+                   "JSON files that peal load has written: two runs, or all runs of the first side")
+      ->required();
+  command->add_option("--against", words->second, "JSON files of the runs of the second side");
   command->footer(
-      "With one run a side the intervals within them are compared, which cannot show how runs differ; from four a side "
-      "on, runs are, each with that of the other side at its place.\n"
-      "Exits with 0: done, 1: it failed, 2: called wrongly, 3: a run is INVALID, and nothing is concluded.\n"
+      "With one run on each side, the intervals within the two runs are compared; this cannot show how much one run\n"
+      "differs from the next. With four or more runs on each side, the runs are compared, each with the run of the\n"
+      "other side at the same place.\n"
+      "Exit codes: 0: done; 1: it failed; 2: the command line is wrong; 3: a run is INVALID, so nothing is concluded.\n"
       "Examples:\n"
       "  peal load compare before.json after.json\n"
       "  peal load compare before-*.json --against after-*.json");

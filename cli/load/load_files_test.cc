@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A run nobody can object to; `cpu_ns` tells it from the others.
+// Writes the JSON report of a valid run. Each value of `cpu_ns` makes a different run.
 void write_run(const test::TemporaryFolder& folder, const std::string& name, int64_t cpu_ns) {
   load::RunRecord record = load::sample_record({});
   record.gates.clear();

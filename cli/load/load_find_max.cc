@@ -27,7 +27,7 @@ class MaxFinder {
   int find();
 
  private:
-  // The error is one sentence.
+  // Measures the server once at `rate` messages a second. The error is one sentence.
   std::expected<load::RunRecord, std::string> run(double rate);
   void tell(double rate, const std::string& why_not, const load::RunRecord& record);
   std::string answer() const;
@@ -70,15 +70,15 @@ void MaxFinder::tell(double rate, const std::string& why_not, const load::RunRec
 }
 
 std::string MaxFinder::answer() const {
-  const std::string asked = words_.slos.empty() ? "all of what is offered comes back"
+  const std::string asked = words_.slos.empty() ? "every message that is due is answered"
                                                 : fmt::format("{} holds", fmt::join(words_.slos, " and "));
-  if (!search_.answer()) return fmt::format("No rate down to the last one tried holds ({}).", asked);
+  if (!search_.answer()) return fmt::format("No rate was found at which {}.", asked);
   const std::string rate = load::human_rate(*search_.answer());
   if (search_.confirmed()) {
     return fmt::format("{}/s is the highest rate at which {}, found in {} trials{}.", rate, asked, search_.trials(),
-                       search_.at_the_top() ? "; it is the highest there is" : "");
+                       search_.at_the_top() ? "; no higher rate can be tried" : "");
   }
-  return fmt::format("{}/s held once and was not confirmed: {} ({} trials).", rate,
+  return fmt::format("{}/s held once, but was not confirmed: {} ({} trials).", rate,
                      interrupted_ ? "the search was interrupted" : "the trials ran out", search_.trials());
 }
 
@@ -97,14 +97,15 @@ int MaxFinder::finish() {
   const std::string trouble =
       file_.report("the answer", sentence + "\n", json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   if (!trouble.empty()) return complain(kFailed, trouble);
+  if (interrupted_) return kInterrupted;
   return search_.confirmed() ? kDone : kFailed;
 }
 
 int MaxFinder::find() {
   while (const std::optional<double> rate = search_.next()) {
     const std::expected<load::RunRecord, std::string> record = run(*rate);
-    if (!record) return complain(kFailed, record.error());
-    if (record->outcome.interrupted) {
+    if (!record && record.error() != load::kInterruptedEarly) return complain(kFailed, record.error());
+    if (!record || record->outcome.interrupted) {
       interrupted_ = true;
       break;
     }

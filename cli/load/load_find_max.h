@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `--find-max`: runs one trial after the other at the rates a RateSearch asks for, says what became of each, and the
-// answer.
+// find_max(): the search of --find-max for the highest rate that the server can serve. It measures the server at one
+// rate after another; the class RateSearch chooses these rates. find_max() prints the result of each measurement, and
+// finally the highest rate that was found.
 #pragma once
 
 #include <cli/load/load_arguments.h>
@@ -8,8 +9,13 @@
 
 namespace peal::cli {
 
-// Writes the report to `json`, if that is wanted. Returns the exit code: 0 an answer, 1 none or a trial that could not
-// run.
+// Searches for the highest rate that the server can serve (--find-max). Prints the result, and writes a report to
+// `json` if --json was given. Returns:
+// - kDone if a highest rate was found and confirmed,
+// - kInterrupted if SIGINT or SIGTERM ended the search,
+// - kFailed otherwise, for example if the server could not be measured or the trials ran out.
+//
+// If the result cannot be written, returns kFailed in all cases.
 int find_max(LoadJob& job, const LoadArguments& words, OutputFile& json);
 
 }  // namespace peal::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `peal load judge`: what may be said of ratios that somebody measured. The judge of a duel says it.
+// The command `peal load judge`: judges ratios that another program has measured, by the rules of `peal load duel`.
 #include <expected>
 #include <memory>
 #include <string>
@@ -42,13 +42,15 @@ int judge(const JudgeArguments& words) {
 }  // namespace
 
 void add_judge(CLI::App& load, int& exit_code) {
-  CLI::App* command = load.add_subcommand("judge", "Say what may be said of ratios that were measured elsewhere");
+  CLI::App* command = load.add_subcommand("judge", "Judge ratios that were measured elsewhere, by the rules of a duel");
   auto words = std::make_shared<JudgeArguments>();
-  command->add_option("FILE", words->file, "JSON with the ratios, a value a restart; -: stdin");
-  command->add_option("--json", words->json, "Write the verdicts to this file; -: to stdout, and the text to stderr");
+  command->add_option("FILE", words->file,
+                      "JSON file with the ratios, one value for each restart; -: stdin (default: -)");
+  command->add_option("--json", words->json,
+                      "Write the verdicts to this file, as JSON; -: to stdout, and the text to stderr");
   command->footer(
-      "A duel judges by the same rules: docs/load.md. Ratios of one family are adjusted together (Holm).\n"
-      "Exits with 0: done, 1: it failed, 2: called wrongly, or what it read holds no ratios.\n"
+      "docs/load.md explains the rules, which are those of a duel. Ratios of one family are adjusted together (Holm).\n"
+      "Exit codes: 0: done; 1: it failed; 2: the command line is wrong, or the input holds no ratios.\n"
       "Example:\n"
       "  echo '{\"ratios\": [{\"subject\": \"new\", \"rival\": \"old\", \"restarts\": [0.95, 0.96, 0.94, 0.95], "
       "\"bar\": 1}]}' |\n"

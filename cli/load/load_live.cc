@@ -6,7 +6,7 @@
 
 namespace peal::cli {
 bool speaks_utf8() {
-  // The first that is set decides (POSIX, 8.2).
+  // The locale is named by the first of these variables that is set and not empty (POSIX, section 8.2).
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const char* value = std::getenv(name);
     if (value == nullptr || *value == '\0') continue;

@@ -14,7 +14,9 @@
 namespace peal::cli {
 namespace {
 
-// 216 KiB each, which a JSON that is to be added up wants but a long run cannot afford.
+// With --json, a run also records a histogram of each interval, so that `peal load merge` can add the histograms up.
+// Each histogram takes 216 KiB of memory. If a run has kMostHistograms intervals or more, --json alone therefore
+// records no histograms of intervals.
 constexpr int64_t kMostHistograms = 600;
 
 }  // namespace
@@ -28,7 +30,7 @@ CommandTrouble LoadOutputs::prepare() {
     if (file->is_stdout()) ++on_stdout;
   }
   if (on_stdout > 1) {
-    return {kCalledWrongly, "only one of --json, --ndjson, --hdr and --openmetrics can have stdout"};
+    return {kCalledWrongly, "only one of --json, --ndjson, --hdr and --openmetrics can go to stdout"};
   }
   stdout_taken_ = on_stdout > 0;
   return {};
@@ -44,9 +46,10 @@ void LoadOutputs::add_interval(const load::Interval& interval, const load::Outco
 }
 
 std::string LoadOutputs::write(const load::RunRecord& record) {
-  // The last interval ends with the run, and nobody was told of it.
+  // Writes the last interval. run_load() calls its OnInterval at the end of each interval except the last one. So
+  // add_interval() was not called for the last interval, which is only in the record.
   if (!record.outcome.intervals.empty()) add_interval(record.outcome.intervals.back(), record.outcome);
-  const bool said = say(report_place(), load::report_text(record));
+  const bool said = say(report_place(), load::report_text(record, paint_for(report_place())));
   if (lines_failed_) return fmt::format("the intervals could not be written to {}", words_.ndjson);
   if (json_.is_wanted() && !json_.write(load::report_json(record))) {
     return fmt::format("the report could not be written to {}", words_.json);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the figures of a run go: the report on stdout, or on stderr where something else has taken stdout, and files.
+// LoadOutputs: writes the results of a run to files, and the report to stdout. The report goes to stderr if the path of
+// one of the files is "-", which means stdout.
 #pragma once
 
 #include <cstdio>
@@ -13,21 +14,28 @@ namespace peal::cli {
 
 class LoadOutputs {
  public:
-  // `words` outlives it.
+  // `words` must outlive this object.
   explicit LoadOutputs(const LoadArguments& words) : words_(words) {}
   LoadOutputs(const LoadOutputs&) = delete;
   LoadOutputs& operator=(const LoadOutputs&) = delete;
 
-  // Before the run. Why it must not begin, as complain() wants it; kDone: it may.
+  // Opens the files of all outputs. Call it before the run. Returns an error if a file cannot be opened, or if more
+  // than one of them is stdout.
   CommandTrouble prepare();
-  // A line of NDJSON, written at once.
+  // Writes one line about `interval` to the file of --ndjson. `so_far` is the result of the run up to the end of
+  // `interval`.
   void add_interval(const load::Interval& interval, const load::Outcome& so_far);
-  // All the rest. Which file could not be written, as one sentence; empty: none.
+  // Prints the report and writes the files of --json, --hdr and --openmetrics. Also writes the last interval to the
+  // file of --ndjson, because add_interval() is not called for the interval that ends together with the run. Call
+  // write() once, after the run. Returns a sentence that names the first output that could not be written, or an empty
+  // text. The order of the files is: --ndjson, --json, --hdr, --openmetrics. If one of them cannot be written, the
+  // later ones are not written either. Errors of stderr are ignored.
   std::string write(const load::RunRecord& record);
-  // Whether the record needs the intervals' histograms.
+  // True if the run must record a histogram of each interval. --hdr always needs these histograms. --json uses them
+  // only if the run has fewer than 600 intervals, because each histogram takes 216 KiB of memory.
   bool wants_interval_histograms(const load::LoadOptions& options) const;
   std::FILE* report_place() const { return stdout_taken_ ? stderr : stdout; }
-  // For what is written instead of write(): the report of a search.
+  // Returns the file of --json. A run with --find-max writes its own report to this file, and does not call write().
   OutputFile& json() { return json_; }
 
  private:

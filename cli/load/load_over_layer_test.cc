@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A run whose connections stand over a layer: the sessions are the same, and know nothing of it.
+// Tests load runs over a StreamLayer (TLS is one). The layer of these tests makes a handshake and changes every byte.
+// The messages are the same as without a layer.
 #include <gtest/gtest.h>
 
 #include <load/brief_load.h>
@@ -38,7 +39,8 @@ TEST_P(LoadOverLayer, every_byte_comes_back) {
     EXPECT_TRUE(outcome->came_back);
     EXPECT_TRUE(outcome->failures.empty());
     EXPECT_EQ(outcome->opened, load.connections);
-    EXPECT_GT(outcome->lifetime.messages, 0U);  // on a busy machine the first may be answered behind the window
+    // Counts the messages of the whole run: on a busy machine, all answers may come after the measured time.
+    EXPECT_GT(outcome->lifetime.messages, 0U);
     EXPECT_EQ(outcome->lifetime.bytes_sent, outcome->lifetime.bytes_received);
     ASSERT_TRUE(outcome->handshakes.has_value());
     EXPECT_EQ(outcome->handshakes->done(), load.connections);
@@ -47,7 +49,7 @@ TEST_P(LoadOverLayer, every_byte_comes_back) {
   }
 }
 
-TEST_P(LoadOverLayer, each_connection_shakes_hands_anew) {
+TEST_P(LoadOverLayer, each_connection_has_its_own_handshake) {
   test::LoopThread thread(options());
   Server server(thread.loop(),
                 {.on_message = [](Connection& connection, Buffer& input) { connection.send(std::move(input)); }},
@@ -57,7 +59,7 @@ TEST_P(LoadOverLayer, each_connection_shakes_hands_anew) {
   load.requests_per_connection = {1, 1};
   auto outcome = run_load(load, EchoProtocol::unframed(load.size));
   while (outcome && outcome->lifetime.connects <= load.connections && load.duration < std::chrono::seconds(10)) {
-    load.duration *= 4;  // a busy machine
+    load.duration *= 4;  // the machine was too busy for a second connection
     outcome = run_load(load, EchoProtocol::unframed(load.size));
   }
   ASSERT_TRUE(outcome.has_value()) << outcome.error();
@@ -66,7 +68,7 @@ TEST_P(LoadOverLayer, each_connection_shakes_hands_anew) {
   EXPECT_GT(outcome->lifetime.connects, load.connections);
 }
 
-TEST_P(LoadOverLayer, server_without_it_fails_every_connection) {
+TEST_P(LoadOverLayer, a_server_without_the_layer_fails_every_connection) {
   test::LoopThread thread(options());
   Server server(thread.loop(), {.on_open = [](Connection& connection) { connection.send("220 who are you?"); }});
   LoadOptions load = brief_to(server.listen("127.0.0.1:0").value());
@@ -76,8 +78,9 @@ TEST_P(LoadOverLayer, server_without_it_fails_every_connection) {
   EXPECT_TRUE(outcome.error().contains(": the handshake failed: ")) << outcome.error();
 }
 
-// Who accepts and says nothing.
-TEST_P(LoadOverLayer, handshake_that_does_not_end_is_given_up) {
+// The server accepts connections, but ignores the client's handshake. The handshake is expected to fail after 40 ms:
+// first by the timeout for answers, then by the timeout for connecting.
+TEST_P(LoadOverLayer, a_handshake_that_does_not_end_times_out) {
   test::LoopThread thread(options());
   Server server(thread.loop(), {.on_message = [](Connection&, Buffer& input) { input.clear(); }});
   for (const bool by_timeout : {true, false}) {

@@ -21,7 +21,7 @@ constexpr timeval kPatience{.tv_sec = 1, .tv_usec = 0};
 
 bool somebody_listens(const SocketAddress& address) {
   const Fd socket(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
-  // On Linux this bounds connect() too (socket(7)).
+  // On Linux, SO_SNDTIMEO also limits how long connect() waits (socket(7)).
   return socket && ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience) == 0 &&
          ::connect(socket.get(), address.data(), address.size()) == 0;
 }
@@ -45,7 +45,8 @@ std::expected<SocketAddress, CommandTrouble> find_host(const std::string& host, 
                        .ai_canonname = nullptr,
                        .ai_next = nullptr};
   addrinfo* found = nullptr;
-  // RFC 6761 6.3: the system's resolver asks name servers for the names of that domain.
+  // Looks up "localhost" instead of a name such as a.localhost. getaddrinfo() would ask name servers for a.localhost,
+  // which RFC 6761 6.3 forbids.
   const std::string asked = is_localhost(host) ? "localhost" : host;
   const int error = ::getaddrinfo(asked.c_str(), std::to_string(port).c_str(), &hints, &found);
   if (error != 0) {

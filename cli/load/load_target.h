@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a run goes: from the text of a target to its address. A name is looked up once, before the run, and blocks
-// meanwhile; its first address of any family counts.
+// Functions that turn the text of a target into an address. They block while they look up a name. They are called once,
+// before the run.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,17 @@
 
 namespace peal::cli {
 
-// HOST:PORT, [HOST]:PORT or unix:PATH. A text that is none is wrong; a name without an address has failed.
+// Returns the address of HOST:PORT, [HOST]:PORT or unix:PATH. Fails with kCalledWrongly for any other text, and with
+// kFailed if the name has no address.
 std::expected<SocketAddress, CommandTrouble> find_target(std::string_view text);
-// The host without brackets. Of several addresses the first that lets us connect: `localhost` may be ::1 and then
-// 127.0.0.1, and a server listen on the second.
+// Returns the address of `host`, which is a name or an address without brackets. If a name has several addresses,
+// returns the first one that accepts a connection. For example, `localhost` may be ::1 and 127.0.0.1, but the server
+// may listen only on 127.0.0.1.
 std::expected<SocketAddress, CommandTrouble> find_host(const std::string& host, uint16_t port);
 
-// The first of them on which somebody listens, or the first where nobody does; a single one is not tried. Waits up to a
-// second for each. `addresses` is not empty.
+// Returns the first address that accepts a connection, or addresses[0] if none does. Waits up to 1 s for each address.
+// A single address is returned without connecting, because there is no other one to choose. Asserts that `addresses` is
+// not empty.
 SocketAddress first_that_listens(const std::vector<SocketAddress>& addresses);
 
 }  // namespace peal::cli

@@ -10,14 +10,14 @@ namespace {
 
 SocketAddress nobodys() { return load::ScriptedServer().address(); }
 
-TEST(LoadTarget, of_several_addresses_the_one_that_listens) {
+TEST(LoadTarget, the_first_address_where_a_server_listens_is_taken) {
   const SocketAddress gone = nobodys();
   const load::ScriptedServer server;
   EXPECT_EQ(first_that_listens({gone, server.address()}).to_string(), server.address().to_string());
   EXPECT_EQ(first_that_listens({server.address(), gone}).to_string(), server.address().to_string());
 }
 
-TEST(LoadTarget, where_nobody_listens_the_first_is_tried_and_says_why) {
+TEST(LoadTarget, without_a_server_the_first_address_is_taken) {
   const SocketAddress gone = nobodys();
   EXPECT_EQ(first_that_listens({gone, SocketAddress::parse("[::1]:1").value()}).to_string(), gone.to_string());
   EXPECT_EQ(first_that_listens({gone}).to_string(), gone.to_string());

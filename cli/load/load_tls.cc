@@ -24,10 +24,10 @@ std::string_view tls_option_given(const LoadTlsArguments& words) {
 std::expected<std::unique_ptr<StreamLayer>, CommandTrouble> make_tls_layer(const LoadTlsArguments& words,
                                                                            const std::string& application) {
   if (words.insecure && !words.roots_file.empty()) {
-    return std::unexpected("--tls-ca says whom to believe, --tls-insecure to believe anybody: give one");
+    return std::unexpected("--tls-ca and --tls-insecure exclude each other: give one of them");
   }
   if (words.certificate_file.empty() != words.key_file.empty()) {
-    return std::unexpected("--tls-cert and --tls-key go together");
+    return std::unexpected("--tls-cert and --tls-key must be given together");
   }
   TlsClientOptions options;
   options.roots.file = words.roots_file;
@@ -63,20 +63,25 @@ QuietHandshakes::QuietHandshakes(bool on) {
 }
 
 void add_load_tls_options(CLI::App& command, TlsAsked asked, LoadTlsArguments& words) {
-  if (asked == TlsAsked::kByOption) command.add_flag("--tls", words.tls, "The server speaks TLS");
+  if (asked == TlsAsked::kByOption) command.add_flag("--tls", words.tls, "Connect to the server over TLS");
   if (asked == TlsAsked::kByUrlOrStart) {
-    command.add_flag("--tls", words.tls, "The servers that are started speak TLS (https)");
+    command.add_flag("--tls", words.tls, "Use https for the servers that the duel starts");
   }
-  command.add_option("--tls-ca", words.roots_file, "Believe the certificates of this file, instead of the system's");
-  command.add_flag("--tls-insecure", words.insecure, "Believe anybody: for a test against a machine of one's own");
+  command.add_option(
+      "--tls-ca", words.roots_file,
+      "File with the certificates (PEM) that may sign the server's certificate (default: those of the system)");
+  command.add_flag("--tls-insecure", words.insecure,
+                   "Accept any certificate of the server: only for tests with a server of your own");
   command.add_option("--tls-name", words.name,
-                     "Host that the server must prove to be, and is asked for (default: the target's, or its address)");
-  command.add_option("--tls-cert", words.certificate_file, "Certificate shown to a server that asks for one");
-  command.add_option("--tls-key", words.key_file, "Its key");
+                     "Host name that is asked for and that the server's certificate must be for (default: the name or "
+                     "the address of the target)");
+  command.add_option("--tls-cert", words.certificate_file,
+                     "File with the certificate (PEM) that is sent to a server that asks for one (default: none)");
+  command.add_option("--tls-key", words.key_file, "File with the private key (PEM) of --tls-cert");
   command.add_flag("--tls-resume", words.resume,
-                   "Connections go on with earlier sessions; without it every handshake is a full one");
+                   "Resume earlier TLS sessions (default: make a full handshake for every connection)");
   command.add_flag("--handshakes", words.handshakes,
-                   "A connection, and so a handshake, for each request: --requests-per-connection 1 over TLS");
+                   "Make a new connection and a new handshake for each request, as --requests-per-connection 1 does");
 }
 
 }  // namespace peal::cli

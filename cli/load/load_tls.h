@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What of the command line of `peal load` is about TLS, and the layer it asks for.
+// The TLS options of `peal load`, and the TLS layer that is made from them.
 #pragma once
 
 #include <expected>
@@ -13,31 +13,41 @@
 
 namespace peal::cli {
 
-// As they stand there.
+// The values of the TLS options of `peal load`.
 struct LoadTlsArguments {
-  bool tls = false;        // ping-pong and echo; of http the URL says it, or else it is for the servers a duel starts
-  std::string roots_file;  // empty: the system's
+  // True if --tls was given. `peal load http` has no option --tls, because the URL of the target says whether TLS is
+  // used. `peal load duel http` has the option --tls, because the duel can start servers itself, and the user gives no
+  // URL for these servers.
+  bool tls = false;
+  std::string roots_file;  // if empty, the system's root certificates are used
   bool insecure = false;
-  std::string name;  // whom the server must prove to be; empty: the target's
+  std::string name;  // host name that the server's certificate must contain; if empty, the host of the target
   std::string certificate_file, key_file;
   bool resume = false;
-  bool handshakes = false;  // a connection for each request
+  bool handshakes = false;  // true: a new connection and a handshake for each request
 };
 
-// The first of the options that make sense with TLS alone; empty: none was given.
+// Returns the name of the first given option that needs TLS, such as "--tls-ca". Returns an empty text if no such
+// option was given.
 std::string_view tls_option_given(const LoadTlsArguments& words);
 
-// `application`: what is spoken over it (ALPN); empty: not negotiated.
+// Makes the TLS layer. `application` is the protocol that the client asks for by ALPN, such as "http/1.1". If it is
+// empty, ALPN is not negotiated.
 std::expected<std::unique_ptr<StreamLayer>, CommandTrouble> make_tls_layer(const LoadTlsArguments& words,
                                                                            const std::string& application);
-// Whom the server is to prove to be, where the target is called `host`, a name or an address; empty: its address.
+// Returns the host name that the certificate of a server must contain: that of --tls-name, or else `host`. If there is
+// no --tls-name and `host` is an IP address, the result is empty. The certificate must then contain this address.
 std::string name_to_verify(const LoadTlsArguments& words, std::string_view host);
-// The same of HOST:PORT, [HOST]:PORT or unix:PATH.
+// Returns the host name that the certificate of `target` must contain. `target` is HOST:PORT, [HOST]:PORT or unix:PATH.
+// The result is the name of --tls-name, or else HOST. If there is no --tls-name, the result is empty for an IP address
+// and for unix:PATH.
 std::string name_to_verify_of(const LoadTlsArguments& words, std::string_view target);
-// As reports call it.
+// Returns a description of the TLS connections for reports, such as "TLS, full handshakes".
 std::string tls_text(const LoadTlsArguments& words);
 
-// While it lives a layer's handshakes that fail are not logged, if `on`: a run counts them and says why.
+// QuietHandshakes raises the log level from kInfo to kWarn while it exists. TLS logs failed handshakes at kInfo, but
+// the lines are not needed, because the report of the run counts these handshakes and gives their reasons.
+// QuietHandshakes does nothing if `on` is false or if the log level is not kInfo.
 class QuietHandshakes {
  public:
   explicit QuietHandshakes(bool on);
@@ -50,9 +60,9 @@ class QuietHandshakes {
 };
 
 enum class TlsAsked : uint8_t {
-  kByOption,      // --tls
-  kByUrl,         // https://
-  kByUrlOrStart,  // https://, or --tls for the servers that are started
+  kByOption,      // TLS is used with --tls
+  kByUrl,         // TLS is used for a URL with https://
+  kByUrlOrStart,  // TLS is used for a URL with https://, and with --tls for the servers that a duel starts
 };
 void add_load_tls_options(CLI::App& command, TlsAsked asked, LoadTlsArguments& words);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `peal load` against servers over TLS in this process: what it says of handshakes, and why it believes somebody or
-// not.
+// Tests `peal load` with TLS servers in this process: what it reports about handshakes, and which servers it trusts.
 #include <cli/load/load_tls.h>
 
 #include <gmock/gmock.h>
@@ -32,7 +31,7 @@ Router hello() {
 class LoadTls : public testing::Test {
  protected:
   LoadTls() {
-    set_log_level(LogLevel::kWarn);  // what the servers here say of handshakes would be in between
+    set_log_level(LogLevel::kWarn);  // hides the servers' log lines about handshakes from the output
     const SelfSigned made = make_self_signed({.names = {"localhost", "127.0.0.1"}}).value();
     std::ofstream(folder.path("site.pem")) << made.chain_pem;
     std::ofstream(folder.path("site.key")) << made.key_pem;
@@ -44,7 +43,7 @@ class LoadTls : public testing::Test {
     options.certificates = {{.chain_file = folder.path("site.pem"), .key_file = folder.path("site.key")}};
     return TlsServerContext::make(std::move(options)).value();
   }
-  // Where an echo over `layer` listens.
+  // Starts an echo server whose connections use `layer`. Returns the server's address.
   std::string echo(const StreamLayer* layer) {
     server_.emplace(thread_.loop(),
                     ConnectionCallbacks{
@@ -104,7 +103,7 @@ TEST_F(LoadTls, a_handshake_for_each_request_full_or_resumed) {
     EXPECT_EQ(handshakes["done"], handshakes["full"].get<uint64_t>() + handshakes["resumed"].get<uint64_t>());
     const uint64_t resumed = handshakes["resumed"];
     EXPECT_EQ(resumed > 0, resumes);
-    EXPECT_GE(tls->stats().resumed - resumed_before, resumed) << "the server has seen as many";
+    EXPECT_GE(tls->stats().resumed - resumed_before, resumed) << "the server has counted at least as many";
   }
 }
 
@@ -123,7 +122,7 @@ TEST_F(LoadTls, http_agrees_on_http) {
   EXPECT_EQ(plain.exit_code, kFailed) << plain.out;
 }
 
-TEST_F(LoadTls, who_is_not_believed_is_told_why) {
+TEST_F(LoadTls, a_server_that_is_not_trusted_is_reported_with_the_reason) {
   const auto tls = context();
   const std::string address = echo(tls.get());
   const std::string cannot = "peal: cannot connect to " + address + ": the handshake failed: ";
@@ -140,7 +139,7 @@ TEST_F(LoadTls, who_is_not_believed_is_told_why) {
   EXPECT_THAT(answer.out, HasSubstr(", TLS without verification, full handshakes, "));
 }
 
-TEST_F(LoadTls, server_that_speaks_in_the_clear) {
+TEST_F(LoadTls, a_server_that_does_not_speak_tls) {
   test::LoopThread thread(LoopOptions{.engine = "epoll"});
   Server server(thread.loop(), {.on_open = [](Connection& connection) { connection.send("220 who are you?\r\n"); }});
   const std::string address = server.listen("127.0.0.1:0").value().to_string();
@@ -149,12 +148,13 @@ TEST_F(LoadTls, server_that_speaks_in_the_clear) {
   EXPECT_THAT(answer.error, EndsWith(": the handshake failed: the peer does not speak TLS\n"));
 }
 
-TEST_F(LoadTls, client_is_asked_for_a_certificate) {
+TEST_F(LoadTls, a_server_that_asks_for_a_certificate) {
   const auto tls = context({.client_auth = TlsClientAuth::kRequired, .client_roots = {.file = roots()}});
   const std::string address = echo(tls.get());
   std::vector<std::string> words{"pingpong", address, "--tls", "--tls-ca", roots()};
   Answer answer = load(words);
-  // TLS 1.3: the client has done its part before the server judges it (RFC 8446 4.4.2.4).
+  // The server requires a certificate, but the client sends none. In TLS 1.3, the client's handshake is complete before
+  // the server checks the certificate (RFC 8446 4.4.2.4). The open connection then breaks with an alert.
   EXPECT_NE(answer.exit_code, kDone) << answer.out;
   EXPECT_THAT(answer.out, testing::ContainsRegex("a connection broke: the peer's alert: [a-z ]+ \\(116\\)"));
   words.insert(words.end(), {"--tls-cert", roots(), "--tls-key", folder.path("site.key")});
@@ -163,7 +163,7 @@ TEST_F(LoadTls, client_is_asked_for_a_certificate) {
   EXPECT_EQ(answer.exit_code, kDone) << answer.out;
 }
 
-TEST_F(LoadTls, duel_of_a_server_over_tls_and_one_in_the_clear) {
+TEST_F(LoadTls, duel_of_a_server_with_tls_and_one_without) {
   test::LoopThread thread(LoopOptions{.engine = "epoll"});
   const auto tls = context();
   HttpServer over_tls(thread.loop(), hello(), {.layer = tls.get()});
@@ -184,10 +184,10 @@ TEST_F(LoadTls, duel_of_a_server_over_tls_and_one_in_the_clear) {
   EXPECT_EQ(contenders[0]["handshake"]["count"], contenders[0]["handshakes"]["done"]);
   EXPECT_FALSE(contenders[1].contains("layer"));
   EXPECT_FALSE(contenders[1].contains("handshakes"));
-  EXPECT_GT(contenders[2]["handshakes"]["done"], 0) << "the twin shakes hands for itself";
+  EXPECT_GT(contenders[2]["handshakes"]["done"], 0) << "the twin has handshakes of its own";
 }
 
-TEST_F(LoadTls, duel_against_who_is_not_believed) {
+TEST_F(LoadTls, duel_with_a_server_that_is_not_trusted) {
   const auto tls = context();
   const Answer answer = call_load({"duel", "a=" + echo(tls.get()), "--tls", "--slice", "5ms", "--rounds", "1",
                                    "--restarts", "1", "--engine", "epoll"});

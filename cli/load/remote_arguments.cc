@@ -11,33 +11,35 @@
 namespace peal::cli {
 namespace {
 
-using Trouble = std::string;  // a sentence; empty: none
+using Trouble = std::string;  // a sentence, or empty if there is no trouble
 
-// Half of the time after which an agent that nobody asks goes.
+// The longest --slice with --server-host. During a slice, the agent on the other machine gets no request. By default,
+// the agent ends after 10 minutes without a request (--silence). A limit of 5 minutes leaves time for the other pauses
+// between two requests.
 constexpr Duration kLongestSlice = std::chrono::minutes(5);
 
 Trouble useless_option(const DuelArguments& words) {
   for (const auto& [option, value] :
        {std::pair("--server-address", &words.server_address), std::pair("--remote-shell", &words.remote_shell),
         std::pair("--agent", &words.agent)}) {
-    if (!value->empty()) return fmt::format("{} is about the machine that --server-host names: name it", option);
+    if (!value->empty()) return fmt::format("{} is about the machine of --server-host: give --server-host too", option);
   }
   return {};
 }
 
 Trouble host_trouble(const DuelArguments& words, const load::DuelOptions& options) {
   const auto may_not_stand = [](unsigned char c) { return c <= ' ' || c == 127; };
-  // A shell's program would take a dash for an option.
+  // Refuses a name that begins with a dash, because the remote shell (ssh) would read it as an option.
   if (words.server_host.starts_with('-') || std::ranges::any_of(words.server_host, may_not_stand)) {
     return fmt::format("--server-host takes the name of a machine, not '{}'", words.server_host);
   }
   if (!words.pids.empty()) {
-    return "--pid names a process of this machine, and --server-host starts the servers on another: not both";
+    return "--pid names a process on this machine, but --server-host starts the servers on another: give only one";
   }
-  if (words.runs.empty()) return "--server-host starts servers: give --run NAME=COMMAND, a program of that machine";
+  if (words.runs.empty()) return "--server-host starts servers: give --run NAME=COMMAND, the command on that machine";
   for (const load::DuelContender& contender : options.contenders) {
     if (std::ranges::all_of(contender.command, load::is_utf8)) continue;
-    return fmt::format("the command of '{}' is no UTF-8: it cannot be told to another machine", contender.name);
+    return fmt::format("the command of '{}' is not UTF-8, so it cannot be sent to another machine", contender.name);
   }
   if (options.slice > kLongestSlice) return "with --server-host a slice is at most 5 minutes";
   return {};
@@ -69,7 +71,7 @@ std::expected<std::optional<load::RemoteHost>, std::string> read_remote_host(con
   std::optional<std::vector<std::string>> split = split_command(shell);
   if (!split || split->empty() || split->front().empty()) {
     return std::unexpected(
-        fmt::format("--remote-shell takes a program and its words, such as '{}', not '{}'", kRemoteShell, shell));
+        fmt::format("--remote-shell takes a program and its arguments, such as '{}', not '{}'", kRemoteShell, shell));
   }
   host.shell = std::move(*split);
   if (host.agent.empty()) {
@@ -89,14 +91,18 @@ std::expected<std::optional<load::RemoteHost>, std::string> read_remote_host(con
 
 void add_remote_options(CLI::App& command, DuelArguments& words) {
   command.add_option("--server-host", words.server_host,
-                     "Start the servers of --run on this machine, through an agent there; the generator stays here");
-  command.add_option("--server-address", words.server_address,
-                     "Where they listen there: an IP address (default: the one that machine is reached at)");
+                     "Machine on which the servers of --run are started, by an agent there; the load generator stays "
+                     "here (default: this machine)");
   command.add_option(
-      "--remote-shell", words.remote_shell,
-      fmt::format("The words that lead there; behind them come the host and a command (default: {})", kRemoteShell));
-  command.add_option("--agent", words.agent,
-                     "The agent's command there (default: 'load agent' of this program's own path)");
+      "--server-address", words.server_address,
+      "IP address at which the servers on --server-host listen (default: the address that leads to that machine)");
+  command.add_option("--remote-shell", words.remote_shell,
+                     fmt::format("Command that runs another command on --server-host; the name of the host and that "
+                                 "command are added to it (default: {})",
+                                 kRemoteShell));
+  command.add_option(
+      "--agent", words.agent,
+      "Command that starts the agent on --server-host (default: the path of this program, then 'load agent')");
 }
 
 }  // namespace peal::cli

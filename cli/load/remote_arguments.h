@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What of the command line of `peal load duel` says on which other machine its servers are started.
+// The options of `peal load duel` that name another machine on which the servers are started.
 #pragma once
 
 #include <expected>
@@ -14,11 +14,12 @@ namespace peal::cli {
 
 void add_remote_options(CLI::App& command, DuelArguments& words);
 
-// Nothing: this machine. The error is one sentence, and the words are wrong.
+// Reads the options that name another machine for the servers, such as --server-host. Returns nothing if the servers
+// are started on this machine. The error is a sentence about a wrong option.
 std::expected<std::optional<load::RemoteHost>, std::string> read_remote_host(const DuelArguments& words,
                                                                              const load::DuelOptions& options);
 
-// A word as a shell takes it back.
+// Returns `word` in single quotation marks, so that a shell reads it as one unchanged word.
 std::string quoted_for_shell(std::string_view word);
 
 }  // namespace peal::cli

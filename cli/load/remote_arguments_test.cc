@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `peal load duel --server-host` and `peal load agent`: what they say of words that are wrong, and both together
-// through a shell that leads to this machine. What an agent does is tested in load/remote/.
+// Tests `peal load duel --server-host` and `peal load agent`: which options they refuse, and how they work together.
+// The remote shell of these tests runs its commands on this machine. The tests in load/remote/ test the agent itself.
 #include <cli/load/remote_arguments.h>
 
 #include <cstdlib>
@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 const std::string kServer = std::string(PEAL_BIN_DIR) + "/peal serve pingpong --engine epoll --listen {listen}";
-// In ssh's place: HOST is dropped.
+// A remote shell that replaces ssh: it ignores the host and runs the command on this machine.
 const std::string kLocalShell = "/bin/sh -c 'exec /bin/sh -c \"$2\"' sh";
 
 Answer call_duel_there(std::vector<std::string> words) {
@@ -43,15 +43,15 @@ std::vector<std::string> with(std::vector<std::string> words, const std::vector<
   return words;
 }
 
-TEST(RemoteArguments, words_that_are_wrong) {
+TEST(RemoteArguments, wrong_options) {
   const std::string run = "a=./server {listen}";
   expect_wrong_there({"--run", run, "--server-address", "10.0.0.2"},
-                     "--server-address is about the machine that --server-host names: name it");
+                     "--server-address is about the machine of --server-host: give --server-host too");
   expect_wrong_there({"--run", run, "--remote-shell", "ssh"}, "--remote-shell is about the machine");
   expect_wrong_there({"--run", run, "--agent", "peal load agent"}, "--agent is about the machine");
   expect_wrong_there(
       {"--server-host", "box2", "--run", run, "b=127.0.0.1:1", "--pid", "b=1"},
-      "--pid names a process of this machine, and --server-host starts the servers on another: not both");
+      "--pid names a process on this machine, but --server-host starts the servers on another: give only one");
   expect_wrong_there({"--server-host", "box2", "b=127.0.0.1:1"}, "--server-host starts servers: give --run");
   expect_wrong_there({"--server-host", "box2", "--run", run, "--server-address", "box2"},
                      "--server-address takes an IP address without a port, not 'box2'");
@@ -64,11 +64,11 @@ TEST(RemoteArguments, words_that_are_wrong) {
   for (const char* option : {"--server-host", "--server-address", "--remote-shell", "--agent"}) {
     expect_wrong_there({"--run", run, option, ""}, "it may not be empty");
   }
-  expect_wrong_there({"--server-host", "box2", "--run", "a=./\xff {listen}"}, "is no UTF-8");
+  expect_wrong_there({"--server-host", "box2", "--run", "a=./\xff {listen}"}, "is not UTF-8");
   expect_wrong_there({"--server-host", "box2", "--run", run, "--slice", "10m", "--budget", "9h"}, "at most 5 minutes");
 }
 
-TEST(RemoteArguments, what_is_not_said_is_ssh_and_this_program) {
+TEST(RemoteArguments, the_defaults_are_ssh_and_the_agent_of_this_program) {
   DuelArguments words;
   words.server_host = "box2";
   words.runs = {"a=./server {listen}"};
@@ -80,7 +80,7 @@ TEST(RemoteArguments, what_is_not_said_is_ssh_and_this_program) {
   EXPECT_FALSE(read_remote_host({}, {})->has_value()) << "no host is this machine";
 }
 
-TEST(RemoteArguments, a_word_that_a_shell_takes_back) {
+TEST(RemoteArguments, a_word_in_quotation_marks_for_a_shell) {
   EXPECT_EQ(quoted_for_shell("/opt/my peal"), "'/opt/my peal'");
   EXPECT_EQ(quoted_for_shell("it's"), "'it'\\''s'");
 }
@@ -114,7 +114,7 @@ TEST(RemoteArguments, an_agent_is_asked_on_stdin) {
   EXPECT_THAT(agent.output(), HasSubstr("{\"error\":\"'nonsense' is not an object of JSON\"}"));
 }
 
-TEST(RemoteArguments, an_agent_with_a_wrong_word) {
+TEST(RemoteArguments, an_agent_with_a_wrong_option) {
   const Answer answer = call_load({"agent", "--silence", "soon"});
   EXPECT_EQ(answer.exit_code, kCalledWrongly);
   EXPECT_EQ(answer.error, "peal: --silence takes a time such as 10m, not 'soon'\n");

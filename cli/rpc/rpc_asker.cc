@@ -17,7 +17,10 @@ namespace {
 
 using muduo::net::RpcService;
 
-constexpr size_t kMostRequestBytes = kMostMessageBytes - 4096;  // which leaves place for the names
+// The largest request, in bytes. A call is sent as one RPC message, which contains the request and also the names of
+// the service and the method. 4096 bytes are left for these names, because CallMethod() throws an exception if the RPC
+// message has more than kMostMessageBytes bytes.
+constexpr size_t kMostRequestBytes = kMostMessageBytes - 4096;
 
 RpcChannelOptions options_of(Duration timeout) {
   RpcChannelOptions options;
@@ -27,7 +30,9 @@ RpcChannelOptions options_of(Duration timeout) {
   return options;
 }
 
-// protobuf's own way to learn the end of a call: by two objects. It tells a failure as text alone.
+// CallEnd passes the error text of a call to `done` when the call has ended. The error text is empty if the call
+// succeeded. For each call, protobuf needs an RpcController, which receives the error text, and a Closure, which runs
+// when the call has ended. A CallEnd serves as both objects.
 class CallEnd final : public google::protobuf::RpcController, public google::protobuf::Closure {
  public:
   explicit CallEnd(Completion<std::string> done) : done_(std::move(done)) {}
@@ -81,13 +86,15 @@ Task<RpcAsker::Answer<void>> RpcAsker::call(const google::protobuf::MethodDescri
         CommandTrouble(kFailed, fmt::format("the request has more than {} bytes", kMostRequestBytes)));
   }
   const auto start = [&](Completion<std::string> done) {
-    auto* const end = new CallEnd(std::move(done));  // it deletes itself: each call ends once
+    auto* const end = new CallEnd(std::move(done));  // deletes itself when the call ends
     channel_.CallMethod(&method, end, &request, &response, end);
   };
   const Result<std::string> failure = co_await callback_await<std::string>(start);
   if (!failure) co_return std::unexpected(co_await why(failure.error()));
   if (failure->empty()) co_return {};
-  // The server is told of the deadline, and may say so first.
+  // Both error texts of a timeout lead to the same error message, which names the server and `timeout_`. The error text
+  // comes from this program (ETIMEDOUT) or from the server (kTimeout), because this program sends the deadline to the
+  // server, and both watch it. A server may also have a shorter limit of its own.
   for (const std::error_code late : {errno_code(ETIMEDOUT), make_error_code(RpcTrouble::kTimeout)}) {
     if (*failure == late.message()) co_return std::unexpected(co_await why(errno_code(ETIMEDOUT)));
   }
@@ -102,7 +109,7 @@ Task<CommandTrouble> RpcAsker::why(std::error_code error) {
   }
   if (error == errno_code(ETIMEDOUT)) {
     const char* const what =
-        channel_.is_connected() ? "{} did not answer within {}" : "{} took no connection within {}";
+        channel_.is_connected() ? "{} did not answer within {}" : "{} accepted no connection within {}";
     co_return CommandTrouble(kFailed, fmt::format(fmt::runtime(what), target_, load::human_time(timeout_)));
   }
   if (error == make_error_code(RpcTrouble::kConnectionLost)) {

@@ -18,10 +18,10 @@
 #include <fmt/format.h>
 
 #include <cli/load/load_target.h>
-#include <cli/rpc/near_names.h>
 #include <cli/rpc/rpc_asker.h>
 #include <cli/rpc/sent_definitions.h>
 #include <cli/time_option.h>
+#include <cli/words/near_names.h>
 #include <peal/base/printable.h>
 #include <peal/base/read_whole.h>
 #include <peal/coro/scope.h>
@@ -30,18 +30,18 @@ namespace peal::cli {
 namespace {
 
 constexpr size_t kMostJsonBytes = 16 * 1024 * 1024;
-constexpr size_t kMostReasonBytes = 1000;  // it may hold names that the server has made
-constexpr const char* kExitCodes = "Exits with 0: done, 1: it failed, 2: called wrongly.\n";
+constexpr size_t kMostReasonBytes = 1000;  // a longer reason is cut: it may hold very long names from the server
+constexpr const char* kExitCodes = "Exit codes: 0: done; 1: it failed; 2: the command line is wrong.\n";
 
 struct RpcArguments {
   std::string target;
-  std::string service;  // of `list`; may be empty
-  std::string method;   // of `call`
+  std::string service;  // only for `list`; may be empty
+  std::string method;   // only for `call`
   std::string json = "{}";
   std::string timeout = "10s";
 };
 
-// The text that a command prints, or why there is none.
+// The text that a command prints, or the reason why the command failed.
 using Output = std::expected<std::string, CommandTrouble>;
 using Command = std::function<Task<Output>(RpcAsker& asker)>;
 
@@ -49,12 +49,14 @@ std::unexpected<CommandTrouble> failed(std::string sentence) {
   return std::unexpected(CommandTrouble(kFailed, std::move(sentence)));
 }
 
-// protobuf may throw about what a server has sent.
+// Runs the command, stores its result in `output`, then stops the loop. Turns an exception into an error, because
+// protobuf throws a FatalException if one of its internal checks fails. Wrong data from the server can make such a
+// check fail.
 Task<> carry_out(Loop& loop, RpcAsker& asker, const Command& command, Output& output) {
   try {
     output = co_await command(asker);
   } catch (const std::exception& thrown) {
-    output = failed(fmt::format("what {} has sent is of no use: {}", asker.target(), thrown.what()));
+    output = failed(fmt::format("the data from {} cannot be used: {}", asker.target(), thrown.what()));
   }
   loop.stop();
 }
@@ -77,7 +79,8 @@ int run_against_target(const RpcArguments& words, const Command& command) {
   return say(stdout, *output) ? kDone : complain(kFailed, "the answer could not be written to stdout");
 }
 
-// Each line as a terminal may show it: the text is the server's.
+// Escapes all characters that a terminal would interpret, except newlines. The text comes from the server, which is not
+// trusted.
 std::string printable_lines(std::string_view text) {
   std::string lines;
   while (!text.empty()) {
@@ -89,7 +92,9 @@ std::string printable_lines(std::string_view text) {
   return lines;
 }
 
-// The methods below their services: "package.Service.Method (in) : out" belongs to package.Service.
+// Returns a list of the services. The methods of a service are listed below its name. The response describes a method
+// as "package.Service.Method (in) : out". The list shows "Method (in) : out" below "package.Service". A method is left
+// out if the response does not contain its service.
 std::string listed(const muduo::net::ListRpcResponse& response) {
   std::map<std::string_view, std::string> methods;
   for (const std::string_view method : response.method_name()) {
@@ -110,20 +115,23 @@ std::string defined(const muduo::net::GetServiceResponse& response) {
   for (int i = 0; i < std::min(response.proto_file_size(), response.proto_file_name_size()); ++i) {
     const std::string& name = response.proto_file_name(i);
     const bool is_protobufs = name.starts_with("google/protobuf/");
-    text += fmt::format("{}// {}{}\n", i == 0 ? "" : "\n", printable(name), is_protobufs ? ", of protobuf" : "");
+    text += fmt::format("{}// {}{}\n", i == 0 ? "" : "\n", printable(name), is_protobufs ? ", a file of protobuf" : "");
     if (!is_protobufs) text += printable_lines(response.proto_file(i));
   }
   return text;
 }
 
-// "Service.Method" of each line.
+// Returns the names of all methods. The response describes a method as "package.Service.Method (in) : out". The name is
+// the text before the first space.
 std::vector<std::string> method_names(const muduo::net::ListRpcResponse& response) {
   std::vector<std::string> names;
   for (const std::string& line : response.method_name()) names.push_back(line.substr(0, line.find(' ')));
   return names;
 }
 
-// Says that there is no such service, or no such method of a service, with names that are near.
+// Returns an error which says that the server does not have `name`. `name` is the name of a method if `is_method` is
+// true, otherwise the name of a service. The error suggests similar names, so the function first asks the server for
+// all names. If that request fails, returns the error of the request.
 Task<CommandTrouble> not_there(RpcAsker& asker, std::string name, bool is_method) {
   const auto all = co_await asker.list();
   if (!all) co_return all.error();
@@ -164,7 +172,7 @@ Task<Output> call_method(RpcAsker& asker, std::string name, std::string json) {
   const auto request = (*compiled)->make(*method->input_type());
   const auto response = (*compiled)->make(*method->output_type());
   if (const std::string trouble = read_json(json, *request); !trouble.empty()) {
-    co_return failed(fmt::format("the JSON is no {}: {}", method->input_type()->full_name(), trouble));
+    co_return failed(fmt::format("the JSON is no valid {}: {}", method->input_type()->full_name(), trouble));
   }
   if (const auto called = co_await asker.call(*method, *request, *response); !called) {
     co_return std::unexpected(called.error());
@@ -174,7 +182,7 @@ Task<Output> call_method(RpcAsker& asker, std::string name, std::string json) {
   co_return *text;
 }
 
-// Reads it where it is "-".
+// If `json` is "-", replaces it with the text that is read from stdin.
 CommandTrouble complete_json(std::string& json) {
   if (json != "-") return {};
   Result<std::string> text = read_whole(STDIN_FILENO, kMostJsonBytes);
@@ -184,20 +192,24 @@ CommandTrouble complete_json(std::string& json) {
 }
 
 void add_usual(CLI::App& command, RpcArguments& words) {
-  command.add_option("target", words.target, "HOST:PORT, [HOST]:PORT or unix:PATH")->required();
-  command.add_option("--timeout", words.timeout, "How long each question to the server may take")
+  command.add_option("target", words.target, "Address of the server: HOST:PORT, [HOST]:PORT or unix:PATH")->required();
+  command.add_option("--timeout", words.timeout, "How long each answer of the server may take, such as 10s")
       ->capture_default_str();
 }
 
 }  // namespace
 
 void add_rpc_list(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("list", "Services and methods of a server, or the definitions of a service");
+  CLI::App* command =
+      app.add_subcommand("list", "List the services and methods of a server, or print the definitions of a service");
   auto words = std::make_shared<RpcArguments>();
   add_usual(*command, *words);
-  command->add_option("service", words->service, "Whose definitions are printed, such as package.Service");
+  command->add_option(
+      "service", words->service,
+      "Service whose definitions are printed; for example package.Service (default: list all services)");
   command->footer(
-      std::string("The server has muduo.net.RpcService: RpcServer::add_reflection(), or muduo-protorpc.\n") +
+      std::string(
+          "The server must serve muduo.net.RpcService, as RpcServer::add_reflection() or muduo-protorpc does.\n") +
       kExitCodes +
       "Examples:\n"
       "  peal-rpc list 127.0.0.1:9981\n"
@@ -214,17 +226,18 @@ void add_rpc_call(CLI::App& app, int& exit_code) {
       app.add_subcommand("call", "Call a method with a request in JSON, and print the response as JSON");
   auto words = std::make_shared<RpcArguments>();
   add_usual(*command, *words);
-  command->add_option("method", words->method, "Such as package.Service.Method")->required();
-  command->add_option("json", words->json, "The request; -: it is read from stdin")->capture_default_str();
+  command->add_option("method", words->method, "Method to call; for example package.Service.Method")->required();
+  command->add_option("json", words->json, "Request as JSON; -: read it from stdin")->capture_default_str();
   command->footer(
-      std::string("The server has muduo.net.RpcService: RpcServer::add_reflection(), or muduo-protorpc.\n") +
+      std::string(
+          "The server must serve muduo.net.RpcService, as RpcServer::add_reflection() or muduo-protorpc does.\n") +
       kExitCodes +
       "Examples:\n"
       "  peal-rpc call 127.0.0.1:9981 echo.EchoService.Echo '{\"payload\": \"hello\"}'\n"
       "  peal-rpc call 127.0.0.1:9981 echo.EchoService.Echo - --timeout 500ms < request.json");
   command->callback([words, &exit_code] {
     if (words->method.find('.') == std::string::npos) {
-      exit_code = complain(kCalledWrongly, fmt::format("'{}' is no SERVICE.METHOD", words->method));
+      exit_code = complain(kCalledWrongly, fmt::format("'{}' is not of the form SERVICE.METHOD", words->method));
       return;
     }
     if (const CommandTrouble trouble = complete_json(words->json); !trouble.empty()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The commands of `peal-rpc`, which work with every server that has muduo.net.RpcService.
+// The commands of `peal-rpc`. They work with every server that serves muduo.net.RpcService.
 #pragma once
 
 #include <cli/command.h>

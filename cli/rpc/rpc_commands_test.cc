@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `peal-rpc list` and `peal-rpc call` say and answer, against a server in this process.
+// Tests the output, the messages and the exit codes of `peal-rpc list` and `peal-rpc call`. The server runs in the
+// process of the test.
 #include <cli/rpc/rpc_commands.h>
 
 #include <memory>
@@ -51,7 +52,7 @@ void serve_shelf(RpcServer& server) {
   server.handle(&ShelfService::Put, [](RpcCall&, const Book& book, PutReply& reply) { reply.set_books(book.pages()); });
 }
 
-// A server on a thread of its own, as long as the object.
+// ShelfServer runs an RPC server on a thread of its own. Its destructor ends the server.
 class ShelfServer {
  public:
   explicit ShelfServer(bool reflects = true) : thread_(LoopOptions{}), server_(thread_.loop()) {
@@ -82,7 +83,7 @@ TEST(RpcCommands, list_shows_services_and_their_methods) {
             "  Find (peal.test.shelf.FindRequest) : peal.test.shelf.Book\n");
 }
 
-// Serves muduo.net.RpcService with what is given.
+// LyingServer serves muduo.net.RpcService with the given responses, which may be wrong.
 class LyingServer {
  public:
   LyingServer(const muduo::net::ListRpcResponse& list, const muduo::net::GetServiceResponse& definitions)
@@ -116,7 +117,7 @@ TEST(RpcCommands, methods_without_a_service_are_left_out_and_those_of_a_service_
   EXPECT_EQ(answer.out, "a\n\n  x\nb.S\n  M (b.Q) : b.R\nb.S\n");
 }
 
-TEST(RpcCommands, what_protobuf_throws_about_definitions_is_a_failure) {
+TEST(RpcCommands, an_exception_of_protobuf_about_definitions_is_a_failure) {
   muduo::net::GetServiceResponse definitions;
   definitions.set_error(muduo::net::NO_ERROR);
   definitions.add_proto_file_name("weak.proto");
@@ -125,7 +126,7 @@ TEST(RpcCommands, what_protobuf_throws_about_definitions_is_a_failure) {
   const LyingServer server({}, definitions);
   const Answer answer = rpc_call({server.address(), "S.M", R"({"x": 1})"});
   EXPECT_EQ(answer.exit_code, kFailed);
-  EXPECT_THAT(answer.error, HasSubstr("peal: what " + server.address() + " has sent is of no use: CHECK failed"));
+  EXPECT_THAT(answer.error, HasSubstr("peal: the data from " + server.address() + " cannot be used: CHECK failed"));
 }
 
 TEST(RpcCommands, list_shows_the_definitions_of_a_service_with_its_imports) {
@@ -135,8 +136,9 @@ TEST(RpcCommands, list_shows_the_definitions_of_a_service_with_its_imports) {
   EXPECT_THAT(answer.out, testing::StartsWith("// tests/protobuf/shelf.proto\n"));
   EXPECT_THAT(answer.out, HasSubstr("  rpc Find(.peal.test.shelf.FindRequest) returns (.peal.test.shelf.Book)"));
   EXPECT_THAT(answer.out, HasSubstr("\n// tests/protobuf/cover.proto\n"));
-  EXPECT_THAT(answer.out, HasSubstr("// google/protobuf/descriptor.proto, of protobuf\n"));
-  EXPECT_THAT(answer.out, Not(HasSubstr("message FieldDescriptorProto"))) << "everybody has that one";
+  EXPECT_THAT(answer.out, HasSubstr("// google/protobuf/descriptor.proto, a file of protobuf\n"));
+  EXPECT_THAT(answer.out, Not(HasSubstr("message FieldDescriptorProto")))
+      << "every program with protobuf has that file";
 }
 
 TEST(RpcCommands, a_call_takes_and_prints_json) {
@@ -158,7 +160,7 @@ TEST(RpcCommands, a_request_that_is_left_out_is_an_empty_one) {
   const Answer put = rpc_call({server.address(), "peal.test.shelf.ShelfService.Put"});
   EXPECT_EQ(nlohmann::json::parse(put.out), nlohmann::json({{"books", "0"}})) << put.error;
   expect_refused(rpc_call({server.address(), "echo.EchoService.Echo"}), kFailed,
-                 "the JSON is no echo.EchoRequest: missing field payload");
+                 "the JSON is no valid echo.EchoRequest: missing field payload");
 }
 
 TEST(RpcCommands, json_that_does_not_fit_is_refused_with_its_field) {
@@ -169,13 +171,13 @@ TEST(RpcCommands, json_that_does_not_fit_is_refused_with_its_field) {
   for (const auto& [json, word] : {std::pair{R"({"pages": "many"})", "pages"},
                                    {R"({"cover": {"bindin": 1}})", "bindin"},
                                    {R"({"cover": {"binding": "GLUED"}})", "GLUED"},
-                                   {"{", "no peal.test.shelf.Book"}}) {
-    expect_refused(put(json), kFailed, "the JSON is no peal.test.shelf.Book");
+                                   {"{", "no valid peal.test.shelf.Book"}}) {
+    expect_refused(put(json), kFailed, "the JSON is no valid peal.test.shelf.Book");
     EXPECT_THAT(put(json).error, HasSubstr(word));
   }
 }
 
-TEST(RpcCommands, a_name_that_is_not_served_brings_those_that_are_near) {
+TEST(RpcCommands, a_name_that_is_not_served_is_answered_with_similar_names) {
   const ShelfServer server;
   expect_refused(rpc_call({server.address(), "echo.EchoService.Ehco"}), kFailed,
                  "serves no method echo.EchoService.Ehco (did you mean echo.EchoService.Echo?)");
@@ -186,7 +188,7 @@ TEST(RpcCommands, a_name_that_is_not_served_brings_those_that_are_near) {
                  "serves no method sudoku.Sudoku.Solve\n");
 }
 
-TEST(RpcCommands, a_method_that_is_defined_and_not_served_is_the_servers_error) {
+TEST(RpcCommands, a_method_that_is_defined_but_not_served_is_an_error_of_the_server) {
   const ShelfServer server;
   expect_refused(rpc_call({server.address(), "echo.EchoService.Reverse", R"({"payload": "x"})"}), kFailed,
                  "echo.EchoService.Reverse failed: " + make_error_code(RpcTrouble::kNoMethod).message());
@@ -204,7 +206,7 @@ TEST(RpcCommands, an_answer_that_does_not_come_is_a_failure_after_the_timeout) {
                  kFailed, "did not answer within 300 ms");
 }
 
-TEST(RpcCommands, a_server_without_reflection_is_told_from_one_that_is_not_there) {
+TEST(RpcCommands, errors_distinguish_a_server_without_reflection_from_a_missing_server) {
   const ShelfServer server(false);
   expect_refused(rpc_list({server.address()}), kFailed, "does not tell what it serves: it has no muduo.net.RpcService");
   expect_refused(rpc_call({server.address(), "echo.EchoService.Echo"}), kFailed, "does not tell what it serves");
@@ -216,12 +218,12 @@ TEST(RpcCommands, a_server_without_reflection_is_told_from_one_that_is_not_there
                  "did not answer within 50.0 ms");
 }
 
-TEST(RpcCommands, words_that_are_wrong_on_every_machine) {
+TEST(RpcCommands, wrong_command_lines) {
   expect_refused(rpc_list({"nowhere"}), kCalledWrongly, "nowhere");
   expect_refused(rpc_list({"127.0.0.1:1", "--timeout", "soon"}), kCalledWrongly, "--timeout takes a time such as 10s");
   expect_refused(rpc_list({"127.0.0.1:1", ""}), kCalledWrongly, "may not be empty");
   expect_refused(rpc_call({"127.0.0.1:1"}), kCalledWrongly, "method is required");
-  expect_refused(rpc_call({"127.0.0.1:1", "Echo"}), kCalledWrongly, "'Echo' is no SERVICE.METHOD");
+  expect_refused(rpc_call({"127.0.0.1:1", "Echo"}), kCalledWrongly, "'Echo' is not of the form SERVICE.METHOD");
 }
 
 }  // namespace

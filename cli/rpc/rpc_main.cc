@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `peal-rpc`: looks into RPC servers and calls them. A program of its own, since `peal` does not link protobuf.
+// The program `peal-rpc`: lists what RPC servers serve, and calls their methods. It is a program of its own, because
+// `peal` does not link protobuf.
 #include <cli/rpc/rpc_commands.h>
 #include <cli/run_program.h>
 
@@ -11,5 +12,9 @@ int main(int argc, char** argv) {
         peal::cli::add_rpc_call(app, exit_code);
         peal::cli::refuse_empty_texts(app);
       },
-      {.name = "peal-rpc", .about = "peal-rpc: what an RPC server serves, and calls of it, without .proto files"});
+      {.name = "peal-rpc",
+       .about = "peal-rpc: list what an RPC server serves, and call its methods, without .proto files",
+       .file = "peal-rpc",
+       .examples = "  peal-rpc list 127.0.0.1:9981\n"
+                   "  peal-rpc call --help"});
 }

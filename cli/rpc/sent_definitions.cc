@@ -21,17 +21,19 @@
 namespace peal::cli {
 namespace {
 
-// protobuf refuses messages that nest more than 32 times, but only after it has parsed them by recursion.
+// The deepest nesting of brackets that is parsed. Without this limit, protobuf's recursive parser could use up the
+// stack. protobuf's own limit, 32 levels of nested messages, does not prevent that, because protobuf checks its limit
+// only after the parser has read the text.
 constexpr size_t kMostNesting = 100;
-constexpr size_t kMostImports = 100;     // a file imports one that imports one and so on
-constexpr size_t kMostMessages = 5'000;  // each may have a field of the next one's type
+constexpr size_t kMostImports = 100;     // files in a chain, each of which imports the next one
+constexpr size_t kMostMessages = 5'000;  // protobuf recurses if each message has a field of the next message's type
 constexpr size_t kMostAnys = 30;
 constexpr const char* kUrlPrefix = "type.googleapis.com";
 constexpr std::array kTypesWithJson{"google/protobuf/any.proto",        "google/protobuf/duration.proto",
                                     "google/protobuf/field_mask.proto", "google/protobuf/struct.proto",
                                     "google/protobuf/timestamp.proto",  "google/protobuf/wrappers.proto"};
 
-// Keeps the first error.
+// Receives the errors of protobuf, and keeps only the first one.
 class FirstError final : public google::protobuf::io::ErrorCollector,
                          public google::protobuf::DescriptorPool::ErrorCollector {
  public:
@@ -53,7 +55,7 @@ bool nests_too_deep(const std::string& text) {
   constexpr std::string_view kOpening = "{[<";
   constexpr std::string_view kClosing = "}]>";
   google::protobuf::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
-  FirstError ignored;  // the parser finds it, too
+  FirstError ignored;  // the parser reports the same errors later
   google::protobuf::io::Tokenizer words(&stream, &ignored);
   std::string open;
   while (words.Next()) {
@@ -67,7 +69,9 @@ bool nests_too_deep(const std::string& text) {
   return false;
 }
 
-// Whether an Any holds an Any and so on, more than kMostAnys times: protobuf's JSON copies the rest for each.
+// True if `message` nests more than kMostAnys messages of the type google.protobuf.Any in each other. protobuf's JSON
+// code copies the whole content at each level, so deep nesting takes very long. `anys` counts the messages of the type
+// Any around `message`.
 bool nests_any_too_deep(const google::protobuf::Message& message, google::protobuf::DynamicMessageFactory& messages,
                         size_t anys = 0) {
   const google::protobuf::Descriptor& type = *message.GetDescriptor();
@@ -96,14 +100,17 @@ bool nests_any_too_deep(const google::protobuf::Message& message, google::protob
   return false;
 }
 
-// With those that are defined in it.
+// Returns how many messages the definition `message` contains: itself and all messages that are defined inside it.
 size_t count_messages(const google::protobuf::DescriptorProto& message) {
   size_t count = 1;
   for (const google::protobuf::DescriptorProto& nested : message.nested_type()) count += count_messages(nested);
   return count;
 }
 
-// JsonStringToMessage() and MessageToJsonString() make these two, and leak the first when protobuf throws.
+// types_of() makes a resolver of types, and url_of() returns the URL of the message's type. protobuf's functions
+// JsonToBinaryString() and BinaryToJsonString() need both. protobuf also has JsonStringToMessage() and
+// MessageToJsonString(), which make both themselves. These two functions are not used, because they leak the resolver
+// if protobuf throws an exception.
 std::unique_ptr<google::protobuf::util::TypeResolver> types_of(const google::protobuf::Message& message) {
   const google::protobuf::DescriptorPool* const pool = message.GetDescriptor()->file()->pool();
   return std::unique_ptr<google::protobuf::util::TypeResolver>(
@@ -128,13 +135,13 @@ std::expected<std::unique_ptr<SentDefinitions>, std::string> SentDefinitions::co
     return std::unexpected(
         fmt::format("it sent {} files and {} names of files", sent.proto_file_size(), sent.proto_file_name_size()));
   }
-  const google::protobuf::LogSilencer quiet;  // of warnings about the text; what is wrong with it is answered
+  const google::protobuf::LogSilencer quiet;  // drops protobuf's warnings; errors are returned
   std::unique_ptr<SentDefinitions> definitions(new SentDefinitions());
   for (int i = 0; i < sent.proto_file_size(); ++i) {
     std::string trouble = definitions->parse(sent.proto_file_name(i), sent.proto_file(i));
     if (!trouble.empty()) return std::unexpected(std::move(trouble));
   }
-  // The others are imports, and only those that are needed.
+  // Builds the first file, which defines the service, and all files that it imports. The other files are not needed.
   if (sent.proto_file_size() > 0) {
     std::string trouble = definitions->build(sent.proto_file_name(0), "the service");
     if (!trouble.empty()) return std::unexpected(std::move(trouble));
@@ -159,7 +166,9 @@ std::string SentDefinitions::parse(const std::string& name, const std::string& t
   return {};
 }
 
-// A file is taken out before its imports are built: of files that import each other, one is found to be missing.
+// Moves the file `name` out of `files_`, then builds the imports of the file, and the file itself last. If A and B
+// import each other, B's import of A does not find A in `files_`. The import then fails, unless A is also built into
+// this program. If A stayed in `files_`, build() would call itself for A and B in turn, up to kMostImports times.
 std::string SentDefinitions::build(const std::string& name, const std::string& importer, size_t imports) {
   if (pool_.FindFileByName(name) != nullptr) return {};
   if (imports > kMostImports) return fmt::format("its files import each other more than {} times", kMostImports);
@@ -194,12 +203,15 @@ std::string read_json(const std::string& json, google::protobuf::Message& messag
   const auto read = google::protobuf::util::JsonToBinaryString(types.get(), url_of(message), json, &bytes);
   if (!read.ok()) {
     const std::string_view trouble(read.message().data(), read.message().size());
-    return std::string(trouble.starts_with(": ") ? trouble.substr(2) : trouble);  // it names no field
+    // protobuf's error text is "FIELD: REASON". FIELD is the path of the wrong field. If the error is in the outermost
+    // message, FIELD is empty, and the text begins with ": ". These two characters are removed.
+    return std::string(trouble.starts_with(": ") ? trouble.substr(2) : trouble);
   }
-  if (!message.ParsePartialFromString(bytes)) return "protobuf cannot read what it made of it";
+  if (!message.ParsePartialFromString(bytes)) return "protobuf cannot read the message that it has made from the JSON";
   std::vector<std::string> missing;
   message.FindInitializationErrors(&missing);
-  return missing.empty() ? std::string() : fmt::format("it lacks {}", fmt::join(missing, ", "));
+  return missing.empty() ? std::string()
+                         : fmt::format("these required fields are missing: {}", fmt::join(missing, ", "));
 }
 
 std::expected<std::string, std::string> json_of(const google::protobuf::Message& message) {

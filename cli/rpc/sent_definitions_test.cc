@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SentDefinitions: definitions that nobody would write are refused with a sentence.
+// Tests that SentDefinitions refuses malicious definitions with an error sentence.
 #include <cli/rpc/sent_definitions.h>
 
 #include <string>
@@ -16,9 +16,9 @@ namespace {
 
 using testing::HasSubstr;
 
-using Files = std::vector<std::pair<std::string, std::string>>;  // names and texts
+using Files = std::vector<std::pair<std::string, std::string>>;  // the name and the text of each file
 
-// Why they are refused; empty if they are not.
+// Returns why the files are refused, or an empty text.
 std::string refusal(const Files& files) {
   muduo::net::GetServiceResponse sent;
   for (const auto& [name, text] : files) {
@@ -37,7 +37,7 @@ std::string repeated(std::string_view text, size_t times) {
   return all;
 }
 
-// Each imports the next one.
+// Returns files in a chain: each of `count` files imports the next one. `how` is "import" or "import public".
 Files chain(size_t count, std::string_view how) {
   Files files;
   for (size_t i = 0; i < count; ++i) files.emplace_back(fmt::format("{}", i), fmt::format("{} '{}';", how, i + 1));
@@ -53,7 +53,7 @@ TEST(SentDefinitions, that_nest_deeply_are_refused_before_they_are_parsed) {
   EXPECT_EQ(refusal_of_text("// " + repeated("{", 1000) + "\nmessage A { optional string s = 1 [default = '" +
                             repeated("{", 1000) + "']; }"),
             "")
-      << "comments and texts nest nothing";
+      << "brackets in comments and texts do not count";
 }
 
 TEST(SentDefinitions, long_chains_of_imports_are_refused) {
@@ -70,7 +70,8 @@ TEST(SentDefinitions, very_many_messages_are_refused) {
   EXPECT_EQ(refusal_of_text(repeated("message A { message B {} } ", 2'501)), "it sent more than 5000 messages");
 }
 
-// protobuf's JSON follows the fields that it expects there.
+// protobuf's JSON code expects certain fields in these types, and does not check that they exist. Therefore definitions
+// of these types from a server are ignored or refused.
 TEST(SentDefinitions, no_type_of_protobuf_that_has_its_own_json_is_defined_anew) {
   EXPECT_EQ(refusal({{"google/protobuf/struct.proto", "package google.protobuf; message Struct { }"}}), "");
   EXPECT_THAT(refusal_of_text("package google.protobuf; message Struct { optional string fields = 1; }"),

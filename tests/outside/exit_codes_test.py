@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A missing --root ended with exit code 2 and a missing certificate with 1. Now the line between them is the same for
-every command: 2, the command line is wrong by itself, on every machine; 1, it was understood, and what it names is
-missing, not allowed, taken or of no use. Each is one sentence on stderr."""
+"""The exit codes 1 and 2 mean the same for every command of `peal`.
+
+2: the command line is wrong by itself, on every machine. 1: the command line was understood, but what it names is
+missing, not allowed, taken or unusable. Before, a missing --root ended with 2 and a missing certificate with 1. In both
+cases stderr has exactly one sentence.
+"""
 import contextlib
 import socket
 
@@ -14,13 +17,13 @@ FAILED, CALLED_WRONGLY = 1, 2
 
 @pytest.fixture(name="folder")
 def a_folder(tmp_path):
-    """With a file that is no certificate, no run and no schedule; `nowhere` is not in it."""
+    """Returns a folder. Its only file is no certificate, no report and no schedule; nothing is named `nowhere`."""
     (tmp_path / "file").write_text("nothing\n", encoding="ascii")
     return tmp_path
 
 
 def call(words, folder, **more):
-    """The exit code, after a look at the one sentence."""
+    """Runs `peal`, checks that stderr is one sentence, and returns the exit code."""
     words = [word.format(folder=folder, **more) for word in words]
     done = peal(*words)
     assert done.stderr.startswith("peal: ") and done.stderr.count("\n") == 1, (words, done.stderr)
@@ -32,7 +35,7 @@ URL = "http://127.0.0.1:1/"
 CERTIFICATE = ["--tls-cert", "{folder}/nowhere", "--tls-key", "{folder}/nowhere"]
 MODEL = ["model", "run", "blocking_single"]
 
-# What the command line names is not there, or is of no use.
+# The command line names a file that is missing or unusable.
 FILES = [
     ["serve", "http", *SERVE, "--root", "{folder}/nowhere"],
     ["serve", "http", *SERVE, "--root", "{folder}/file"],
@@ -67,7 +70,7 @@ FILES = [
     ["tls", "self-signed", "--name", "a", "--out-cert", "{folder}/file", "--out-key", "{folder}/key"],
 ]
 
-# The same of places.
+# The command line names an address that does not exist or cannot be used.
 PLACES = [
     ["load", "pingpong", "name.invalid:80"],
     ["load", "http", "http://name.invalid/"],
@@ -87,22 +90,27 @@ TAKEN = [
 COMMANDS = [["serve", "pingpong"], ["serve", "echo"], ["serve", "http"], ["load", "pingpong", "127.0.0.1:1"],
             ["load", "echo", "127.0.0.1:1"], ["load", "http", URL], ["load", "duel", "a=127.0.0.1:1"],
             ["load", "agent"], ["load", "merge", "a", "b"], ["load", "compare", "a", "b"], ["load", "judge"], ["drum"],
-            MODEL,
-            ["model", "list"], ["doctor"], ["tls", "self-signed", "--name", "a"]]
+            MODEL, ["model", "list"], ["doctor"], ["tls", "self-signed", "--name", "a"], ["completion", "bash"],
+            ["man"]]
 
 WRONG = [
-    [], ["nothing"], ["serve"], ["serve", "nothing"], ["load"], ["load", "nothing"], ["load", "pingpong"],
-    ["load", "duel"], ["load", "merge"], ["load", "compare", "a"], ["model"], ["model", "run"],
-    ["model", "run", "nothing"], ["tls"], ["tls", "self-signed"],
+    [], ["nothing"], ["--verison"], ["serve"], ["serve", "nothing"], ["load"], ["load", "nothing"],
+    ["load", "pingpong"], ["load", "duel"], ["load", "merge"], ["load", "compare", "a"], ["model"], ["model", "run"],
+    ["model", "run", "nothing"], ["tls"], ["tls", "self-signed"], ["completion"], ["completion", "tcsh"],
     *([*command, "--no-such-option"] for command in COMMANDS),
     *(["serve", kind, "--listen", place] for kind in ("pingpong", "echo", "http")
       for place in ("nowhere", "127.0.0.1:99999", "localhost:80")),
+    *(["serve", kind, "--listen", "9981"] for kind in ("pingpong", "echo", "http")),
+    [*MODEL, "--listen", "9981"],
+    *(["load", *words, "9981"] for words in (["pingpong"], ["echo"], ["http"])),
+    ["load", "duel", "a=9981"],
     [*MODEL, "--listen", "nowhere"],
     ["serve", "http", *SERVE, "--idle-timeout", "soon"],
     *(["serve", "http", *SERVE, option, number] for option in ("--body-limit", "--max-connections")
       for number in ("much", "99999999999999999999", "-1", "1e3")),
     *(["serve", "http", *SERVE, option, ""] for option in ("--requests-per-connection", "--rate-limit", "--middleware",
                                                            "--access-log", "--root", "--server-name", "--memory")),
+    *(["serve", kind, *SERVE, "--memory", "1"] for kind in ("pingpong", "echo", "http")),
     ["load", "pingpong", "127.0.0.1:1", "--start-at", ""],
     ["load", "http", URL, "--expect-body", ""],
     ["serve", "http", *SERVE, "--cache-control", "no-cache"],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The program under test, and servers that live as long as a block."""
+"""The tested program, and servers that run as long as a block."""
 import contextlib
 import os
 import pathlib
@@ -15,7 +15,10 @@ PEAL = BIN / "peal"
 
 @contextlib.contextmanager
 def listening(*words):
-    """A server's process, and its address, which it says. It ends well, by SIGTERM where the block did not end it."""
+    """Runs a server. Yields its process and the address that it prints.
+
+    At the end of the block, SIGTERM ends the server, which must exit with 0.
+    """
     if not pathlib.Path(words[0]).exists():
         pytest.skip(f"{words[0]} was not built")
     with subprocess.Popen([*map(str, words), "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE,
@@ -31,6 +34,6 @@ def listening(*words):
 
 
 def peal(*words, **options):
-    """The finished program: its exit code and what it said on either stream."""
+    """Runs `peal` to its end. The result has the exit code and both outputs."""
     usual = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "timeout": PATIENCE_SECONDS}
     return subprocess.run([PEAL, *map(str, words)], check=False, **usual | options)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests: calls `peal load`, or another command, within this process.
+// Calls `peal load`, or another command of `peal`, inside the test's process.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,8 @@ struct Answer {
   std::string error;
 };
 
-// `peal NAME words`, where `add` adds the command NAME.
+// Runs the command line `peal NAME words` inside this process. `add` is the function that adds the command NAME to
+// `peal`.
 inline Answer call_command(const std::string& name, void (*add)(CLI::App&, int&), std::vector<std::string> words) {
   CLI::App app{"peal", "peal"};
   Answer answer;
@@ -34,7 +35,7 @@ inline Answer call_command(const std::string& name, void (*add)(CLI::App&, int&)
   try {
     app.parse(words);
   } catch (const CLI::ParseError& error) {
-    // As main() does.
+    // Prints the error and sets the exit code of a wrong call, as main() does.
     answer.exit_code = complain(kCalledWrongly, error.what());
   }
   answer.out = testing::internal::GetCapturedStdout();
@@ -42,7 +43,8 @@ inline Answer call_command(const std::string& name, void (*add)(CLI::App&, int&)
   return answer;
 }
 
-// Nothing was done, and one sentence says why; `words` are of it.
+// Checks that a command was refused: its exit code is `exit_code`, stdout is empty, and stderr is one line that
+// contains `words`.
 inline void expect_refused(const Answer& answer, int exit_code, std::string_view words) {
   EXPECT_EQ(answer.exit_code, exit_code) << words;
   EXPECT_EQ(answer.out, "") << words;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cli/access_log_file.h>
+#include <cli/serve/access_log_file.h>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -16,7 +16,8 @@
 namespace peal::cli {
 namespace {
 
-// O_NONBLOCK is for pipes, and changes nothing about a file on a disk.
+// O_NONBLOCK makes open() fail if the path is a FIFO that no process reads, and makes write() fail if a pipe is full.
+// Without O_NONBLOCK, both calls would wait for the reader of the pipe. For a file on a disk, O_NONBLOCK has no effect.
 Fd open_to_append(const std::string& path) {
   return Fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644));
 }
@@ -30,8 +31,14 @@ std::string why_not(int error) {
   }
 }
 
-// Writes the whole lines that a pipe takes at once or not at all, PIPE_BUF bytes at most (pipe(7)). Returns how much of
-// `lines` that was; -1: errno.
+// Writes the first part of `lines` to a pipe. A pipe takes a write of at most PIPE_BUF bytes completely or not at all
+// (pipe(7)). A larger write could end in the middle of a line, so the function writes at most PIPE_BUF bytes:
+// - Usually the function writes as many whole lines as fit into PIPE_BUF bytes.
+// - If the first line alone does not fit, the function writes the start of this line and a newline. The rest of the
+//   line is cut off.
+//
+// Returns how many bytes of `lines` are finished. A byte is finished if it was written or cut off. Returns -1 and sets
+// errno if the write fails.
 ssize_t write_to_pipe(int fd, std::string_view lines) {
   const size_t last = lines.substr(0, PIPE_BUF).rfind('\n');
   if (last != std::string_view::npos) return ::write(fd, lines.data(), last + 1);
@@ -60,7 +67,9 @@ bool AccessLogFile::is_pipe() const {
 
 void AccessLogFile::write(std::string_view lines) {
   const bool to_pipe = is_pipe();
-  // So that the half line stands alone.
+  // If an earlier write has ended in the middle of a line, for example because the disk was full, first writes a
+  // newline. Otherwise the next line would be joined to the incomplete line. If the newline cannot be written, drops
+  // `lines`.
   if (is_torn_.exchange(false) && ::write(file_.get(), "\n", 1) != 1) {
     is_torn_ = true;
     return drop(lines, errno);
@@ -90,7 +99,8 @@ void AccessLogFile::say_dropped() {
   PEAL_LOG_WARN("lines of the access log {} are dropped ({}): {}", path_, std::exchange(dropped_, 0), last_trouble_);
 }
 
-// dup3(2) puts the new file in the old one's place in one step, so that a thread that writes needs no lock.
+// A write() may run on another thread at the same time. No lock is needed, because dup3(2) replaces the old file with
+// the new one atomically.
 void AccessLogFile::reopen() {
   const Fd file = open_to_append(path_);
   if (!file || ::dup3(file.get(), file_.get(), O_CLOEXEC) < 0) {
@@ -98,7 +108,7 @@ void AccessLogFile::reopen() {
     return;
   }
   is_torn_ = false;
-  PEAL_LOG_INFO("the access log {} is reopened", path_);
+  PEAL_LOG_INFO("the access log {} was reopened", path_);
 }
 
 Result<void> reopen_at_signals(Loop& loop, const std::shared_ptr<AccessLogFile>& log, const ServiceManager* manager) {

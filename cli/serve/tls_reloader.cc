@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cli/tls_reloader.h>
+#include <cli/serve/tls_reloader.h>
 
 #include <optional>
 #include <utility>
@@ -16,9 +16,9 @@ TlsFiles files_of(TlsServerContext& context) {
 TlsResult<void> reload_and_tell(const TlsFiles& files) {
   TlsResult<void> done = files.reload();
   if (done) {
-    PEAL_LOG_INFO("the certificates were read anew: new connections get what is there now");
+    PEAL_LOG_INFO("the certificates were read again: new connections use the files as they are now");
   } else {
-    PEAL_LOG_ERROR("the certificates were not read anew, and those in use stay: {}", done.error());
+    PEAL_LOG_ERROR("the certificates cannot be read again, and the old ones stay in use: {}", done.error());
   }
   return done;
 }
@@ -51,12 +51,12 @@ void TlsReloader::run(const std::stop_token& stop) {
 void TlsReloader::look() {
   const TlsResult<bool> changed = files_.reload_if_changed();
   if (changed) {
-    if (*changed) PEAL_LOG_INFO("the certificates have changed: new connections get what is there now");
+    if (*changed) PEAL_LOG_INFO("the certificates have changed: new connections use the files as they are now");
     if (*changed) last_trouble_.clear();
     return;
   }
   if (std::exchange(last_trouble_, changed.error()) == changed.error()) return;
-  PEAL_LOG_ERROR("the certificates have changed and are no good, so those in use stay: {}", changed.error());
+  PEAL_LOG_ERROR("the changed certificates cannot be used, and the old ones stay in use: {}", changed.error());
 }
 
 }  // namespace peal::cli

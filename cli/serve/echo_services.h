@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `peal serve` serves, each with callbacks and as a coroutine: `pingpong` sends back whatever bytes arrive, `echo`
-// answers each frame of LengthFraming with the same frame. A body longer than 1 MiB ends the connection.
+// The two echo services of `peal serve`, each written with callbacks and as a coroutine. `pingpong` sends back all
+// bytes that arrive. `echo` sends back each frame, which is a length and a body (LengthFraming). A body of more than 1
+// MiB ends the connection.
 #pragma once
 
 #include <peal/coro/co_server.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The framed echo service in both styles, spoken to by plain sockets.
-#include <cli/echo_services.h>
+// Tests the framed echo service, written with callbacks and as a coroutine. The clients are plain sockets.
+#include <cli/serve/echo_services.h>
 
 #include <memory>
 #include <string>

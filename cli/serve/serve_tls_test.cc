@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `peal serve` is told of TLS, and what it serves then. With clients of other people: tests/outside/.
-#include <cli/serve_tls.h>
+// Tests the TLS options of `peal serve`, with `peal load` as the client. tests/outside/ has tests with other clients.
+#include <cli/serve/serve_tls.h>
 
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ class ServeTls : public testing::Test {
  protected:
   ServeTls() { renew(); }
 
-  // Another certificate, and its key.
+  // Replaces the certificate and the key by new ones.
   void renew() const {
     const SelfSigned made = make_self_signed({.names = {"localhost", "127.0.0.1"}}).value();
     folder.write("site.key", made.key_pem);
@@ -42,7 +42,8 @@ class ServeTls : public testing::Test {
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
-  // Whether a client that believes `roots` alone gets answers. On a busy machine a short run may end before the first.
+  // True if a client that trusts only the certificates in `roots` gets answers. On a busy machine, a short run may end
+  // before the first answer. The run is then repeated with a longer time.
   testing::AssertionResult answers(const std::string& kind, const std::string& target, const std::string& roots) const {
     Answer answer;
     for (const std::string duration : {"10ms", "1s", "20s"}) {
@@ -55,7 +56,8 @@ class ServeTls : public testing::Test {
     }
     return testing::AssertionFailure() << answer.out << answer.error;
   }
-  // Until they do: a change is seen within a second or so.
+  // Waits until a client that trusts `roots` gets answers. The server notices a changed file only after about a second.
+  // Returns false after kProgramPatience.
   bool will_answer(const std::string& target, const std::string& roots) const {
     const TimePoint deadline = monotonic_now() + kProgramPatience;
     while (!answers("pingpong", target, roots)) {
@@ -82,27 +84,27 @@ TEST_F(ServeTls, every_service_in_every_shape) {
   }
 }
 
-TEST_F(ServeTls, words_that_make_no_sense) {
+TEST_F(ServeTls, options_that_contradict_each_other) {
   const std::string pem = folder.path("site.pem");
   const std::string key = folder.path("site.key");
   for (const auto& [words, sentence] : std::vector<std::pair<std::vector<std::string>, std::string>>{
-           {{"--tls-cert", pem}, "each --tls-cert has its --tls-key, in the same order: there are 1 and 0"},
+           {{"--tls-cert", pem}, "each --tls-cert needs its own --tls-key, in the same order: there are 1 and 0"},
            {{"--tls-key", key}, "there are 0 and 1"},
            {{"--tls-cert", pem, "--tls-key", key, "--tls-ocsp", "a", "--tls-ocsp", "b"},
             "2 --tls-ocsp for 1 --tls-cert"},
            {{"--tls-cert", pem, "--tls-key", key, "--tls-client-auth", "wanted"}, "--tls-client-auth needs"},
            {{"--tls-cert", pem, "--tls-key", key, "--tls-client-auth", "perhaps"}, "--tls-client-auth"},
-           {{"--tls-client-ca", pem}, "--tls-client-ca is about TLS: give --tls-cert and --tls-key"},
-           {{"--tls-ticket-secret", pem}, "--tls-ticket-secret is about TLS"},
-           {{"--tls-key-log", pem}, "--tls-key-log is about TLS"},
-           {{"--tls-watch"}, "--tls-watch is about TLS"}}) {
+           {{"--tls-client-ca", pem}, "--tls-client-ca needs TLS: give --tls-cert and --tls-key"},
+           {{"--tls-ticket-secret", pem}, "--tls-ticket-secret needs TLS"},
+           {{"--tls-key-log", pem}, "--tls-key-log needs TLS"},
+           {{"--tls-watch"}, "--tls-watch needs TLS"}}) {
     for (const char* service : {"pingpong", "http"}) {
       expect_refused(serve(service, words), kCalledWrongly, sentence);
     }
   }
 }
 
-TEST_F(ServeTls, files_that_are_no_good_are_refused_at_the_start) {
+TEST_F(ServeTls, files_that_cannot_be_used_are_refused_at_the_start) {
   const std::string pem = folder.path("site.pem");
   const std::string key = folder.path("site.key");
   folder.write("other.key", make_self_signed({.names = {"a"}}).value().key_pem);
@@ -126,7 +128,7 @@ TEST_F(ServeTls, files_that_are_no_good_are_refused_at_the_start) {
   }
 }
 
-TEST_F(ServeTls, sighup_reads_the_files_anew_and_broken_ones_leave_those_in_use) {
+TEST_F(ServeTls, sighup_reads_the_files_again_and_a_broken_file_leaves_the_old_ones_in_use) {
   for (const std::string workers : {"0", "1"}) {
     SCOPED_TRACE(workers);
     renew();
@@ -136,7 +138,7 @@ TEST_F(ServeTls, sighup_reads_the_files_anew_and_broken_ones_leave_those_in_use)
     const std::string address = server.listening().to_string();
     EXPECT_TRUE(answers("pingpong", address, "old.pem"));
     renew();
-    EXPECT_TRUE(answers("pingpong", address, "old.pem")) << "nobody has asked for it";
+    EXPECT_TRUE(answers("pingpong", address, "old.pem")) << "there was no SIGHUP yet";
     server.signal(SIGHUP);
     EXPECT_TRUE(will_answer(address, "site.pem"));
     std::filesystem::copy_file(folder.path("site.pem"), folder.path("old.pem"),
@@ -146,11 +148,11 @@ TEST_F(ServeTls, sighup_reads_the_files_anew_and_broken_ones_leave_those_in_use)
     EXPECT_TRUE(answers("pingpong", address, "old.pem"));
     server.signal(SIGTERM);
     EXPECT_EQ(server.exit_code(), kDone);
-    EXPECT_THAT(server.errors(), HasSubstr("the certificates were read anew"));
+    EXPECT_THAT(server.errors(), HasSubstr("the certificates were read again"));
   }
 }
 
-TEST_F(ServeTls, watched_files_are_read_anew_when_they_change) {
+TEST_F(ServeTls, watched_files_are_read_again_when_they_change) {
   for (const std::string workers : {"0", "1"}) {
     SCOPED_TRACE(workers);
     Program server(served("pingpong", {"--tls-watch", "--workers", workers}));
@@ -160,12 +162,14 @@ TEST_F(ServeTls, watched_files_are_read_anew_when_they_change) {
     EXPECT_TRUE(will_answer(address, "site.pem"));
     server.signal(SIGTERM);
     EXPECT_EQ(server.exit_code(), kDone);
-    EXPECT_THAT(server.errors(), HasSubstr("the certificates have changed: new connections get what is there now"));
+    EXPECT_THAT(server.errors(),
+                HasSubstr("the certificates have changed: new connections use the files as they are now"));
   }
 }
 
-// The secrets go nowhere unless somebody asks, by option or by the environment.
-TEST_F(ServeTls, secrets_are_logged_where_that_is_asked_for) {
+// The server writes the TLS secrets of its connections only if the option --tls-key-log or the variable SSLKEYLOGFILE
+// names a file.
+TEST_F(ServeTls, secrets_are_logged_only_if_a_file_is_named) {
   ::unsetenv("SSLKEYLOGFILE");
   for (const std::string how : {"not", "option", "environment"}) {
     const std::string file = folder.path(how);

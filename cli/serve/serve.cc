@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `peal serve pingpong|echo|http`: the options, the signals and the life of a server; what is served is in
-// echo_services.h and http_service.h.
+// The command `peal serve pingpong|echo|http`: its options, its signals, and how a server starts and ends. The services
+// themselves are in echo_services.h and http_service.h.
 #include <cerrno>
 #include <csignal>
 #include <functional>
@@ -14,12 +14,12 @@
 
 #include <cli/choice.h>
 #include <cli/command.h>
-#include <cli/echo_services.h>
-#include <cli/http_service.h>
 #include <cli/number_option.h>
-#include <cli/serve_inspection.h>
-#include <cli/serve_listen.h>
-#include <cli/serve_tls.h>
+#include <cli/serve/echo_services.h>
+#include <cli/serve/http_service.h>
+#include <cli/serve/serve_inspection.h>
+#include <cli/serve/serve_listen.h>
+#include <cli/serve/serve_tls.h>
 #include <cli/time_option.h>
 #include <peal/base/memory/memory_budget.h>
 #include <peal/inspect/inspector.h>
@@ -44,13 +44,13 @@ struct ServeOptions {
   std::string style = "callbacks";
   std::string stalls = "off";
   size_t flight_recorder = 0;
-  uint64_t memory = 0;  // bytes; 0: the library's default
-  std::string inspect;  // empty: none
+  uint64_t memory = 0;  // bytes; 0 means the default of MemoryBudget
+  std::string inspect;  // address of the inspector's page; empty if there is none
   ServeTlsArguments tls;
   HttpArguments http;
 };
 
-// What of them had to be read first.
+// The options that ServeOptions holds as texts, after they were parsed.
 struct Limits {
   Spin spin;
   Duration drain{};
@@ -58,21 +58,22 @@ struct Limits {
   Duration stalls{};
 };
 
-// What is opened once, before there are loops and threads.
+// The sockets and files that the process opens once, before it starts event loops and threads.
 struct Opened {
-  std::vector<InheritedSocket> sockets;  // of LISTEN_FDS; those of several workers are their master's
-  // Null: none is asked for, or none is kept. It stays open until the server has opened it as well. Otherwise a FIFO
-  // would have no writer for a moment, and its reader would see the end.
+  std::vector<InheritedSocket> sockets;  // sockets of LISTEN_FDS; empty with --workers, because the master has them
+  // The access log, or null if there is none. This file stays open until make_http() has opened the log a second time.
+  // Otherwise a FIFO would have no writer for a moment, and its reader would see the end of the file.
   std::shared_ptr<AccessLogFile> access_log;
 };
 
 constexpr size_t kMostThreads = 1024;
 constexpr size_t kMostWorkerProcesses = 1024;
-constexpr size_t kMostFds = 0x7fff'ffff;  // an fd is an int
+constexpr size_t kMostFds = 0x7fff'ffff;                   // an fd is an int
+constexpr uint64_t kLeastMemoryBytes = uint64_t{1} << 20;  // with less, a few requests make the server stop reading
 constexpr uint64_t kMostMemoryBytes = uint64_t{1} << 50;
-constexpr size_t kMostRecorded = size_t{1} << 24;  // as many as a flight recorder holds
+constexpr size_t kMostRecorded = size_t{1} << 24;  // the most events that a flight recorder can hold
 
-// One service in the two styles it is written in; without either, HTTP.
+// The two forms of an echo service; --style chooses one. Both are null for HTTP, because an HttpService is used.
 struct Service {
   SharedConnectionCallbacks (*callbacks)();
   Task<> (*task)(Stream);
@@ -81,7 +82,7 @@ constexpr Service kPingPong{ping_pong, ping_pong_task};
 constexpr Service kFramedEcho{framed_echo, framed_echo_task};
 constexpr Service kHttp{nullptr, nullptr};
 
-// A server of one of the three kinds.
+// AnyServer holds a server of one of three kinds: with callbacks, with coroutines, or for HTTP.
 class AnyServer {
  public:
   template <class LoopOrGroup>
@@ -97,7 +98,8 @@ class AnyServer {
   }
   void show_in(Inspector& inspector, const std::string& name) {
     if (http_) return inspector.add(*http_, name);
-    tasks_ ? inspector.add(*tasks_, name) : inspector.add(*callbacks_, name);
+    if (tasks_) return inspector.add(*tasks_, name);
+    inspector.add(*callbacks_, name);
   }
   Server& server() { return http_ ? http_->server() : tasks_ ? tasks_->server() : *callbacks_; }
 
@@ -112,7 +114,8 @@ std::string drain_report(const DrainReport& report) {
                      report.forced, report.lost_bytes, report.lost_in_kernel_bytes);
 }
 
-// The first SIGTERM drains, the second stops; SIGINT stops. A worker leaves as its master has it.
+// Stopper ends the server when a signal arrives. The first SIGTERM drains the server: connections may finish. SIGINT,
+// or a second SIGTERM, stops the server at once. In a worker process, the master ends the server by a signal (Leave).
 class Stopper {
  public:
   Stopper(Loop& loop, Duration deadline, const ServiceManager& manager)
@@ -127,7 +130,8 @@ class Stopper {
     return std::unexpected((terminate ? interrupt : terminate).error());
   }
   void serves(Server& server) { server_ = &server; }
-  // For the inspector: a worker that shall drain leaves, and another takes its place.
+  // Returns the function with which the inspector drains the server. In a worker process, the function ends the worker,
+  // and the master starts a new one. Otherwise the function is empty, because the inspector drains the server itself.
   std::function<void(Server&)> drain_hook(Worker* worker) {
     if (worker == nullptr) return {};
     return [this, worker](Server&) { loop_.post([this, worker] { worker->leave(Leave::kDrain, loop_, *server_); }); };
@@ -157,8 +161,8 @@ ServerOptions server_options(const ServeOptions& options, const Limits& limits, 
           .max_connections_per_address = options.max_per_address};
 }
 
-// Opens the access log again, if one is asked for: it may have been rotated since `log` was opened. If that fails, as a
-// FIFO does whose reader has gone, `log` stays in use.
+// Creates the HTTP service. First opens the access log again, because a rotation may have renamed the opened file. If
+// opening fails, `log` stays in use; if `log` is null, returns the error. A FIFO without a reader cannot be opened.
 CommandTrouble make_http(const HttpArguments& words, const ServerOptions& served, std::shared_ptr<AccessLogFile>& log,
                          std::optional<HttpService>& http) {
   auto anew = open_access_log(words);
@@ -170,8 +174,8 @@ CommandTrouble make_http(const HttpArguments& words, const ServerOptions& served
   return {};
 }
 
-// Serves until SIGINT or SIGTERM, or as one worker of several. Signals come to this thread's loop; with several threads
-// the group's loops serve.
+// Runs the server until SIGINT or SIGTERM, or, in a worker process, until the worker leaves. This thread's loop handles
+// the signals. With --threads 1, it also serves the clients. Otherwise the loops of the LoopGroup serve them.
 int serve(const Service& service, const ServeOptions& options, const SocketAddress& address, const Limits& limits,
           TlsServerContext* tls, Opened& opened, Worker* worker) {
   LoopOptions loop_options{.engine = options.engine, .spin = limits.spin};
@@ -236,7 +240,7 @@ int serve(const Service& service, const ServeOptions& options, const SocketAddre
   return kDone;
 }
 
-// A master, and as many workers as were asked for. `work` is each worker's.
+// Runs a master process, which starts options.workers worker processes. Each worker process runs the function `work`.
 int serve_by_workers(const ServeOptions& options, Duration drain_time, TlsServerContext* tls, Opened& opened,
                      const Master::Work& work) {
   MasterOptions master_options;
@@ -244,8 +248,8 @@ int serve_by_workers(const ServeOptions& options, Duration drain_time, TlsServer
   master_options.workers = options.workers;
   master_options.drain_time = drain_time;
   master_options.on_serving = [&listening, &opened] {
-    // The workers have the log open. The master closes a file, which would outlive its rotation here. It keeps a pipe,
-    // for workers that start while nobody reads it.
+    // All workers have opened the access log. The master closes its fd of a file, so that no old file stays open after
+    // a rotation. The master keeps the fd of a pipe for new workers, because they cannot open a pipe without a reader.
     if (opened.access_log && !opened.access_log->is_pipe()) opened.access_log.reset();
     return say_listening(listening);
   };
@@ -261,7 +265,7 @@ int serve_by_workers(const ServeOptions& options, Duration drain_time, TlsServer
   return master.run(work);
 }
 
-// What cannot be read, as one sentence; empty: nothing.
+// Parses the text options into `limits`. Returns a sentence about the first option that is wrong, or an empty text.
 std::string read_limits(const ServeOptions& options, Limits& limits) {
   const Result<Spin> spin = load::parse_spin(options.spin);
   if (!spin) return fmt::format("--spin takes off, auto or a bound such as 50us, not '{}'", options.spin);
@@ -282,14 +286,15 @@ std::string inspect_trouble(const ServeOptions& options) {
   const Result<SocketAddress> page = SocketAddress::parse(options.inspect);
   if (!page) return "--inspect " + address_trouble(options.inspect, page.error());
   if (options.workers == 0 || page->port() == 0) return {};
-  return "--inspect of several workers takes port 0: each has a page of its own, and logs where";
+  return "--inspect of several workers takes port 0: each worker has its own page, and logs the address of the page";
 }
 
 int check_and_serve(const Service& service, const ServeOptions& options) {
   Opened opened;
-  // Whoever reads stdout, stderr or a log that is a pipe may leave: that ends no server.
+  // Ignores SIGPIPE. Otherwise SIGPIPE would kill the server when the reader of stdout, stderr or a log goes away.
   ::signal(SIGPIPE, SIG_IGN);
-  // First of all: what is opened later may get a number that LISTEN_FDS promises.
+  // Takes the sockets of LISTEN_FDS before any file is opened. If LISTEN_FDS counts an fd that is closed, an earlier
+  // file could get its number. The file would be taken for a socket, unless the file is close-on-exec.
   if (options.workers == 0) opened.sockets = take_listen_fds();
   Result<SocketAddress> address = SocketAddress::parse(options.listen);
   if (!address) return complain(kCalledWrongly, address_trouble(options.listen, address.error()));
@@ -297,7 +302,7 @@ int check_and_serve(const Service& service, const ServeOptions& options) {
   for (const std::string& trouble : {read_limits(options, limits), inspect_trouble(options)}) {
     if (!trouble.empty()) return complain(kCalledWrongly, trouble);
   }
-  if (service.callbacks == nullptr) {  // here too, so that not every worker says it
+  if (service.callbacks == nullptr) {  // HTTP: a wrong option is reported once here, not by every worker
     if (const auto http = read_http_service(options.http, {}, nullptr); !http) return complain(http.error());
     auto log = open_access_log(options.http);
     if (!log) return complain(log.error());
@@ -315,10 +320,16 @@ int check_and_serve(const Service& service, const ServeOptions& options) {
   });
 }
 
+// Returns why the value of --memory is wrong, or an empty text. CLI11 has already turned 256MiB into "268435456".
+std::string memory_trouble(const std::string& bytes) {
+  if (bytes == "0" || read_number(bytes, kLeastMemoryBytes, kMostMemoryBytes)) return {};
+  return fmt::format("it takes 0, or a size from 1MiB to 1PiB, not {} bytes", bytes);
+}
+
 void add_echo_options(CLI::App& command, ServeOptions& options) {
-  command.add_option("--idle-timeout", options.idle_timeout, "Close connections that are silent for so long, or off")
+  command.add_option("--idle-timeout", options.idle_timeout, "Close connections after a silence such as 60s, or off")
       ->capture_default_str();
-  command.add_option("--style", options.style, "Write it with callbacks or with coroutines")
+  command.add_option("--style", options.style, "How the server is written: with callbacks or with coroutines")
       ->capture_default_str()
       ->check(CLI::IsMember({"callbacks", "coroutines"}));
 }
@@ -326,20 +337,22 @@ void add_echo_options(CLI::App& command, ServeOptions& options) {
 void add_service(CLI::App& serve, const Service& service, const char* name, const char* what, int& exit_code) {
   CLI::App* command = serve.add_subcommand(name, what);
   auto options = std::make_shared<ServeOptions>();
-  command->add_option("--listen", options->listen, "Address: HOST:PORT, [HOST]:PORT or unix:PATH; port 0: any free one")
-      ->capture_default_str();
-  command->add_option("--engine", options->engine, "auto, io_uring, epoll, poll or select")->capture_default_str();
-  add_number(*command, "--threads", options->threads, size_t{1}, kMostThreads, "Loops, each on a thread of its own");
+  command->add_option("--listen", options->listen, kListenHelp)->capture_default_str();
+  command->add_option("--engine", options->engine, kEngineHelp)->capture_default_str();
+  add_number(*command, "--threads", options->threads, size_t{1}, kMostThreads,
+             "Number of event loops in each process, each on a thread of its own");
   add_number(*command, "--workers", options->workers, size_t{0}, kMostWorkerProcesses,
-             "Processes that serve, each so, under a master; 0: this one alone");
+             "Number of worker processes that serve, started by a master process; 0: only this process serves");
   add_choice(*command, "--accept", options->accept,
              {{"reuseport", AcceptMode::kReusePort},
               {"round-robin", AcceptMode::kRoundRobin},
               {"least-loaded", AcceptMode::kLeastLoaded}},
-             "Who accepts: reuseport, round-robin or least-loaded");
-  command->add_option("--spin", options->spin, "Look for events before sleeping: off, auto or a bound such as 50us")
-      ->capture_default_str();
-  command->add_option("--drain", options->drain, "How long SIGTERM waits for clients to end; a second one does not")
+             "Which loop gets a new connection; reuseport: every loop accepts its own (SO_REUSEPORT); round-robin: the "
+             "loops get connections in turn; least-loaded: the loop with the fewest connections");
+  command->add_option("--spin", options->spin, kSpinHelp)->capture_default_str();
+  command
+      ->add_option("--drain", options->drain,
+                   "How long clients may take to end after SIGTERM, such as 5s; a second SIGTERM ends them at once")
       ->capture_default_str();
   const bool http = service.callbacks == nullptr;
   if (http) {
@@ -348,28 +361,28 @@ void add_service(CLI::App& serve, const Service& service, const char* name, cons
     add_echo_options(*command, *options);
   }
   add_number(*command, "--max-connections", options->max_connections, size_t{0}, kMostFds,
-             "Over it the connection idle for longest is closed for a new one; 0: no cap");
+             "Most open connections; at the limit, a new one replaces the one that is idle for longest; 0: no limit");
   add_number(*command, "--max-per-address", options->max_per_address, size_t{0}, kMostFds,
-             "The same for the connections of one IP address");
-  command->add_option("--stalls", options->stalls, "Log the stack of what holds a loop for so long, or off")
+             "Most open connections of one IP address (IPv6: one /64 network), kept in the same way; 0: no limit");
+  command->add_option("--stalls", options->stalls, "Log the stack if a callback takes a time such as 50ms; off: never")
       ->capture_default_str();
   add_number(*command, "--flight-recorder", options->flight_recorder, size_t{0}, kMostRecorded,
-             "Remember so many events a loop, and log a connection's when it ends badly; 0: none");
+             "Events that each loop remembers, to log those of a connection that ends with an error; 0: none");
   command
       ->add_option("--memory", options->memory,
-                   "Above so many bytes held for messages, such as 256MiB, stop reading who holds some, above twice "
-                   "that cut off who holds most; 0: a quarter of the machine's")
+                   "Memory for messages, such as 256MiB; above it, connections that hold some are not read, and every "
+                   "5s the largest is closed; above twice as much, at once; 0: a quarter of the machine's memory")
       ->capture_default_str()
-      ->transform(CLI::AsSizeValue(false) & CLI::Range(uint64_t{0}, kMostMemoryBytes));
+      ->transform(CLI::AsSizeValue(false) & CLI::Validator(memory_trouble, ""));
   command->add_option("--inspect", options->inspect,
-                      "Show a live page about this process there, and metrics: HOST:PORT, as 127.0.0.1:9990");
+                      "Address of a page with live figures and metrics; for example 127.0.0.1:9990 (default: none)");
   add_serve_tls_options(*command, options->tls);
   command->footer(fmt::format(
       "Examples:\n"
       "  peal serve {0} --listen 127.0.0.1:9981 --engine epoll --threads 2\n"
       "  peal serve {0} --listen 127.0.0.1:8443 --tls-cert localhost.pem --tls-key localhost.key --tls-watch\n"
-      "At SIGHUP the files of TLS are read anew; what is no good leaves those in use, and the log says why. At SIGHUP\n"
-      "and SIGUSR1 the access log is opened anew.",
+      "At SIGHUP, the files of the --tls options are read again. If one of them is wrong, the old contents stay in\n"
+      "use, and the log says why. At SIGHUP and SIGUSR1, the access log of http is opened again.",
       name));
   command->callback([options, &service, &exit_code] { exit_code = check_and_serve(service, *options); });
 }
@@ -378,11 +391,10 @@ void add_service(CLI::App& serve, const Service& service, const char* name, cons
 
 void add_serve(CLI::App& app, int& exit_code) {
   CLI::App* serve = app.add_subcommand("serve", "Run a server until SIGINT or SIGTERM");
-  serve->require_subcommand(1);
-  add_service(*serve, kPingPong, "pingpong", "Send back whatever bytes arrive, unframed", exit_code);
-  add_service(*serve, kFramedEcho, "echo",
-              "Answer each frame, a 4-byte big-endian length and so many bytes, with itself", exit_code);
-  add_service(*serve, kHttp, "http", "A web server: 13 bytes at / and /collect, or the files of a folder", exit_code);
+  serve->require_subcommand(1)->footer("Example:\n  peal serve http --listen 127.0.0.1:8080 --root .");
+  add_service(*serve, kPingPong, "pingpong", "Send back all bytes as they arrive, without frames", exit_code);
+  add_service(*serve, kFramedEcho, "echo", "Send back frames (4-byte big-endian length, then the bytes)", exit_code);
+  add_service(*serve, kHttp, "http", "Serve a folder over HTTP, or 13 bytes at / and /collect", exit_code);
 }
 
 }  // namespace peal::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cli/http_service.h>
+#include <cli/serve/http_service.h>
 
 #include <algorithm>
 #include <array>
@@ -21,13 +21,16 @@ namespace peal::cli {
 
 namespace {
 
-constexpr uint64_t kMostBodyBytes = INT64_MAX;  // a file is no larger
-constexpr uint32_t kMostRate = 1'000'000'000;   // one each nanosecond
-constexpr unsigned kMostMiddleware = 1000;      // they call each other
+constexpr uint64_t kMostBodyBytes = INT64_MAX;  // no file can be larger
+constexpr uint32_t kMostRate = 1'000'000'000;   // one request in each nanosecond
+constexpr unsigned kMostMiddleware = 1000;      // the functions call each other, which takes space on the stack
 
 void hello(HttpExchange& exchange) { exchange.respond(200, "text/plain", "Hello, World!"); }
 
-// What stands before all handlers.
+// Adds middleware to the router. Middleware is a function that runs before the handler of each request. The option
+// --middleware adds functions that do nothing, so that a user can measure what middleware costs. Other options add
+// functions that set request ids, handle CORS or limit the rate of requests. Throws std::invalid_argument if the value
+// of --cors cannot be used.
 void add_middleware(const HttpArguments& words, HttpService& service) {
   for (unsigned i = 0; i < words.middleware; ++i) {
     service.router.use([](HttpExchange& exchange, HttpNext next) { next(exchange); });
@@ -40,7 +43,8 @@ void add_middleware(const HttpArguments& words, HttpService& service) {
   }
 }
 
-// The directives of an answer (RFC 9111 5.2.2, 5861, 8246): a typing error in one would be ignored by every client.
+// True if `text` is a Cache-Control directive of a response (RFC 9111 5.2.2, RFC 5861, RFC 8246). Clients silently
+// ignore a misspelled directive, so the server checks the directives when it starts.
 bool is_cache_directive(std::string_view text) {
   constexpr std::array<std::string_view, 9> kAlone{"immutable", "must-revalidate",  "must-understand",
                                                    "no-cache",  "no-store",         "no-transform",
@@ -54,7 +58,8 @@ bool is_cache_directive(std::string_view text) {
          seconds.find_first_not_of("0123456789") == seconds.npos;
 }
 
-// What of it is no directive; empty: nothing.
+// Checks `text`, the value of a Cache-Control field. Returns the first wrong directive in quotation marks, or an empty
+// text if all directives are right.
 std::string wrong_cache_directive(std::string_view text) {
   for (const auto part : std::views::split(text, ',')) {
     std::string_view directive(part.begin(), part.end());
@@ -76,29 +81,41 @@ std::unexpected<CommandTrouble> unusable(std::string_view option, const std::str
 
 void add_http_options(CLI::App& command, HttpArguments& words) {
   command.add_option("--root", words.root,
-                     "Serve the files of this folder; without it, / and /collect answer with 13 bytes");
+                     "Serve the files of this folder (default: no files, but 13 bytes at / and /collect)");
   command.add_option(
       "--cache-control", words.cache_control,
-      "The value of Cache-Control of the files, such as 'public, max-age=3600'; without it there is none");
-  command.add_option("--access-log", words.access_log, "Append a line for each request, in the combined format");
-  command.add_option("--head-timeout", words.head_timeout, "How long a request's head may take, however it drips")
+      "Value of the Cache-Control field in answers with files, such as 'public, max-age=3600' (default: no such "
+      "field); needs --root");
+  command.add_option("--access-log", words.access_log,
+                     "Append a line for each request to this file, in the combined log format (default: no log)");
+  command
+      .add_option("--head-timeout", words.head_timeout,
+                  "How long the head of a request may take from its first byte to its last, such as 15s")
       ->capture_default_str();
-  command.add_option("--idle-timeout", words.idle_timeout, "Close connections between requests after so long, or off")
+  command
+      .add_option("--idle-timeout", words.idle_timeout,
+                  "Close a connection that is idle between two requests for this time, such as 60s; off: never")
       ->capture_default_str();
   add_number(command, "--body-limit", words.body_limit_bytes, uint64_t{0}, kMostBodyBytes,
-             "The longest body of a request, in bytes; more is 413");
+             "Longest body of a request, in bytes; a longer one is answered with 413");
   add_number(command, "--requests-per-connection", words.requests_per_connection, uint32_t{0}, UINT32_MAX,
-             "Close a connection after so many; 0: never for that reason");
-  command.add_option("--server-name", words.server_name, "The value of the Server field; without it there is none");
-  command.add_flag("--say-keep-alive", words.says_keep_alive, "Connection: keep-alive in answers to HTTP/1.1, too");
+             "Close a connection after this number of requests; 0: no limit");
+  command.add_option("--server-name", words.server_name,
+                     "Value of the Server field in answers (default: no such field)");
+  command.add_flag("--say-keep-alive", words.says_keep_alive,
+                   "Send the field 'Connection: keep-alive' in all answers (default: only in answers to HTTP/1.0)");
   add_number(command, "--rate-limit", words.rate_limit, uint32_t{0}, kMostRate,
-             "Answer 429 to an address that asks more often than so many times a second; 0: never");
-  command.add_option("--cors", words.cors, "Let pages of this origin read the answers; * is any");
-  command.add_flag("--request-ids", words.request_ids, "X-Request-Id in answers");
+             "Requests a second that one client address may send; more are answered with 429; 0: no limit");
+  command.add_option(
+      "--cors", words.cors,
+      "Origin whose web pages may read the answers; for example https://example.org, or * for any origin "
+      "(default: none)");
+  command.add_flag("--request-ids", words.request_ids, "Send the field X-Request-Id in answers");
   add_number(command, "--middleware", words.middleware, 0U, kMostMiddleware,
-             "Put so many functions before the handlers that only pass on, to see the cost");
+             "Number of functions that do nothing, put before the handlers to measure what middleware costs");
   command.add_flag("--unpooled", words.unpooled,
-                   "Allocate what each connection and request needs anew, to see the cost");
+                   "Allocate the memory of each connection and request instead of reusing it, to measure the benefit "
+                   "of reuse");
 }
 
 std::expected<std::shared_ptr<AccessLogFile>, CommandTrouble> open_access_log(const HttpArguments& words) {
@@ -123,7 +140,7 @@ std::expected<HttpService, CommandTrouble> read_http_service(const HttpArguments
     if (!trouble.empty()) return wrong(std::move(trouble));
   }
   if (!is_sendable({"Server", words.server_name})) {
-    return wrong(fmt::format("--server-name takes what a field may hold, no controls, not '{}'", words.server_name));
+    return wrong(fmt::format("--server-name takes a text without control characters, not '{}'", words.server_name));
   }
   service.options.limits.body_bytes = words.body_limit_bytes;
   service.options.max_requests_per_connection = words.requests_per_connection;
@@ -137,7 +154,7 @@ std::expected<HttpService, CommandTrouble> read_http_service(const HttpArguments
     return wrong(fmt::format("--cors: {}", error.what()));
   }
   if (!words.cache_control.empty()) {
-    if (words.root.empty()) return wrong("--cache-control is of files: it needs --root");
+    if (words.root.empty()) return wrong("--cache-control is only for files: give --root too");
     if (const std::string directive = wrong_cache_directive(words.cache_control); !directive.empty()) {
       return wrong(fmt::format("--cache-control takes directives such as no-cache or 'public, max-age=3600', not {}",
                                directive));

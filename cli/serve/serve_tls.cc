@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cli/serve_tls.h>
+#include <cli/serve/serve_tls.h>
 
 #include <chrono>
 #include <csignal>
@@ -14,18 +14,19 @@
 namespace peal::cli {
 namespace {
 
-// What makes no sense, as one sentence; empty: it does.
+// Returns a sentence about options that are missing or that contradict each other. Returns an empty text if there are
+// no such options.
 std::string words_trouble(const ServeTlsArguments& words) {
   if (words.certificate_files.size() != words.key_files.size()) {
-    return fmt::format("each --tls-cert has its --tls-key, in the same order: there are {} and {}",
+    return fmt::format("each --tls-cert needs its own --tls-key, in the same order: there are {} and {}",
                        words.certificate_files.size(), words.key_files.size());
   }
   if (words.ocsp_files.size() > words.certificate_files.size()) {
-    return fmt::format("{} --tls-ocsp for {} --tls-cert: they go in the same order", words.ocsp_files.size(),
+    return fmt::format("{} --tls-ocsp for {} --tls-cert: give at most one for each", words.ocsp_files.size(),
                        words.certificate_files.size());
   }
   if (!words.client_auth.empty() && words.client_roots_file.empty()) {
-    return "--tls-client-auth needs --tls-client-ca: who signs the clients' certificates";
+    return "--tls-client-auth needs --tls-client-ca, the certificates that sign the clients' certificates";
   }
   if (!words.certificate_files.empty()) return {};
   const std::pair<bool, std::string_view> others[] = {{!words.client_roots_file.empty(), "--tls-client-ca"},
@@ -33,7 +34,7 @@ std::string words_trouble(const ServeTlsArguments& words) {
                                                       {!words.key_log_file.empty(), "--tls-key-log"},
                                                       {words.watches, "--tls-watch"}};
   for (const auto& [given, option] : others) {
-    if (given) return fmt::format("{} is about TLS: give --tls-cert and --tls-key", option);
+    if (given) return fmt::format("{} needs TLS: give --tls-cert and --tls-key", option);
   }
   return {};
 }
@@ -48,31 +49,36 @@ TlsClientAuth client_auth(const ServeTlsArguments& words) {
 void add_serve_tls_options(CLI::App& command, ServeTlsArguments& words) {
   command
       .add_option("--tls-cert", words.certificate_files,
-                  "Serve over TLS with the certificate chain of this file (PEM), and its --tls-key; several times: for "
-                  "several names, and of several kinds of key for one")
-      ->allow_extra_args(false);
-  command.add_option("--tls-key", words.key_files, "The key of the --tls-cert in the same place (PEM)")
+                  "Serve over TLS with the certificate chain in this file (PEM); needs --tls-key; may be given several "
+                  "times, for several host names or for several kinds of key (default: no TLS)")
       ->allow_extra_args(false);
   command
-      .add_option(
-          "--tls-ocsp", words.ocsp_files,
-          "An OCSP response (DER) to staple to the --tls-cert in the same place, whose chain has the issuer too")
+      .add_option("--tls-key", words.key_files,
+                  "File with the private key (PEM) of a --tls-cert: the first key belongs to the first certificate, "
+                  "and so on")
+      ->allow_extra_args(false);
+  command
+      .add_option("--tls-ocsp", words.ocsp_files,
+                  "File with an OCSP response (DER) to staple to a --tls-cert: the first response belongs to the first "
+                  "certificate, and so on; the chain of that certificate must hold its issuer too")
       ->allow_extra_args(false);
   command.add_option("--tls-client-ca", words.client_roots_file,
-                     "Ask clients for a certificate that one of this file has signed (PEM)");
+                     "Ask clients for a certificate that is signed by one in this file (PEM; default: do not ask)");
   command
       .add_option("--tls-client-auth", words.client_auth,
-                  "Whether a client must have one: wanted, or required (the default)")
+                  "With --tls-client-ca, what happens to a client without a certificate; required: it is refused (the "
+                  "default); wanted: it is served")
       ->check(CLI::IsMember({"wanted", "required"}));
   command.add_option("--tls-ticket-secret", words.ticket_secret_file,
-                     "At least 32 random bytes that keys of session tickets follow from, so that sessions go on with "
-                     "other machines and the next program; without it, until this one ends");
+                     "File with at least 32 random bytes, from which the keys of session tickets are made; servers "
+                     "with the same file, and later runs, resume each other's sessions (default: a random secret, "
+                     "which is lost when this program ends)");
   command.add_option(
       "--tls-key-log", words.key_log_file,
-      "Append the secrets of all connections to this file, for a debugger (default: SSLKEYLOGFILE of the "
-      "environment, where it is set)");
+      "Append the secrets of all connections to this file, so that a debugger can decrypt them (default: the file "
+      "that the environment variable SSLKEYLOGFILE names, if it is set)");
   command.add_flag("--tls-watch", words.watches,
-                   "Look each second whether a file has changed, and read them anew then, as at SIGHUP");
+                   "Check each second whether a file of the --tls options has changed; if so, read all of them again");
 }
 
 std::expected<std::unique_ptr<TlsServerContext>, CommandTrouble> make_server_tls(
@@ -98,7 +104,7 @@ std::expected<std::unique_ptr<TlsServerContext>, CommandTrouble> make_server_tls
   TlsResult<std::unique_ptr<TlsServerContext>> made = TlsServerContext::make(std::move(options));
   if (!made) return std::unexpected(CommandTrouble(kFailed, std::move(made.error())));
   if (!logs_to.empty()) {
-    PEAL_LOG_WARN("the secrets of all connections go to {}: who reads it reads them", logs_to);
+    PEAL_LOG_WARN("the secrets of all connections go to {}: whoever can read it can decrypt them", logs_to);
   }
   return std::move(*made);
 }
@@ -108,9 +114,11 @@ Result<std::unique_ptr<TlsReloader>> follow_certificates(TlsServerContext& tls, 
   const Duration look_every = watches ? Duration(std::chrono::seconds(1)) : TlsReloader::kOnlyWhenAsked;
   if (is_worker) {
     if (!watches) return nullptr;
-    // A master may have read them long ago.
+    // The master may have read the files long ago. A worker therefore checks once, at its start, whether they have
+    // changed.
     const TlsResult<bool> looked = tls.reload_if_changed();
-    if (!looked) PEAL_LOG_WARN("what was read before stays in use: {}", looked.error());
+    if (!looked)
+      PEAL_LOG_WARN("the certificates cannot be read again, and the old ones stay in use: {}", looked.error());
     return TlsReloader::start(files_of(tls), look_every);
   }
   const auto place = std::make_shared<TlsReloader*>(nullptr);
@@ -118,7 +126,7 @@ Result<std::unique_ptr<TlsReloader>> follow_certificates(TlsServerContext& tls, 
     if (*place == nullptr) return;
     manager.reloading();
     (*place)->reload([&loop, &manager](const TlsResult<void>& done) {
-      std::string status = done ? "the certificates were read anew" : "not reloaded: " + done.error();
+      std::string status = done ? "the certificates were read again" : "not reloaded: " + done.error();
       loop.post([&manager, status = std::move(status)] { manager.ready(status); });
     });
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cli/serve_listen.h>
+#include <cli/serve/serve_listen.h>
 
 #include <algorithm>
 #include <utility>
@@ -13,11 +13,11 @@
 namespace peal::cli {
 namespace {
 
-// Empty: all of them take connections.
+// Returns a sentence about the first socket that does not listen for connections, or an empty text if all of them do.
 std::string inherited_trouble(std::span<const InheritedSocket> sockets) {
   for (const InheritedSocket& socket : sockets) {
     if (listening_address(socket.fd.get())) continue;
-    return fmt::format("{} takes no connections: peal serves stream sockets that listen (ListenStream=)",
+    return fmt::format("{} takes no connections: peal needs a stream socket that listens (ListenStream=)",
                        describe(socket));
   }
   return {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cli/serve_inspection.h>
+#include <cli/serve/serve_inspection.h>
 
 #include <cstdlib>
 #include <utility>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When files are read anew, and what is said of it. What reading them does: peal/tls/tls_server_context_test.cc.
-#include <cli/tls_reloader.h>
+// Tests when a TlsReloader reads the files again, and what it logs. peal/tls/tls_server_context_test.cc tests how the
+// files are read.
+#include <cli/serve/tls_reloader.h>
 
 #include <atomic>
 #include <future>
@@ -46,7 +47,7 @@ class TlsReload : public testing::Test {
   std::vector<std::string> lines_;
 };
 
-TEST_F(TlsReload, asked_for_it_is_done_elsewhere_and_told) {
+TEST_F(TlsReload, a_reload_runs_on_the_reloaders_thread_and_its_result_is_logged) {
   std::thread::id where;
   bool good = true;
   const auto reloader = started({.reload = [&]() -> TlsResult<void> {
@@ -59,12 +60,13 @@ TEST_F(TlsReload, asked_for_it_is_done_elsewhere_and_told) {
   EXPECT_NE(where, std::this_thread::get_id()) << "reading blocks";
   good = false;
   EXPECT_EQ(ask(*reloader).error(), "site.pem: is not there");
-  EXPECT_THAT(lines(),
-              ElementsAre("the certificates were read anew: new connections get what is there now",
-                          "the certificates were not read anew, and those in use stay: site.pem: is not there"));
+  EXPECT_THAT(
+      lines(),
+      ElementsAre("the certificates were read again: new connections use the files as they are now",
+                  "the certificates cannot be read again, and the old ones stay in use: site.pem: is not there"));
 }
 
-TEST_F(TlsReload, trouble_is_told_once_however_often_it_is_looked) {
+TEST_F(TlsReload, an_error_that_stays_is_logged_once) {
   constexpr int kLooks = 12;
   std::atomic<int> looks = 0;
   const auto look = [&looks]() -> TlsResult<bool> {
@@ -79,14 +81,14 @@ TEST_F(TlsReload, trouble_is_told_once_however_often_it_is_looked) {
   };
   const auto reloader = started({.reload = {}, .reload_if_changed = look}, std::chrono::microseconds(100));
   for (int seen = looks; seen < kLooks; seen = looks) looks.wait(seen);
-  const std::string no_good = "the certificates have changed and are no good, so those in use stay: ";
+  const std::string no_good = "the changed certificates cannot be used, and the old ones stay in use: ";
   EXPECT_THAT(lines(),
               ElementsAre(no_good + "site.pem: holds no certificate", no_good + "site.key: is of another certificate",
-                          "the certificates have changed: new connections get what is there now",
+                          "the certificates have changed: new connections use the files as they are now",
                           no_good + "site.key: is of another certificate"));
 }
 
-TEST_F(TlsReload, nobody_looks_unless_asked_to) {
+TEST_F(TlsReload, without_an_interval_it_does_not_look_for_changes) {
   std::atomic<int> looks = 0;
   {
     const auto reloader = started({.reload = [] { return TlsResult<void>(); },

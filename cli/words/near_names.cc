@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cli/rpc/near_names.h>
+#include <cli/words/near_names.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -15,10 +15,11 @@ namespace peal::cli {
 namespace {
 
 constexpr size_t kMostNames = 3;
-constexpr size_t kMostLetters = 256;  // the distance takes the product of two lengths
+constexpr size_t kMostLetters = 256;  // longer names are skipped: a comparison takes time O(length * length)
 constexpr size_t kMostCompared = 1000;
 
-// Levenshtein's: the fewest letters to be changed, added or taken away.
+// Returns the Levenshtein distance: the least number of bytes that must be changed, added or removed to turn `one` into
+// `other`. Upper and lower case of ASCII letters count as equal.
 size_t distance(std::string_view one, std::string_view other) {
   std::vector<size_t> row(other.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -32,7 +33,8 @@ size_t distance(std::string_view one, std::string_view other) {
   return row.back();
 }
 
-// As many of its last parts as `asked` has.
+// Returns the end of `name` that has as many parts as `asked`. Dots separate the parts. If `name` is "a.b.c" and
+// `asked` is "x.y", returns "b.c". If `name` has fewer parts than `asked`, returns all of it.
 std::string_view tail_like(std::string_view name, std::string_view asked) {
   size_t from = name.size();
   for (auto dots = std::ranges::count(asked, '.') + 1; dots > 0; --dots) {
@@ -51,7 +53,8 @@ std::vector<std::string> near_names(std::span<const std::string> names, std::str
   for (const std::string& name : names) {
     if (asked.empty() || std::max(asked.size(), name.size()) > kMostLetters) continue;
     const std::string_view tail = tail_like(name, asked);
-    // The distance is at least the difference of the lengths.
+    // Skips a name if the lengths of `asked` and `tail` differ by more than `most`. The name cannot be near, because
+    // the distance is never less than the difference of the lengths.
     if (std::max(asked.size(), tail.size()) - std::min(asked.size(), tail.size()) > most) continue;
     if (++compared > kMostCompared) break;
     const size_t letters = distance(asked, tail);

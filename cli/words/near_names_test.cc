@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cli/rpc/near_names.h>
+#include <cli/words/near_names.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,7 +33,8 @@ TEST(NearNames, nothing_is_near) {
   EXPECT_THAT(near_names(kServedNames, std::string(100'000, 'a')), IsEmpty());
 }
 
-// Each comparison takes the product of the lengths.
+// Only the first 1000 names of similar length are compared, because each comparison takes time. The right name is found
+// as number 1000, but not as number 1001.
 TEST(NearNames, of_very_many_names_only_the_first_are_compared) {
   std::vector<std::string> many(1000, std::string(40, 'x'));
   const std::string asked(40, 'y');
@@ -42,7 +43,8 @@ TEST(NearNames, of_very_many_names_only_the_first_are_compared) {
   many.erase(many.begin());
   EXPECT_THAT(near_names(many, asked), ElementsAre(asked));
   many.insert(many.begin(), 100'000, "x");
-  EXPECT_THAT(near_names(many, asked), ElementsAre(asked)) << "those of another length cost nothing";
+  EXPECT_THAT(near_names(many, asked), ElementsAre(asked))
+      << "names of a very different length are not compared, so they do not count";
 }
 
 TEST(NearNames, the_nearest_come_first_and_three_at_most) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cli/echo_services.h>
+#include <cli/serve/echo_services.h>
 
 #include <utility>
 
@@ -25,7 +25,8 @@ Task<> ping_pong_task(Stream stream) {
   }
 }
 
-// Frames that came together leave together, in the blocks they came in.
+// Sends each frame back in the memory blocks in which it arrived, so nothing is copied. Frames that arrive together are
+// sent back together.
 SharedConnectionCallbacks framed_echo() {
   return {.on_message = [](Connection& connection, Buffer& input) {
     Buffer frame;

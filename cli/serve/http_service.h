@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `peal serve http` serves: `/` and the REST endpoint `/collect` of EXPERIMENTS.md, both with 13 bytes, or a
-// folder of files and nothing else.
+// The service of `peal serve http`. It answers requests for `/` and `/collect` with 13 bytes; load tests use these two
+// paths. With --root it serves only the files of a folder.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 #include <memory>
 #include <string>
 
-#include <cli/access_log_file.h>
 #include <cli/command.h>
+#include <cli/serve/access_log_file.h>
 #include <peal/http/server/http_server.h>
 
 namespace peal::cli {
 
 struct HttpArguments {
-  std::string root;           // empty: no files
-  std::string cache_control;  // of files; empty: none
+  std::string root;           // the folder whose files are served; if empty, no files are served
+  std::string cache_control;  // value of the Cache-Control field for files; if empty, files have no such field
   std::string access_log;
   std::string head_timeout = "15s";
   std::string idle_timeout = "60s";
@@ -33,15 +33,17 @@ struct HttpArguments {
 
 void add_http_options(CLI::App& command, HttpArguments& words);
 
-// Null: none is asked for.
+// Opens the file of --access-log. Returns null if this option was not given.
 std::expected<std::shared_ptr<AccessLogFile>, CommandTrouble> open_access_log(const HttpArguments& words);
 
-// What is served and how, read from the words, accepting, its caps and the layer from `server`; or which word is wrong,
-// or names a folder that cannot be used. Requests are written to `log`; null: nowhere.
+// The routes and the options for an HttpServer.
 struct HttpService {
   Router router;
   HttpServerOptions options;
 };
+// Makes the service from the options. Takes from `server` how connections are accepted, how many are allowed, and
+// whether they use TLS. Each request is logged to `log`, unless `log` is null. Fails if an option is wrong, or if the
+// folder of --root cannot be used.
 std::expected<HttpService, CommandTrouble> read_http_service(const HttpArguments& words, const ServerOptions& server,
                                                              std::shared_ptr<AccessLogFile> log);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cli/access_log_file.h>
+#include <cli/serve/access_log_file.h>
 
 #include <memory>
 #include <string>
@@ -20,7 +20,7 @@ class AccessLogFileTest : public testing::Test {
   const std::shared_ptr<AccessLogFile> log_ = AccessLogFile::open(folder_.path("log")).value();
 };
 
-TEST_F(AccessLogFileTest, a_line_for_which_a_full_disk_had_half_the_room_stands_alone) {
+TEST_F(AccessLogFileTest, a_line_that_a_full_disk_has_cut_gets_a_newline_before_the_next_line) {
   {
     const test::RoomOnDisk room(15);
     log_->write("line one\nline two\nline three\n");
@@ -31,7 +31,7 @@ TEST_F(AccessLogFileTest, a_line_for_which_a_full_disk_had_half_the_room_stands_
   EXPECT_EQ(logged(), "line one\nline t\nline four\nline five\n");
 }
 
-TEST_F(AccessLogFileTest, a_full_disk_that_had_room_for_whole_lines) {
+TEST_F(AccessLogFileTest, a_disk_that_is_full_after_a_whole_line_drops_the_others) {
   {
     const test::RoomOnDisk room(9);
     log_->write("line one\nline two\n");
