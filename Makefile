@@ -49,8 +49,11 @@ build: setup-lab ## the release build, into build/release: the library, the prog
 	@$(call build,release)
 
 .PHONY: install
-install: build ## install headers, library, packages and the program under PREFIX (/usr/local)
-	@cmake --install build/release --prefix "$(PREFIX)" >build/install.log
+install: ## install headers, libraries, packages and the programs under PREFIX (/usr/local); needs nothing of the lab
+	@scripts/setup programs
+	@cmake -S . -B build/install -G Ninja -DPEAL_TESTS=OFF -DPEAL_BENCH=OFF -DPEAL_CONTENDERS=OFF >/dev/null
+	@cmake --build build/install -j $(JOBS) --target installed
+	@cmake --install build/install --prefix "$(PREFIX)" >build/install.log
 	@echo "installed peal under $(PREFIX)"
 
 .PHONY: install-library

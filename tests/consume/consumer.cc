@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a user's first program does with an installed peal: public headers, a compiled function, the log, and a stack
-// trace, whose library no package file names by path.
+// A user's first program with an installed peal. It uses public headers, a compiled function, the log and a stack
+// trace. The package files name libbacktrace without its path, so the linker must find it.
 #include <peal/base/exception.h>
 #include <peal/base/log.h>
 #include <peal/base/memory/buffer.h>

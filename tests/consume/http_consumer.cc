@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a web server's author includes is one header: handlers of every kind are written with it alone, a callback, a
-// coroutine, one that answers later, one that sends a file, one that takes the connection over.
+// A web server that includes only one header of peal. This header is enough for handlers of every kind: a callback, a
+// coroutine, one that answers later, one that sends a file, and one that takes over the connection.
 #include <peal/http/server/http_server.h>
 
 namespace {

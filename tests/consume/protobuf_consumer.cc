@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends one of protobuf's own messages through an installed peal::protobuf, in each of the three formats.
+// Encodes and decodes one of protobuf's own messages with an installed peal::protobuf, in each of the three formats.
 #include <google/protobuf/wrappers.pb.h>
 
 #include <peal/protobuf/codec/delimited_codec.h>

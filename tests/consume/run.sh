@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# run.sh BUILD_FOLDER COMPILER [FLAGS...]: installs the build into a folder of its own, moves the tree, which must not
-# matter, and proves that a stranger can use it through find_package and through pkg-config and cannot reach what is
-# private; and that the sources can be a part of his own, or be built without the lab.
+# run.sh BUILD_FOLDER COMPILER [FLAGS...] installs the build into a folder, then moves the folder, because an
+# installation must work at any path. It checks that
+# - a user's project finds the installation by find_package and by pkg-config, and cannot include private headers,
+# - the sources can be a part of a user's project,
+# - the library can be built without the lab.
 set -euo pipefail
 build="$1"
 compiler="$2"
@@ -17,32 +19,32 @@ fail() {
   exit 1
 }
 
-# install BUILD NAME: into "$scratch/NAME", by way of another folder.
+# install BUILD NAME installs into another folder, then moves the result to "$scratch/NAME".
 install() {
   cmake --install "$1" --prefix "$scratch/staged" >/dev/null
   mv "$scratch/staged" "$scratch/$2"
 }
-# Where the libraries and the package's files of an installation are.
+# Prints the folder that has the libraries and the package's files of an installation.
 library_folder() {
   dirname "$(find "$1" -name 'libpeal.*' -print -quit)"
 }
 
-echo "consume: the library alone is configured without the lab's packages, and is the library alone"
+echo "consume: the library alone needs no package of the lab and builds nothing else"
 mkdir "$scratch/packages"
 for package in liburing libcares libzstd libdeflate; do
   cp "$(pkg-config --variable=pcfiledir "$package")/$package.pc" "$scratch/packages/"
 done
 mkdir -p "$scratch/peal/sim"
-ln -s "$root" "$scratch/peal/sim/tree"  # whatever the folders above the tree are called
+ln -s "$root" "$scratch/peal/sim/tree"  # the folders above the tree may have any names
 PKG_CONFIG_LIBDIR="$scratch/packages" cmake -G Ninja -S "$scratch/peal/sim/tree" -B "$scratch/alone" -DPEAL_LAB=OFF \
   -DPEAL_PRECOMPILE=OFF -DCMAKE_PROJECT_TOP_LEVEL_INCLUDES="$here/poor_machine.cmake" \
   -DCMAKE_CXX_COMPILER="$compiler" >/dev/null
 if ninja -C "$scratch/alone" -t targets all | grep '\.o: ' |
   grep -vE '^CMakeFiles/(peal\.dir|peal_(tls|sim|protobuf)\.dir/peal/(tls|sim|protobuf))/'; then
-  fail "with PEAL_LAB=OFF more is built than the library, or the library is in its components"
+  fail "with PEAL_LAB=OFF the build has other objects than those of the library, or in the wrong target"
 fi
 
-# Where tests are built the libraries are shared ones. These static ones are made of the same objects.
+# A build with tests makes shared libraries. These static libraries are made of the same object files.
 for name in peal peal_tls peal_sim peal_protobuf; do
   find "$build/CMakeFiles/$name.dir" -name '*.o' -print0 | xargs -0 ar qc "$scratch/alone/lib$name.a"
 done
@@ -50,15 +52,21 @@ install "$build" prefix
 install "$scratch/alone" static
 prefix="$scratch/prefix"
 library="$(library_folder "$prefix")"
-if [ -n "$(find "$scratch/static" -name '*.so')" ]; then fail "the libraries are shared ones without being asked"; fi
+if [ -n "$(find "$scratch/static" -name '*.so')" ]; then
+  fail "the libraries are shared, although nothing asks for that"
+fi
 
-echo "consume: what is installed is the public API, all of it and nothing else"
+echo "consume: exactly the public headers are installed"
 (cd "$root" && find peal -name "*.h" -not -path "*/parts/*") | sort >"$scratch/public"
 (cd "$prefix/include" && find . -type f -printf '%P\n') | sort >"$scratch/installed"
 diff "$scratch/public" "$scratch/installed" || fail "installed headers differ from the public ones under peal/"
 if grep -rqF "$root" "$library/cmake" "$library/pkgconfig"; then fail "the package files name the source folder"; fi
 if [ -e "$build/bin/peal" ]; then
   "$prefix/bin/peal" --help >/dev/null || fail "the installed program does not start"
+  for page in man/man1/peal.1 man/man1/peal-model.1 bash-completion/completions/peal \
+    fish/vendor_completions.d/peal.fish zsh/site-functions/_peal; do
+    [ -s "$prefix/share/$page" ] || fail "share/$page is not installed"
+  done
 fi
 
 cp -r "$here" "$scratch/source"
@@ -71,6 +79,12 @@ for kind in static prefix; do
     "$scratch/cmake-$kind/$program" || fail "the $program built through find_package failed"
   done
 done
+
+echo "consume: the command on the front page builds the program on the front page"
+command="$(sed -nE 's/^\$ (g\+\+ .*) && \.\/echo$/\1/p' "$root/README.md")"
+[ -n "$command" ] || fail "README.md shows no command that builds the echo server"
+(cd "$root" && export PKG_CONFIG_PATH="$(library_folder "$scratch/static")/pkgconfig" &&
+  eval "${command/-o echo/-o "$scratch/echo"}") || fail "README.md's command does not build: $command"
 
 echo "consume: pkg-config"
 export PKG_CONFIG_PATH="$(library_folder "$scratch/static")/pkgconfig"
@@ -86,33 +100,38 @@ cp -r "$root/examples/guide" "$scratch/guide"
 cmake -S "$scratch/guide" -B "$scratch/guide/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler" \
   -DCMAKE_CXX_FLAGS="${flags[*]}" >/dev/null
 cmake --build "$scratch/guide/build" >/dev/null || fail "the guide's first server does not build"
-if "$scratch/guide/build/notes_server" nonsense 2>"$scratch/said"; then fail "the first server serves nonsense"; fi
-grep -q "^cannot listen on nonsense: " "$scratch/said" || fail "the first server does not say what is wrong"
+if "$scratch/guide/build/notes_server" nonsense 2>"$scratch/said"; then
+  fail "the guide's first server accepts nonsense as an address"
+fi
+grep -q "^cannot listen on nonsense: " "$scratch/said" || fail "the guide's first server does not say what is wrong"
 
-echo "consume: public headers need nothing else"
+echo "consume: public headers include nothing that is not installed"
 # shellcheck disable=SC2046
 compile=("$compiler" -std=c++23 -fsyntax-only -x c++ $(pkg-config --cflags peal) -)
-sed 's/.*/#include <&>/' "$scratch/public" | "${compile[@]}" || fail "a public header includes what is not installed"
-# `make lint` compiles each by itself.
+sed 's/.*/#include <&>/' "$scratch/public" | "${compile[@]}" ||
+  fail "a public header includes a file that is not installed"
+# The check above compiles all public headers together. `make lint` compiles each header by itself.
 
-echo "consume: private headers are out of reach"
+echo "consume: private headers cannot be included"
 private="$(cd "$root" && find peal -path "*/parts/*.h" -print -quit)"
 if echo "#include <$private>" | "${compile[@]}" 2>/dev/null; then
-  fail "$private is private, yet a consumer can include it"
+  fail "$private is private, but a user can include it"
 fi
 
-# The library is not compiled again: the one that is there takes its place, and the consumer's own commands are carried
-# out as CMake wrote them.
+# Compiles only the consumer, with the commands that CMake has written for it. The library is not compiled again: the
+# existing file is copied to its place.
 for fetch in OFF ON; do
   echo "consume: peal's sources in a parent's project, FetchContent $fetch"
   parent="$scratch/parent-$fetch"
   cmake -G Ninja -S "$here/parent" -B "$parent" -DPEAL_SOURCE="$root" -DFETCH="$fetch" \
-    -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="${flags[*]}" >/dev/null || fail "peal is a bad part"
+    -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="${flags[*]}" >/dev/null ||
+    fail "cmake fails with peal as a part"
   place="$(ninja -C "$parent" -t targets all | grep -oE '^[^:]*/libpeal\.a')"
   cp "$scratch/alone/libpeal.a" "$parent/$place"
   object="$(ninja -C "$parent" -t targets all | grep -oE '^[^:]*consumer\.dir/[^:]*\.o')"
   mkdir -p "$parent/programs" "$parent/$(dirname "$object")"
-  (cd "$parent" && ninja -t commands consumer | grep -F "$object" | bash -e) || fail "the part does not build"
+  (cd "$parent" && ninja -t commands consumer | grep -F "$object" | bash -e) ||
+    fail "the consumer does not build with peal as a part"
   "$parent/programs/consumer" || fail "the program built with peal as a part failed"
   DESTDIR="$scratch/nothing" cmake --install "$parent" >/dev/null
   if [ -e "$scratch/nothing" ]; then fail "peal as a part installs something"; fi

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a user's first test does: a server and a client of an installed peal, in an installed simulator.
+// A user's first test: a server and a client of an installed peal, in the installed simulator.
 #include <string>
 
 #include <peal/net/client.h>
