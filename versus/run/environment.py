@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where a comparison was made: the machine, its settings, the libraries and the compiler."""
+"""Describes where a comparison was made: the machine, its settings, the libraries and the compiler."""
 
 import os
 import platform
@@ -44,7 +44,7 @@ def _mitigations() -> str:
 
 
 def _build(bin_dir: Path) -> dict[str, str]:
-    """Compiler and flags from the build folder's cache."""
+    """Returns compiler and flags from the cache of the build folder."""
     cache = _text(str(bin_dir.parent / "CMakeCache.txt"))
     entries = dict(re.findall(r"^([A-Za-z_]+):[A-Z]+=(.*)$", cache, re.M))
     rows = {}
@@ -66,14 +66,14 @@ def _packages() -> str:
 
 
 def describe(bin_dir: Path, pins: str) -> dict[str, str]:
-    """Name and value of everything a reader needs to judge the figures by."""
+    """Returns the names and values that a reader needs to judge the figures."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     rows = {
         "Kernel": f"{platform.system()} {platform.release()} {platform.machine()}",
         "Processor": _processor(),
         "CPUs usable": str(len(os.sched_getaffinity(0))),
         "Placement": pins,
-        "Frequency governor": _text(GOVERNOR) or "not shown by this machine",
+        "Frequency governor": _text(GOVERNOR) or "not reported by this machine",
         "Mitigations": _mitigations(),
         "Load average": " ".join(_text("/proc/loadavg").split()[:3]),
         "Open files": f"{soft:,} (hard limit {hard:,})",
@@ -82,8 +82,14 @@ def describe(bin_dir: Path, pins: str) -> dict[str, str]:
         "Packages": _packages() or "not known (no dpkg)",
     }
     rows |= _build(bin_dir)
-    commit = _said(["git", "rev-parse", "--short=12", "HEAD"])
-    if commit:
-        changed = _said(["git", "--no-optional-locks", "status", "--porcelain", "-uno"])
-        rows["Commit"] = commit + (" with changes" if changed else "")
+    if known := commit():
+        rows["Commit"] = known
     return rows
+
+
+def commit() -> str:
+    """The commit that is checked out; empty outside of a clone. "with changes" if files other than documents differ."""
+    found = _said(["git", "rev-parse", "--short=12", "HEAD"])
+    changed = found and _said(["git", "--no-optional-locks", "status", "--porcelain", "-uno", "--", ":/",
+                               ":(top,exclude)docs", ":(top,exclude)*.md"])
+    return found + (" with changes" if changed else "")
