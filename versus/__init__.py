@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The comparison harness: contenders, experiments as data, statistics, the report.
 
-Start reading at experiments.py (what is compared), then campaign.py (in which order), then stats.py (what may be said).
+Start reading at experiments.py (what is compared), then duel/duel_campaign.py (how it is measured), then stats.py (what
+the numbers allow one to say).
 """

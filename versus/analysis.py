@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From records to results: pairs, claims, costs, latencies. Pure: no files, no clock.
+"""Turns run records into results: pairs, claims, costs, latencies. Pure functions: no files, no clock.
 
-A block is a restart of everybody, whose figures are of all its rounds together.
+A block is one restart of all contenders. Its figures are those of all its rounds together.
 """
 
 import math
@@ -15,12 +15,12 @@ from versus.gates import full_before, is_lower_bound, never_saturated, usable
 
 PERCENTILES = [50.0, 90.0, 99.0, 99.9, 99.99]
 FIGURE_OF = {"server_cpu": "server_cpu_ns", "speed": "messages_per_s"}
-# The histograms a run has: of what, and where its record keeps it.
+# The histograms of a run: what they are about, and their key in the record.
 HISTOGRAMS = {"latency": "latency_hdr", "connect": "connect_hdr"}
 
 
 def chosen_runs(records: list[dict], cell: str, mode: str, contender: str) -> dict[int, dict]:
-    """The usable record of each block."""
+    """Returns the usable record of each block."""
     chosen: dict[int, dict] = {}
     for record in records:
         if (record.get("cell"), record.get("mode"), record.get("contender")) != (cell, mode, contender):
@@ -31,7 +31,7 @@ def chosen_runs(records: list[dict], cell: str, mode: str, contender: str) -> di
 
 
 def restart_logs(subject: dict[int, dict], rival: dict[int, dict], figure: str) -> dict[int, float]:
-    """ln(subject / rival) of each block that both have, and of which the figure is known."""
+    """Returns ln(subject / rival) for each block in which both have a known figure."""
     found = {}
     for block in sorted(subject.keys() & rival.keys()):
         mine, theirs = (run["figures"][figure] or 0.0 for run in (subject[block], rival[block]))
@@ -41,7 +41,8 @@ def restart_logs(subject: dict[int, dict], rival: dict[int, dict], figure: str) 
 
 
 def noise_floor(twin: stats.Pair) -> float | None:
-    """The A/A floor as a ratio >= 1: the farther end of the twin's interval. None where there was no twin."""
+    """Returns the A/A floor as a ratio >= 1: the end of the twin's interval that is farther from 1. Returns None if
+    there is no twin."""
     return math.exp(max(abs(math.log(twin.low)), abs(math.log(twin.high)))) if twin.known else None
 
 
@@ -71,7 +72,7 @@ class Analysis:
         return {block: run["figures"][FIGURE_OF[metric]] for block, run in runs.items()}
 
     def pair(self, cell: Load, metric: str, subject: str, rival: str) -> stats.Pair:
-        """Worked out once: the twin's is asked for with every other."""
+        """Returns the pair. It is computed once, because the twin's pair is needed with every other one."""
         key = (cell.name, metric, subject, rival)
         if key not in self._pairs:
             mine, theirs = (self.runs(cell, self._mode(cell, metric), name) for name in (subject, rival))
@@ -85,7 +86,7 @@ class Analysis:
         return self.pair(cell, metric, self._twin, self._experiment.twin_of)
 
     def _differs_from_itself(self, cell: Load, metric: str) -> bool:
-        """Whether the twin is told apart, each by itself."""
+        """True if the twin differs from its original. Each twin is judged alone."""
         if self._apart is None:
             self._apart = {(row["cell"], row["metric"]) for row in self.noise() if row["differs"]}
         return (cell.name, metric) in self._apart
@@ -98,11 +99,11 @@ class Analysis:
                 for (cell, metric), twin, answer in zip(places, twins, each_alone(twins))]
 
     def claims(self) -> list[dict]:
-        """The claims, measured or not; judge_together() has their verdicts."""
+        """Returns the claims, measured or not. judge_together() adds their verdicts."""
         return [self._claim(self._resolved(claim)) for claim in self._experiment.claims]
 
     def _resolved(self, claim: Claim) -> Claim:
-        """`claim`, its rival the best of those it is about: who has the least median in its cell."""
+        """Returns the claim with its rival: the best of `best_of` in its cell by the median."""
         cell = self._experiment.cell(claim.cell)
         known = {name: statistics.median(values) for name in claim.best_of
                  if (values := self.values(cell, claim.metric, name).values())}
@@ -120,7 +121,7 @@ class Analysis:
                 **pair.as_dict()}
 
     def _obstacle(self, claim: Claim, twin: stats.Pair) -> str:
-        """Why nothing can be said of a claim whatever its ratio is, or ""."""
+        """Returns why there can be no verdict on a claim, whatever its ratio is; "" if there can be one."""
         if not twin.known:
             return "there was no A/A twin"
         cell = self._experiment.cell(claim.cell)
@@ -131,7 +132,7 @@ class Analysis:
         return full_before(full)
 
     def pairs(self) -> list[dict]:
-        """Every pair shown. Nothing was claimed of them beforehand."""
+        """Returns every pair that is shown. These pairs have no claims."""
         shown = [(cell, metric, *names) for cell in self._experiment.cells for metric in self.metrics(cell)
                  for names in self._grid() if all(self._experiment.runs_here(name, cell) for name in names)]
         pairs = [self.pair(*each) for each in shown]
@@ -150,7 +151,8 @@ class Analysis:
         return self._experiment.grid_of([name for name in self._names if name != self._twin])
 
     def saturation(self) -> list[dict]:
-        """Closed-loop throughput: the blocks' where they ran closed, else the calibration's."""
+        """Returns closed-loop throughput: from the blocks if they ran in a closed loop, otherwise from the
+        calibration."""
         rows = []
         for cell in self._experiment.cells:
             for name in self._names:
@@ -176,7 +178,7 @@ class Analysis:
         return rows
 
     def costs(self, calls: dict[str, dict[str, dict]]) -> list[dict]:
-        """What a message costs; `calls` holds system calls per message by cell and contender."""
+        """Returns the costs per message. `calls` has system calls per message by cell and contender."""
         rows = []
         for cell in self._experiment.cells:
             for name in self._names:
@@ -203,7 +205,7 @@ class Analysis:
         return rows
 
     def latency(self) -> list[dict]:
-        """Percentiles and a curve from the merged histograms of all blocks, of requests and of connects."""
+        """Returns percentiles and a curve from the merged histograms of all blocks: of requests, and of connects."""
         rows = []
         for cell in self._experiment.cells:
             for mode in cell.modes:
@@ -227,14 +229,14 @@ class Analysis:
         return list(HISTOGRAMS) if getattr(cell, "short", False) else ["latency"]
 
     def flagged(self) -> list[dict]:
-        """Every run a gate marked, and what became of it."""
+        """Returns every run that a gate marked, with its status."""
         copied = ("key", "cell", "mode", "block", "contender", "attempt", "status")
         return [{name: record[name] for name in copied} | {"sentences": [gate["sentence"] for gate in record["gates"]]}
                 for record in self._records if record["gates"]]
 
 
 def curve(histogram: hdr.Histogram) -> list[list[float]]:
-    """[samples per one above, microseconds], as far as ten samples lie above."""
+    """Returns points [1 / share of samples above, microseconds], up to the point with ten samples above it."""
     steps = [k / 20 for k in range(0, 121)]
     wanted = [100.0 * (1.0 - 10.0**-step) for step in steps]
     kept = [(step, p) for step, p in zip(steps, wanted) if histogram.known(p)]
@@ -243,12 +245,13 @@ def curve(histogram: hdr.Histogram) -> list[list[float]]:
 
 
 def each_alone(pairs: list[stats.Pair]) -> list[dict]:
-    """What the judge says of each by itself."""
+    """Returns the judge's answer to each pair alone."""
     return judge.ask([judge.question(pair.logs, family=str(number)) for number, pair in enumerate(pairs)])
 
 
 def says(pair: stats.Pair, metric: str, verdict: str, differs_from_itself: bool = False) -> str:
-    """What a pair allows one to say, in two or three words; nothing where the same program differs from itself."""
+    """Returns in two or three words what may be said about a pair. If the same program differs from itself, that is
+    nothing."""
     if not pair.known:
         return "too few runs"
     if differs_from_itself:
@@ -260,7 +263,7 @@ def says(pair: stats.Pair, metric: str, verdict: str, differs_from_itself: bool 
 
 
 def judge_together(claims: list[dict]) -> None:
-    """Gives each of a page's claims its verdict: their p are one family."""
+    """Adds the verdicts to a page's claims. Their p are one family."""
     sides = {"less": "<=", "more": ">="}
     answers = judge.ask([judge.question(claim["logs"], bar=claim["bar"], side=sides[METRICS[claim["metric"]][1]],
                                         obstacle=claim["obstacle"]) for claim in claims])
@@ -271,13 +274,13 @@ def judge_together(claims: list[dict]) -> None:
 
 
 def middle_of(figures: list[dict], key: str) -> float | None:
-    """The median over runs; None where it is not known of one."""
+    """Returns the median over runs, or None if it is unknown in one of them."""
     values = [figure[key] for figure in figures]
     return None if None in values else statistics.median(values)
 
 
 def _three(values) -> dict:
-    """Least, most and mean: the three a published table gives."""
+    """Returns least, most and mean, as in the published tables."""
     values = list(values)
     return {"least": min(values), "most": max(values), "mean": statistics.mean(values)}
 

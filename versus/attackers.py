@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bad clients of an HTTP server, all at once, from one process: slow heads, slow bodies, slow reading, heads without
-end, and idle connections. Each has its turn at its own time, and who is cut off comes back at the next. Says "ready"
-when everybody is there once, and ends with its stdin.
+"""Bad clients of an HTTP server, all in one process: slow heads, slow bodies, slow reading, endless heads, and idle
+connections. Each has its turns at its own times; if the server has closed its connection, it reconnects in its next
+turn. Prints "ready" when all have connected once, and ends when its stdin ends.
 
-From then on it has a processor only where nobody else wants it (SCHED_IDLE, sched(7)): real attackers would be on
-machines of their own, and what the victim's neighbours feel is to come from the victim.
+After "ready" it runs only when no other program wants the processor (SCHED_IDLE, sched(7)). Real attackers would have
+their own machines, so what other clients feel must come from the attacked server.
 
 python3 -m versus.attackers HOST:PORT [--idle 10000]
 """
@@ -17,7 +17,7 @@ import sys
 
 from versus.run import process
 
-EACH = 100  # connections of each kind that is not idle
+EACH = 100  # connections of each kind except the idle ones
 TICK_S = 0.001
 ENDLESS = b"X-Filler: " + b"a" * 500 + b"\r\n"
 GET = b"GET / HTTP/1.1\r\nHost: victim\r\n"
@@ -25,7 +25,7 @@ TINY_WINDOW = 4096
 
 
 class Attacker:
-    """One connection with its manner: what it says at first, and at every turn; one in so many ticks is its own."""
+    """One connection with its behaviour: what it sends first and in every turn. It has a turn every `period` ticks."""
 
     def __init__(self, address: tuple[str, int], first: bytes, then: bytes, period: int, reads: bool = True):
         self.period = period
@@ -51,7 +51,7 @@ class Attacker:
         self._socket = None
 
     def shutdown(self) -> None:
-        """Says nothing more."""
+        """Ends the sending direction."""
         self._socket.shutdown(socket.SHUT_WR)
 
     @property
@@ -59,7 +59,7 @@ class Attacker:
         return self._socket is not None
 
     def turn(self) -> None:
-        """Goes on, or comes back; finds out whether it was cut off."""
+        """Sends the next bytes, or reconnects. Notices if the server has closed the connection."""
         if not self._socket:
             return self.open()
         self._say(self._then)
@@ -67,7 +67,7 @@ class Attacker:
             self.close()
 
     def _drain(self) -> bool:
-        """False when the other side has ended."""
+        """Reads. Returns False if the server has closed."""
         try:
             return bool(self._socket.recv(65536))
         except BlockingIOError:
@@ -106,14 +106,14 @@ def by_period(everybody: list[Attacker]) -> dict[int, list[Attacker]]:
 
 
 def whose_turn(groups: dict[int, list[Attacker]], tick: int) -> list[Attacker]:
-    """Of each group as many in every tick, so that they do not all come at the same instant."""
+    """Returns the attackers that have their turn in this tick. Each group's turns are spread evenly over its period."""
     return [one for period, group in groups.items() for one in group[tick % period::period]]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Attacks an HTTP server until its stdin ends.")
     parser.add_argument("target", help="HOST:PORT")
-    parser.add_argument("--idle", type=int, default=10_000, help="connections that ask once and stay (10000)")
+    parser.add_argument("--idle", type=int, default=10_000, help="connections that ask once and stay open (10000)")
     options = parser.parse_args()
     host, _, port = options.target.rpartition(":")
     process.raise_fd_limit()

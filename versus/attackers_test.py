@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bad clients, against a listener that writes down what they say."""
+"""Tests of the bad clients, with a listener that records what they send."""
 
 import socket
 import sys
@@ -18,7 +18,7 @@ def listener():
 
 
 def said_by(listener, rounds, **manner):
-    """What an attacker says in so many rounds."""
+    """Returns what an attacker sends in `rounds` turns."""
     one = attackers.Attacker(listener.getsockname(), manner["first"], manner["then"], 1)
     one.open()
     peer, _ = listener.accept()
@@ -33,11 +33,11 @@ def said_by(listener, rounds, **manner):
     return b"".join(pieces)
 
 
-def test_it_says_a_little_now_and_then(listener):
+def test_a_slow_client_sends_one_byte_per_turn(listener):
     assert said_by(listener, 2, first=b"GET / ", then=b"X") == b"GET / XX"
 
 
-def test_each_has_its_turns_and_they_are_spread(listener):
+def test_turns_are_spread_evenly_over_time(listener):
     everybody = attackers.attackers(listener.getsockname(), 1000)
     groups = attackers.by_period(everybody)
     turns = [attackers.whose_turn(groups, tick) for tick in range(5000)]
@@ -47,7 +47,7 @@ def test_each_has_its_turns_and_they_are_spread(listener):
     assert {id(one) for turn in turns for one in turn} == {id(one) for one in everybody}
 
 
-def test_who_was_cut_off_is_known_and_may_come_back(listener):
+def test_an_attacker_notices_that_it_was_closed_and_reconnects(listener):
     one = attackers.Attacker(listener.getsockname(), b"hello", b"", 1)
     one.open()
     peer, _ = listener.accept()
@@ -62,7 +62,7 @@ def test_who_was_cut_off_is_known_and_may_come_back(listener):
     one.close()
 
 
-def test_there_are_as_many_of_every_kind(listener):
+def test_there_are_equally_many_of_every_kind(listener):
     everybody = attackers.attackers(listener.getsockname(), 7)
     assert len(everybody) == 4 * attackers.EACH + 7
 
@@ -74,7 +74,7 @@ def test_the_program_says_when_all_are_there_and_ends_with_its_stdin(listener):
         assert process.line_of(child, 20.0) == "ready"
         peers = [listener.accept()[0] for _ in range(4 * attackers.EACH + 3)]
         child.stdin.close()
-        # A SCHED_IDLE process ends late on a busy machine: the bound is for a program that never ends.
+        # A SCHED_IDLE process may end late on a busy machine. The bound detects a program that never ends.
         assert process.wait_for_end(child, 100.0) and child.returncode == 0
         for peer in peers:
             peer.close()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The bars of the HTTP generator, on made-up runs: what is charged, what is refused, and what a verdict needs."""
+"""Tests of the bars of the HTTP generator, on made-up runs: what is charged, which runs are refused, and what a verdict
+needs."""
 
 import os
 from types import SimpleNamespace
@@ -29,13 +30,13 @@ def test_the_start_of_a_run_is_not_charged():
     clock = [0.0]
 
     def run(seconds: int) -> int:
-        clock[0] += 7.0 + seconds * 100 * 2e-6  # start and end, and two microseconds a request
+        clock[0] += 7.0 + seconds * 100 * 2e-6  # 7 s for start and end, and 2 us per request
         return seconds * 100
 
     assert http_generator.marginal(run, lambda: clock[0]) == pytest.approx(2e-6)
 
 
-def test_a_long_run_that_did_no_more_than_the_short_one_is_refused():
+def test_a_long_run_with_no_more_requests_than_the_short_one_is_refused():
     with pytest.raises(Marred):
         http_generator.marginal(lambda _seconds: 100, iter([0.0, 1.0, 1.0, 3.0]).__next__)
 
@@ -55,7 +56,7 @@ def test_a_child_that_ended_is_charged_what_it_used(tmp_path):
     wrk = fakes.write_program(tmp_path / "wrk", WRK)
     server = SimpleNamespace(target="127.0.0.1:1")
     per_request = http_generator.marginal(lambda seconds: http_generator._wrk(str(wrk), server, seconds))
-    assert 100e-6 < per_request < 400e-6  # it burns 200; its own start varies
+    assert 100e-6 < per_request < 400e-6  # it burns 200 us per request; its own start varies
 
 
 def test_a_wrk_that_fails_is_no_measurement():
@@ -63,7 +64,7 @@ def test_a_wrk_that_fails_is_no_measurement():
         http_generator._wrk("/bin/false", SimpleNamespace(target="127.0.0.1:1"), 1)
 
 
-def test_a_figure_by_itself_is_judged_by_its_interval():
+def test_a_single_figure_is_judged_by_its_interval():
     few, many = middle_of([40.0, 41.0]), middle_of([40.0, 41.0, 42.0, 43.0, 44.0])
     assert (at_most(few, 50.0), at_most(many, 50.0), at_most(many, 39.0)) == ("cannot tell", "met", "not met")
     assert (at_least(many, 39.0), at_least(many, 42.5), at_least(many, 50.0)) == ("met", "cannot tell", "not met")
@@ -73,7 +74,7 @@ def pair(*ratios: float) -> stats.Pair:
     return stats.compare(dict(enumerate(ratios)), dict.fromkeys(range(len(ratios)), 1.0))
 
 
-def test_the_live_view_may_not_show_beyond_what_nothing_shows():
+def test_the_live_view_may_not_change_figures_more_than_the_twin_differs():
     still = pair(0.99, 1.01, 0.98, 1.02, 1.0, 0.99, 1.01, 1.0)
     slower = pair(*[0.9 + step / 1000 for step in range(8)])
     assert live_view.verdict(still, still) == "met"
@@ -83,20 +84,20 @@ def test_the_live_view_may_not_show_beyond_what_nothing_shows():
     assert live_view.verdict(pair(0.5), still) == "cannot tell"
 
 
-def test_a_run_with_the_view_on_must_have_shown_something(tmp_path):
-    # The fake generator writes nothing: a bar that did not look would compare "off" with "off" and be met.
+def test_a_run_with_the_view_on_must_have_written_the_line(tmp_path):
+    # The fake generator writes no line. Without this check, the bar would compare "off" with "off" and be met.
     with pytest.raises(CannotMeasure, match="--live on wrote nothing"):
         live_view._once(context(tmp_path, ("http_raw_epoll",)), "on")
     assert live_view._once(Context(tmp_path / "bin", tmp_path, 1, 4, False, []), "off").messages > 0
 
 
-def test_what_a_terminal_was_told_is_whole_when_its_block_ends():
+def test_the_text_of_a_terminal_is_complete_when_its_block_ends():
     with live_view.terminal() as (writer, said):
         os.write(writer, b"a line")
     assert b"".join(said) == b"a line"
 
 
-def test_blocks_may_hold_whole_runs(tmp_path):
+def test_the_value_of_a_block_may_be_a_whole_run(tmp_path):
     found = paired(context(tmp_path, ("http_raw_epoll",), blocks=2), "x", {"a": lambda: {"rate": 1}})
     assert found == {"a": {0: {"rate": 1}, 1: {"rate": 1}}}
 
@@ -105,7 +106,7 @@ def test_blocks_may_hold_whole_runs(tmp_path):
 def test_a_figure_ends_up_in_the_table_and_in_its_file(figure, tmp_path, capsys):
     fakes.make_bin(tmp_path / "bin", ("http_raw_epoll",))
     verdicts = {row["figure"].split(",")[1].strip(): row["verdict"] for row in made_up.bench_rows(tmp_path, figure)}
-    # 250,000/s: enough one by one, too little pipelined. The fake's lag is a microsecond.
+    # The fake makes 250,000 requests/s: enough for one at a time, too few for pipelining. Its lag is a microsecond.
     assert verdicts == {"http_rate": {"keep-alive": "met", "pipelined by 16": "not met"},
                         "send_lag": {"000/s": "met"}}[figure]
     assert figure.split("_")[0] in capsys.readouterr().err

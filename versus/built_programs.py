@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""For tests: the programs as they were built, in the folder that PEAL_BIN_DIR names. What was not built is skipped."""
+"""For tests: finds built programs in the folder that PEAL_BIN_DIR names. Tests of programs that are not built are
+skipped."""
 
 import os
 from pathlib import Path
@@ -14,12 +15,12 @@ BIN_DIR = Path(os.environ.get("PEAL_BIN_DIR", "build/release/bin"))
 def built(name: str) -> Path:
     path = BIN_DIR / name
     if not path.exists():
-        pytest.skip(f"{path} was not built")
+        pytest.skip(f"{path} is not built")
     return path
 
 
 def bars_of(folder: Path, blocks: int, *names: str) -> Context:
-    """What figures are measured with, when only these contenders are there."""
+    """Returns a context for figures in which only these contenders exist."""
     programs = folder / "bin" / "contenders"
     programs.mkdir(parents=True)
     for name in names:

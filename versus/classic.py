@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The classic tables: this run in the historic form, beside the published figures. Pure: from results to tables."""
+"""The classic tables: this run in the historic form, beside the published figures. Pure functions: from results to
+tables."""
 
 import statistics
 
@@ -7,11 +8,11 @@ from versus import published
 from versus.analysis import chosen_runs
 from versus.experiments import CLOSED
 
-KEPT_RUNS = (1, 2, 3)  # experiment 4: the first run is discarded, the mean is of the next three
+KEPT_RUNS = (1, 2, 3)  # experiment 4 discards the first run and takes the mean of the next three
 
 
 def pingpong(experiment: dict) -> list[dict]:
-    """MiB/s along connections and along threads, for an experiment that has several of either."""
+    """Returns tables of MiB/s over connections and over threads, for an experiment that has several of either."""
     views = []
     names = [contender["name"] for contender in experiment["contenders"] if contender["shown"]]
     cells = experiment["cells"]
@@ -41,7 +42,7 @@ def _at(rows: list[dict], name: str, at: int) -> float | None:
 
 
 def rest(experiment: dict) -> list[dict]:
-    """Requests/s, CPU and memory as published, row by row; here first, published below."""
+    """Returns requests/s, CPU and memory as in the publication: this lab's rows first, then the published ones."""
     titles = {cell["name"]: cell["title"] for cell in experiment["cells"]}
     rows = []
     for row in experiment["saturation"]:
@@ -50,7 +51,7 @@ def rest(experiment: dict) -> list[dict]:
         if row["never_saturated"]:
             flags.append("never saturated")
         if row["lower_bound"]:
-            flags.append("the generator's core filled first")
+            flags.append("the generator's core was full first")
         rows.append({"contender": row["contender"], "load": titles[row["cell"]], "here": True, "least": row["least"],
                      "most": row["most"], "mean": row["mean"], "cpu": f"{cpu['least']:.0f}-{cpu['most']:.0f}",
                      "memory": f"{memory['least'] / 1024:,.0f}-{memory['most'] / 1024:,.0f} KB",
@@ -72,14 +73,14 @@ def rest(experiment: dict) -> list[dict]:
 
 
 def _pages_per_minute(experiment: dict, cell: str, name: str) -> float | None:
-    """The first run discarded, the mean of the next three, per minute."""
+    """Returns pages per minute: the mean of the three runs after the first one."""
     runs = chosen_runs(experiment["runs"], cell, CLOSED, name)
     values = [runs[block]["figures"]["messages_per_s"] for block in KEPT_RUNS if block in runs]
     return 60.0 * statistics.fmean(values) if values else None
 
 
 def pages(experiment: dict) -> list[dict]:
-    """Pages per minute by clients, for short and for long connections; the published rows below."""
+    """Returns pages per minute over clients, for short and for long connections, with the published rows below."""
     views = []
     for life, short in (("short", True), ("long", False)):
         cells = [c for c in experiment["cells"] if c["short"] == short and CLOSED in c["modes"]]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`versus full` and `versus models`: from the options to runs.ndjson, results.json, report.html and the last line."""
+"""`versus full`, `versus findings` and `versus models`: run a plan and write runs.ndjson, results.json and
+report.html."""
 
 import json
 import math
@@ -21,18 +22,18 @@ from versus.run.server_host import Known, ServerHost
 from versus.run.store import Store
 from versus.tls import certificate
 
-# Kept back of a budget for drawing the page.
+# Part of the budget that is kept for drawing the page.
 REPORT_RESERVE_S = 14.0
-# Of an experiment's budget, for counting system calls after its runs.
+# Part of an experiment's budget for counting system calls after its runs.
 CALLS_SHARE = 0.1
 
 
 class CannotCompare(RuntimeError):
-    """Nothing can be compared: one sentence why."""
+    """Nothing can be compared. The text is one sentence that says why."""
 
 
 def _count_calls(experiment: Experiment, contenders: list[Contender]) -> dict[str, dict[str, dict]]:
-    """System calls per message by cell and contender, as far as the time goes."""
+    """Returns system calls per message by cell and contender, until the time is used up."""
     until = time.monotonic() + (experiment.budget_s or math.inf) * CALLS_SHARE
     if not experiment.trace_calls or not traces.available():
         return {}
@@ -54,7 +55,7 @@ def _count_calls(experiment: Experiment, contenders: list[Contender]) -> dict[st
 
 
 def placed(experiment: Experiment, contenders: list[Contender]) -> Experiment:
-    """The experiment with those left out of each cell that it is not about, or that cannot run in it."""
+    """Returns the experiment. Its cells leave out the contenders that they are not about or that cannot run in them."""
     def left_out(cell: Load) -> tuple[str, ...]:
         return tuple(c.name for c in contenders if not model_roster.is_meant(c, cell) or c.unfit_for(cell))
 
@@ -64,7 +65,7 @@ def placed(experiment: Experiment, contenders: list[Contender]) -> Experiment:
 
 
 def shaped(plan: Plan, options, fd_limit: int) -> tuple[Plan, list[str]]:
-    """The plan as the options and the fd limit leave it, and what does not fit."""
+    """Returns the plan as options and fd limit allow, and sentences about what does not fit."""
     plan = plans.chosen(plan, options.experiments, options.variants)
     kept, left = [], []
     for experiment in plan.experiments:
@@ -82,12 +83,12 @@ def shaped(plan: Plan, options, fd_limit: int) -> tuple[Plan, list[str]]:
 
 
 def elsewhere(plan: Plan, host: ServerHost | None) -> tuple[Plan, list[str]]:
-    """The plan as far as its servers can be on another machine, and what is left out for that."""
+    """Returns the part of the plan whose servers can run on another machine, and sentences about the rest."""
     if host is None:
         return plan, []
-    left = ["system calls: strace would count them here"]
-    left += [f"{drum.TITLE}: its programs play by themselves, on one machine"] if plan.drum else []
-    left += [f"{plans.COMPILERS.title}: what is built here is not there"] if plan.variants else []
+    left = ["system calls: not counted, because strace would run on this machine"]
+    left += [f"{drum.TITLE}: its programs run on one machine, without a generator"] if plan.drum else []
+    left += [f"{plans.COMPILERS.title}: programs that are built here are not on that machine"] if plan.variants else []
     left += [f"{each.title}: its certificate is made here" for each in plan.experiments if each.kind in TLS_KINDS]
     kept = tuple(replace(each, trace_calls=False) for each in plan.experiments
                  if each.name != plans.COMPILERS.name and each.kind not in TLS_KINDS)
@@ -95,13 +96,13 @@ def elsewhere(plan: Plan, host: ServerHost | None) -> tuple[Plan, list[str]]:
 
 
 def with_twin(experiment: Experiment, contenders: list[Contender]) -> list[Contender]:
-    """The contenders and the A/A twin: one of them once more, which the duel starts itself."""
-    return contenders + [replace(c, name=experiment.twin_name, note="the same program once more (A/A)", shown=False)
+    """Returns the contenders and the A/A twin: a second copy of one of them, which the duel itself starts."""
+    return contenders + [replace(c, name=experiment.twin_name, note="the same program a second time (A/A)", shown=False)
                          for c in contenders if c.name == experiment.twin_of]
 
 
 def _built(*programs: Path | str) -> dict[str, list[int]]:
-    """Each program's size and when it was built: a lab does not go on with others."""
+    """Returns each program's size and build time. A lab does not resume with other programs."""
     found = {}
     for name in map(str, programs):
         about = os.stat(shutil.which(name) or name)
@@ -110,7 +111,7 @@ def _built(*programs: Path | str) -> dict[str, list[int]]:
 
 
 class Comparison:
-    """One plan being carried out: its store, its contenders, its clock."""
+    """One plan that is carried out, with its store, its contenders and its clock."""
 
     def __init__(self, plan: Plan, options, left_out: list[str]):
         self._plan = plan
@@ -130,7 +131,7 @@ class Comparison:
         self.left_out += left_out
         self._program = options.bin / "peal"
         if not shutil.which(str(self._program)):
-            raise CannotCompare(f"{self._program}, the load generator, is not there: run `make build` first.")
+            raise CannotCompare(f"{self._program}, the load generator, is missing: run `make build` first.")
         if not any(self._of(experiment) for experiment in plan.experiments) and not plan.drum:
             raise CannotCompare(f"No contender can run: {'; '.join(absent)}. Run `make build` first.")
         self._store = Store(options.out, {"plan": plan.name, "seed": options.seed, "blocks": options.blocks,
@@ -140,7 +141,7 @@ class Comparison:
                                           "programs": _built(self._program, *self._started()),
                                           "server_host": self._host.name if self._host else None})
         self._built: list[Contender] = []
-        self._machines_of_a_duel: dict | None = None  # as DuelCampaign.machines
+        self._machines_of_a_duel: dict | None = None  # machines_of() of the last duel
 
     def _ask(self, bin_dir: Path) -> Known:
         if not self._host:
@@ -149,29 +150,31 @@ class Comparison:
         return self._host.known(roster.programs_of(everybody))
 
     def _started(self) -> list[str]:
-        """The programs of everybody who can run on this machine."""
+        """Returns the programs of all contenders that can run on this machine."""
         here = [] if self._host else [c.program for c in self._ready]
         return here + [each.command[0] for each in drum.ready(self._drummers)[0]]
 
     def _commands(self) -> dict[str, str]:
-        """Each contender's command; those given on the command line as they are named there: two may share a name."""
+        """Returns each contender's command. If it was given on the command line, its key names its kind too, because
+        two may share a name."""
         own = {c.name: shlex.join(c.command) for c in self._ready if not c.given}
         given = {("" if c.kind == PINGPONG else f"{c.kind}:") + c.name: shlex.join(c.command)
                  for c in self._ready if c.given}
         return own | given | {f"{drum.NAME}:{each.name}": shlex.join(each.command) for each in self._drummers}
 
     def _models(self) -> list[Contender]:
-        """Every model the program lists; in the full plan with every variant."""
+        """Returns every model that the program lists; in the full plan with every variant."""
         program = self._options.bin / "peal"
         return model_roster.rows_of(model_roster.listed_by(program), program, self._plan.name == model_plans.FULL.name)
 
     def _is_wanted(self, name: str, kind: str | None) -> bool:
-        """Whether any experiment would have run a contender that is absent; None: one given by hand."""
+        """True if an experiment would run this absent contender. A `kind` of None means that it was given by hand."""
         return any(kind in (None, experiment.kind) and (self._options.only or not experiment.contenders
                    or name in experiment.contenders) for experiment in self._plan.experiments)
 
     def _of(self, experiment: Experiment) -> list[Contender]:
-        """Who runs in `experiment`: of its kind, and named by it, by --only, or given on the command line."""
+        """Returns the contenders of `experiment`: of its kind, and named by it, by --only, or given on the command
+        line."""
         return [c for c in self._ready if c.kind == experiment.kind
                 and (c.name in experiment.contenders or not experiment.contenders
                      or (experiment.name != plans.COMPILERS.name and (c.given or self._options.only)))]
@@ -203,7 +206,7 @@ class Comparison:
         if experiment.name == plans.COMPILERS.name:
             contenders += self._built
         if not contenders:
-            self.left_out.append(f"{experiment.title}: no contender of its kind ({experiment.kind}) is there")
+            self.left_out.append(f"{experiment.title}: there is no contender of its kind ({experiment.kind})")
             return None
         if experiment.kind in TLS_KINDS:
             try:
@@ -224,7 +227,7 @@ class Comparison:
         return experiment_results.of(experiment, played, self._store, calls, placement)
 
     def _drum(self) -> dict:
-        """Experiment 2, whose programs play by themselves; its own module has its cells and its findings."""
+        """Runs experiment 2, whose programs need no generator. drum.py has its cells and its findings."""
         left = self._left_s()
         plan = replace(self._plan.drum, blocks=self._options.blocks or self._plan.drum.blocks,
                        budget_s=None if left is None else max(1.0, left))
@@ -232,7 +235,7 @@ class Comparison:
                         others=self._drummers)
 
     def run(self, command: str) -> dict:
-        """The results of everything, as results.json holds them."""
+        """Runs everything. Returns the results in the format of results.json."""
         options = self._options
         terminal.say(f"seed {options.seed}; runs are kept in {options.out}/runs.ndjson")
         for line in self.left_out:
@@ -240,7 +243,7 @@ class Comparison:
         started = time.strftime("%Y-%m-%d %H:%M:%S %Z")
         described = environment.describe(options.bin, process.Pins.of(1).words)
         self._built = self._variants()
-        self._began = time.monotonic()  # building is no part of the budget
+        self._began = time.monotonic()  # building does not count towards the budget
         try:
             done = [self._experiment(at) for at in range(len(self._plan.experiments))]
             drummed = self._drum() if self._plan.drum else None
@@ -259,7 +262,7 @@ class Comparison:
 
 
 def compare(name: str, options, command: str) -> dict:
-    """Carries out the plan `name`; writes its files under options.out and returns the results. Raises CannotCompare."""
+    """Carries out the plan `name`, writes its files to options.out and returns the results. Raises CannotCompare."""
     plan, unfit = shaped(plans.BY_NAME[name], options, process.raise_fd_limit())
     plan, missed = elsewhere(plan, ServerHost.of(options))
     results = Comparison(plan, options, unfit + missed).run(command)
@@ -268,7 +271,7 @@ def compare(name: str, options, command: str) -> dict:
 
 
 def _write(results: dict, folder: Path) -> None:
-    from versus.page import report  # drawing is loaded late: no matplotlib in the process that measures
+    from versus.page import report  # imported late, so that the measuring process does not load matplotlib
 
     (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     report.write(results, folder / "report.html")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The whole way, with programs that only pretend: options to runs, results, report and exit code."""
+"""Tests of the whole lab with fake programs: options, runs, results, report and exit code."""
 
 import json
 import math
@@ -25,7 +25,7 @@ def of_pingpong(campaign):
 
 @pytest.fixture(scope="module")
 def campaign(tmp_path_factory):
-    """One small comparison of three contenders and the twin; what it left."""
+    """Runs a small comparison of three contenders and the twin. Returns its command line, folder and results."""
     folder = tmp_path_factory.mktemp("campaign")
     bin_dir = fakes.make_bin(folder / "bin")
     out = folder / "out"
@@ -47,14 +47,14 @@ def test_a_rate_is_half_the_slowest_saturation(campaign):
     assert 90_000 <= cells["64Bx1000"]["rate"] <= 110_000 and cells["64Bx1"]["rate"] == 0.0
 
 
-def test_the_pair_comes_out_as_it_was_made(campaign):
+def test_a_pairs_ratio_is_that_of_the_made_up_costs(campaign):
     pair = next(p for p in of_pingpong(campaign)["pairs"]
                 if (p["cell"], p["metric"], p["rival"]) == ("64Bx1000", "server_cpu", "libevent"))
     assert pair["ratio"] == pytest.approx(3300 / 5000, rel=0.05) and pair["high"] < 1.0
     assert pair["says"] == "less CPU"
 
 
-def test_claims_about_who_did_not_run_are_not_measured(campaign):
+def test_claims_about_contenders_that_did_not_run_are_not_measured(campaign):
     verdicts = {(c["subject"], c["rival"]): c["verdict"] for c in of_pingpong(campaign)["claims"]}
     assert verdicts["peal-uring", "raw-uring"] == "not measured"
     assert verdicts["peal-epoll", "raw-epoll"] == "met"
@@ -70,7 +70,7 @@ def test_the_claims_of_all_experiments_are_one_family():
     assert experiment_results.judged(beside)[0]["claims"][0]["verdict"] == "cannot tell"
 
 
-def test_a_speed_that_the_generator_held_down_is_no_verdict(campaign):
+def test_no_verdict_on_a_speed_that_the_generator_limited(campaign):
     experiment = replace(made_up.PINGPONG, cells=made_up.PINGPONG.cells[:1],
                          claims=(Claim("peal-epoll", "libevent", "64Bx1", metric="speed"),))
     names = ["peal-epoll", "libevent", "peal-epoll-twin"]
@@ -87,7 +87,7 @@ def test_a_speed_that_the_generator_held_down_is_no_verdict(campaign):
     assert (claim()["verdict"], claim()["why"]) == ("cannot tell", "the generator was full before libevent")
 
 
-def test_where_a_program_differs_from_itself_no_pair_says_anything(campaign):
+def test_no_verdict_on_pairs_if_a_program_differs_from_itself(campaign):
     experiment = replace(made_up.PINGPONG, cells=made_up.PINGPONG.cells[:1], claims=())
     names = ["peal-epoll", "libevent", "peal-epoll-twin"]
     records = json.loads(json.dumps(of_pingpong(campaign)["runs"]))
@@ -104,7 +104,7 @@ def test_where_a_program_differs_from_itself_no_pair_says_anything(campaign):
     assert said() == ({"server_cpu": "less CPU", "speed": "cannot tell"}, {"server_cpu": False, "speed": True})
 
 
-def test_a_claim_of_more_is_the_mirror_and_an_obstacle_comes_first():
+def test_a_claim_of_more_mirrors_one_of_less_and_an_obstacle_prevents_both():
     def judged(**more):
         found = {"logs": [0.1, 0.11, 0.09, 0.1], "bar": 1.0, "metric": "speed", "obstacle": ""} | more
         return experiment_results.judged([{"claims": [found]}])[0]["claims"][0]
@@ -116,12 +116,12 @@ def test_a_claim_of_more_is_the_mirror_and_an_obstacle_comes_first():
 
 
 def keys(line):
-    """Of one run, or of all of a duel's."""
+    """Returns the keys of a line: of one run, or of all records of a duel."""
     read = json.loads(line)
     return [record["key"] for record in (read if isinstance(read, list) else [read])]
 
 
-def test_a_restart_goes_on_where_it_stopped(campaign, tmp_path):
+def test_a_lab_resumes_where_it_stopped(campaign, tmp_path):
     words, out, results = campaign
     lines = (out / "runs.ndjson").read_text().splitlines(keepends=True)
     cut = tmp_path / "cut"
@@ -146,7 +146,7 @@ def test_a_folder_of_other_commands_is_refused(campaign, more, what, capsys):
     assert what in capsys.readouterr().err
 
 
-def test_a_program_that_was_built_anew_is_another(campaign, tmp_path):
+def test_a_lab_does_not_resume_with_a_rebuilt_program(campaign, tmp_path):
     there = json.loads((campaign[1] / "campaign.json").read_text())
     Store(tmp_path, there).close()
     program = next(name for name in there["programs"] if name.endswith("peal"))
@@ -155,7 +155,7 @@ def test_a_program_that_was_built_anew_is_another(campaign, tmp_path):
         Store(tmp_path, again)
 
 
-def test_a_disturbed_duel_counts_with_all_its_restarts():
+def test_a_disturbed_duel_counts_as_all_its_restarts():
     foreign = [{"name": "foreign_load", "verdict": "NOISY", "sentence": "x"}]
 
     def run(block, cell="a", gates=(), **figures):
@@ -179,7 +179,7 @@ def test_another_seed_in_the_same_folder_is_refused(campaign):
 
 
 class Page(HTMLParser):
-    """Collects ids, outside addresses and unclosed elements."""
+    """Collects ids, addresses outside the page, and unclosed elements."""
 
     VOID = {"meta", "br", "hr", "link", "img", "input"}
 
@@ -205,7 +205,7 @@ class Page(HTMLParser):
             self.broken.append(tag)
 
 
-def test_the_page_is_whole_and_needs_nothing_from_outside(campaign):
+def test_the_page_is_complete_and_loads_nothing_from_outside(campaign):
     text = (campaign[1] / "report.html").read_text()
     page = Page(text)
     assert set(SECTIONS) <= page.ids
@@ -226,10 +226,10 @@ def test_every_plot_has_its_table_and_follows_the_theme(campaign):
 def test_findings_that_this_run_could_not_judge_are_folded_away(campaign):
     text = (campaign[1] / "report.html").read_text()
     section = text.partition('<section id="findings">')[2].partition("</section>")[0]
-    shown, _, folded = section.partition("<details><summary>Not measurable by this run: ")
+    shown, _, folded = section.partition("<details><summary>Findings that this run cannot decide, and why: ")
     assert "not measurable here</span>" not in shown and "not measurable here</span>" in folded
     count = sum(row["verdict"] == "not measurable here" for row in campaign[2]["findings"])
-    assert folded.startswith(f"{count} of {len(campaign[2]['findings'])}, and why")
+    assert folded.startswith(f"{count} of {len(campaign[2]['findings'])}</summary>")
 
 
 def test_the_summary_names_the_verdict(campaign):
@@ -278,7 +278,7 @@ def test_exit_codes(words, code, capsys):
 @pytest.mark.parametrize("words", [[], ["full", "--blocks", "0"], ["quick", "--budget", "-1"], ["fast"],
                                    ["quick", "--experiments", "nothing"],
                                    ["full", "--budget", "60", "--run-seconds", "1"]])
-def test_a_wrong_call_exits_with_two(words):
+def test_a_wrong_command_line_exits_with_2(words):
     with pytest.raises(SystemExit) as raised:
         cli.main(words)
     assert raised.value.code == cli.CALLED_WRONGLY

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Clients of an HTTP server that download a large file over and over, from one process, and throw away what comes
-without looking at it (MSG_TRUNC, tcp(7)). Says "ready" when everybody has had some, and how many bytes came since
-when its stdin ends.
+"""Clients that download a large file from an HTTP server again and again, all in one process. They discard the bytes
+without looking at them (MSG_TRUNC, tcp(7)). Prints "ready" when each has received bytes; when its stdin ends, prints
+how many bytes have arrived since then.
 
-They have a processor only where nobody else wants it (SCHED_IDLE, sched(7)), and leave the kernel after every 64 KiB:
-real clients would be on machines of their own. Taking a mebibyte at a time they kept a load generator beside them from
-its processor for 0.3 ms at its p99, which passed for the server's.
+They run only when no other program wants the processor (SCHED_IDLE, sched(7)), and return from the kernel after every
+64 KiB, because real clients would have their own machines. When they took a mebibyte at a time, they delayed the load
+generator beside them by 0.3 ms at its p99, and this looked like a delay of the server.
 
 python3 -m versus.downloaders HOST:PORT PATH BYTES [--clients 16]
 """
@@ -17,13 +17,13 @@ import socket
 import sys
 
 PIECE_BYTES = 1 << 16
-AHEAD = 2  # answers asked for and not here yet: the server is never out of work
-LIMIT_S = 30.0  # for everybody to have had some
+AHEAD = 2  # requests without an answer so far, so that the server always has work
+LIMIT_S = 30.0  # the most time until each client has received bytes
 _nowhere = bytearray(PIECE_BYTES)
 
 
 class Download:
-    """One connection. `received` counts heads, too."""
+    """One connection. `received` counts heads and bodies."""
 
     def __init__(self, address: tuple[str, int], path: str, file_bytes: int):
         self.received = 0
@@ -40,7 +40,8 @@ class Download:
             self._asked += 1
 
     def take(self, most: int = PIECE_BYTES) -> int:
-        """Discards what is there, at most so much. Raises ConnectionError where the server has ended."""
+        """Discards at most `most` bytes that have arrived. Raises ConnectionError if the server has closed the
+        connection."""
         try:
             taken = self.socket.recv_into(_nowhere, min(most, PIECE_BYTES), socket.MSG_TRUNC | socket.MSG_DONTWAIT)
         except BlockingIOError:
@@ -53,7 +54,7 @@ class Download:
 
 
 def as_fast_as_they_can(downloads: list[Download]) -> None:
-    """Until stdin ends."""
+    """Downloads until stdin ends."""
     poll = select.epoll()
     by_fd = {each.socket.fileno(): each for each in downloads}
     for fd in by_fd:
@@ -69,15 +70,15 @@ def as_fast_as_they_can(downloads: list[Download]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Downloads from an HTTP server until its stdin ends.")
     parser.add_argument("target", help="HOST:PORT")
-    parser.add_argument("path", help="of the file")
-    parser.add_argument("bytes", type=int, help="its size")
+    parser.add_argument("path", help="the path of the file")
+    parser.add_argument("bytes", type=int, help="the size of the file")
     parser.add_argument("--clients", type=int, default=16, help="downloads at a time (16)")
     options = parser.parse_args()
     host, _, port = options.target.rpartition(":")
     downloads = [Download((host, int(port)), options.path, options.bytes) for _ in range(options.clients)]
     for each in downloads:
         if not select.select([each.socket], [], [], LIMIT_S)[0]:
-            raise ConnectionError("a download does not begin")
+            raise ConnectionError("a download has not begun")
         each.take()
     os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     print("ready", flush=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Clients that download, against a listener that counts what they ask for and answers as it is told."""
+"""Tests of the downloading clients, with a listener that counts their requests and answers as the test wants."""
 
 import socket
 import sys
@@ -20,7 +20,7 @@ def listener():
 
 
 def requests_of(peer: socket.socket, count: int) -> None:
-    """Reads so many requests, and no more may be there."""
+    """Reads `count` requests and asserts that there are no more."""
     seen = b""
     while seen.count(b"\r\n\r\n") < count:
         piece = peer.recv(65536)
@@ -29,7 +29,7 @@ def requests_of(peer: socket.socket, count: int) -> None:
     assert seen.count(b"GET /large HTTP/1.1\r\n") == count and seen.endswith(b"\r\n\r\n")
 
 
-def test_it_asks_again_for_each_file_it_has_had(listener):
+def test_a_client_requests_again_after_each_file(listener):
     download = downloaders.Download(listener.getsockname(), "/large", FILE_BYTES)
     peer, _ = listener.accept()
     with peer, download.socket:
@@ -41,7 +41,7 @@ def test_it_asks_again_for_each_file_it_has_had(listener):
         requests_of(peer, 1)
 
 
-def test_a_server_that_ends_is_no_download(listener):
+def test_if_the_server_closes_the_download_fails(listener):
     download = downloaders.Download(listener.getsockname(), "/large", FILE_BYTES)
     peer, _ = listener.accept()
     with peer, download.socket:
@@ -52,7 +52,7 @@ def test_a_server_that_ends_is_no_download(listener):
                 download.take()
 
 
-def test_the_program_says_when_all_have_had_some_and_how_much_came_then(listener):
+def test_the_program_says_when_all_have_bytes_and_counts_the_later_ones(listener):
     host, port = listener.getsockname()
     words = [sys.executable, "-m", "versus.downloaders", f"{host}:{port}", "/large", str(FILE_BYTES), "--clients", "2"]
     with process.companion(words) as child:
@@ -63,7 +63,7 @@ def test_the_program_says_when_all_have_had_some_and_how_much_came_then(listener
         assert process.line_of(child, 20.0) == "ready"
         for peer in peers:
             peer.sendall(b"x" * FILE_BYTES)
-            requests_of(peer, 1)  # so all but 100 of it have been counted
+            requests_of(peer, 1)  # so all bytes of the file except 100 have been counted
         child.stdin.close()
         assert int(process.line_of(child, 20.0)) >= 2 * (FILE_BYTES - 100)
         assert process.wait_for_end(child, 10.0) and child.returncode == 0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Experiment 2, drum passing: libevent's bench on peal's engines, on libevent, on libev and on a bare epoll loop.
+"""Experiment 2, drum passing: libevent's benchmark on peal's engines, libevent, libev and a bare epoll loop.
 
-Each run is a fresh program that plays all its rounds by itself and prints them; there is no server and no generator.
-Blocks are shuffled from the seed, runs are kept in the store, so that a campaign that was cut off goes on.
+Each run is a new program that plays all its rounds and prints them. There is no server and no generator. Blocks are
+shuffled with the seed. Runs are kept in the store, so that an interrupted campaign resumes.
 """
 
 import json
@@ -24,19 +24,19 @@ from versus.run.store import Store
 
 NAME = "drum"
 TITLE = "Experiment 2: drum passing"
-# What a process opens besides its pairs; the programs keep the same.
+# File descriptors that a process opens besides its pairs. The programs use the same number.
 FDS_BESIDE = 32
-SELECT_PAIRS = 490  # whose receiving ends lie below FD_SETSIZE, the fds of libraries included
+SELECT_PAIRS = 490  # so many that the receiving ends and the library's own fds are below FD_SETSIZE
 RUN_LIMIT_S = 120.0
 MOST_PRINTED_BYTES = 1 << 26
-SKIPPED = "SKIPPED"  # the status of a run that was not asked for after all
-NO_TIMERS = 77  # the exit code of a drummer that cannot play with idle timers, asked by --timeouts to do so
+SKIPPED = "SKIPPED"  # status of a run whose program does not support the cell's idle timers
+NO_TIMERS = 77  # a drummer exits with this code if it cannot play --timeouts
 STEPS = (1, 2, 3, 4, 5, 6, 7.5)
 
 
 @dataclass(frozen=True)
 class DrumCell:
-    """One ring: `active` bytes on their way among `pairs`, passed on `writes` times a round."""
+    """One ring: `active` bytes travel among `pairs` pairs, and are passed on `writes` times per round."""
 
     pairs: int
     active: int
@@ -59,7 +59,7 @@ class DrumCell:
 
 @dataclass(frozen=True)
 class Drummer:
-    """A contender: its program with the words that choose its engine."""
+    """A contender: its program, with the options that choose its engine."""
 
     name: str
     command: tuple[str, ...]
@@ -77,33 +77,33 @@ class Drummer:
 
 @dataclass(frozen=True)
 class DrumPlan:
-    """The cells, how often each is measured, and how long the whole may take."""
+    """The cells, the number of blocks, and the time for all of them."""
 
     cells: tuple[DrumCell, ...]
     blocks: int
     rounds: int = 25
     budget_s: float | None = None
-    stopped: tuple[str, ...] = ()  # a sentence for what the fd limit cut off
+    stopped: tuple[str, ...] = ()  # a sentence about cells that the fd limit has dropped
 
 
 def both_ways(cells: list[DrumCell]) -> tuple[DrumCell, ...]:
-    """Each cell without and with idle timers."""
+    """Returns each cell without and with idle timers."""
     return tuple(replace(cell, timeouts=timed) for cell in cells for timed in (False, True))
 
 
 def classic_sizes() -> list[int]:
-    """100 to 100,000 pairs, at 1, 2, 3, 4, 5, 6, 7.5 and 10 per decade."""
+    """Returns 100 to 100,000 pairs: 1, 2, 3, 4, 5, 6, 7.5 and 10 per decade."""
     return [int(step * decade) for decade in (100, 1000, 10000) for step in STEPS] + [100000]
 
 
 QUICK = DrumPlan(both_ways([DrumCell(1000, 100, 1000)]), blocks=8)
-# What the published findings need: both numbers of sticks, a small and a large ring.
+# The cells that the published findings need: both numbers of active bytes, a small and a large ring.
 FINDINGS = DrumPlan(both_ways([DrumCell(n, a) for a in (100, 1000) for n in (1000, 9000)]), blocks=8)
 FULL = DrumPlan(both_ways([DrumCell(n, a) for a in (100, 1000) for n in classic_sizes() if n >= a]), blocks=8)
 
 
 def fitting(plan: DrumPlan, fd_limit: int) -> DrumPlan:
-    """The plan as far as the fd limit allows; it says where it stopped."""
+    """Returns the part of the plan that the fd limit allows, with a sentence about the rest."""
     most = (fd_limit - FDS_BESIDE) // 2
     kept = tuple(cell for cell in plan.cells if cell.pairs <= most)
     cut = sorted({cell.pairs for cell in plan.cells} - {cell.pairs for cell in kept})
@@ -117,7 +117,7 @@ def fitting(plan: DrumPlan, fd_limit: int) -> DrumPlan:
 
 
 def built_in(bin_dir: Path) -> list[Drummer]:
-    """The table, by where `make build` leaves the programs."""
+    """Returns the table of drummers, with the paths at which `make build` puts the programs."""
     folder = bin_dir / "contenders"
 
     def peal(name: str, engine: str, note: str, *more: str, **limits) -> Drummer:
@@ -127,21 +127,21 @@ def built_in(bin_dir: Path) -> list[Drummer]:
         return Drummer(name, (str(folder / f"drum_{name.replace('-', '_')}"),), note)
 
     return [
-        peal("peal-epoll", "epoll", "peal on epoll; a byte touches its idle timer, as peal's own idle timeouts do"),
-        peal("peal-epoll-rearm", "epoll", "the same, moving the timer itself at each byte, as libevent and libev do",
+        peal("peal-epoll", "epoll", "peal on epoll; a byte only stores its time, as in peal's own idle timeouts"),
+        peal("peal-epoll-rearm", "epoll", "the same, but each byte moves the timer, as in libevent and libev",
              "--rearm", only_with_timeouts=True),
         peal("peal-uring", "io_uring", "peal on io_uring"),
         peal("peal-poll", "poll", "peal on poll"),
-        peal("peal-select", "select", "peal on select, as far as that goes", most_pairs=SELECT_PAIRS),
-        peer("raw-epoll", "a bare epoll loop in C: the floor; its idle timeout is a store and a sweep a second"),
-        peer("libevent", "libevent's events; EV_PERSIST with a timeout moves the timer by itself"),
+        peal("peal-select", "select", "peal on select, for rings below its limit", most_pairs=SELECT_PAIRS),
+        peer("raw-epoll", "a bare epoll loop in C: the floor; an idle timeout is a store per byte, a sweep a second"),
+        peer("libevent", "libevent's events; with EV_PERSIST and a timeout, libevent itself moves the timer"),
         peer("libevent-changelist", "libevent with EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST, which is off by default"),
         peer("libev", "libev's ev_io and, for the timeouts, ev_timer_again"),
     ]
 
 
 def given(bin_dir: Path, texts: list[str]) -> list[Drummer]:
-    """The drummers among the contenders that were given as [KIND:]NAME=COMMAND. Raises BadContender."""
+    """Returns the drummers among the contenders that were given as [KIND:]NAME=COMMAND. Raises BadContender."""
     taken = {drummer.name for drummer in built_in(bin_dir)}
     found = [Drummer(c.name, c.command, c.note) for c in map(roster.given, texts) if c.kind == roster.DRUM]
     for drummer in found:
@@ -152,14 +152,14 @@ def given(bin_dir: Path, texts: list[str]) -> list[Drummer]:
 
 
 def ready(drummers: list[Drummer]) -> tuple[list[Drummer], list[str]]:
-    """Those whose program is there, and a sentence for each other one."""
+    """Returns the drummers whose programs exist, and a sentence about each other one."""
     there = [drummer for drummer in drummers if shutil.which(drummer.command[0])]
     return there, [f"{TITLE}, {d.name}: {d.command[0]} is not there" for d in drummers if d not in there]
 
 
 def order(plan: DrumPlan, block: int, drummers: list[Drummer], seed: int) -> list[tuple[DrumCell, Drummer]]:
-    """Every contender once in every cell, cells shuffled, then the contenders within each: what is compared runs close
-    together in time."""
+    """Returns every contender once in every cell. The cells are shuffled, then the contenders of each cell, so that
+    what is compared runs close together in time."""
     shuffler = random.Random(f"{seed}/{NAME}/{block}")
     cells = list(plan.cells)
     shuffler.shuffle(cells)
@@ -177,7 +177,7 @@ def _times(rounds: list[dict], part: str) -> dict:
 
 
 def figures_of(document: dict) -> dict:
-    """The figures of a run from the JSON it printed: the first round stands apart. Raises ValueError."""
+    """Returns the figures of a run from its JSON. The first round is separate. Raises ValueError."""
     rounds = document["rounds"]
     wanted = document["active"] + document["writes"]
     if len(rounds) < 2 or any(each["receives"] != wanted for each in rounds):
@@ -195,7 +195,8 @@ def figures_of(document: dict) -> dict:
 
 
 def _measured(words: list[str], cpus: tuple[int, ...], timeouts: bool) -> tuple[dict | None, list[Gate]]:
-    """What the program found, or why it is of no use; neither where it cannot play with idle timers."""
+    """Returns the run's result, or a gate that says why it is useless. Returns neither if the program cannot play idle
+    timers."""
     outcome = process.run(words, cpus, RUN_LIMIT_S, MOST_PRINTED_BYTES)
     if outcome.code == NO_TIMERS and timeouts:
         return None, []
@@ -206,11 +207,11 @@ def _measured(words: list[str], cpus: tuple[int, ...], timeouts: bool) -> tuple[
         document = json.loads(outcome.out)
         return {"document": document, "figures": figures_of(document)}, []
     except (ValueError, KeyError, TypeError) as error:
-        return None, [Gate("program", gates.INVALID, f"What the program printed cannot be used: {error}.")]
+        return None, [Gate("program", gates.INVALID, f"The program's output is not usable: {error}.")]
 
 
 def run_one(cell: DrumCell, drummer: Drummer, block: int, rounds: int) -> dict:
-    """The record of one run, whatever became of it."""
+    """Runs once. Returns the record, whatever the result is."""
     pins = process.Pins.of(1).server
     words = drummer.words(cell, rounds)
     before, started = counters.sample(), time.time()
@@ -236,15 +237,16 @@ def key_of(cell: DrumCell, contender: str, block: int) -> str:
 
 
 def records(plan: DrumPlan, drummers: list[Drummer], store: Store, seed: int, say=print) -> Iterator[dict]:
-    """Every run of the plan, as plain dicts: from the store where it was done before, else measured now. With a budget
-    whole blocks are left out at the end, and that is said. Who has not ended in time is not asked again."""
+    """Yields every run of the plan as plain data: from the store if it was done before, otherwise measured now. If the
+    budget is used up, the last blocks are left out as a whole, and a line says so. A drummer that exceeded its time
+    limit is not run again."""
     began = time.monotonic()
     stuck: set[str] = set()
     longest = 0.0
     for block in range(plan.blocks):
         left = None if plan.budget_s is None else plan.budget_s - (time.monotonic() - began)
         if left is not None and block > 0 and left < longest:
-            say(f"{TITLE}: the time is up after {block} of {plan.blocks} blocks")
+            say(f"{TITLE}: the budget is used up after {block} of {plan.blocks} blocks")
             return
         block_began = time.monotonic()
         for cell, drummer in order(plan, block, drummers, seed):
@@ -263,20 +265,21 @@ def records(plan: DrumPlan, drummers: list[Drummer], store: Store, seed: int, sa
 
 def run(plan: DrumPlan, bin_dir: Path, store: Store, seed: int, say=print, fd_limit: int = 0,
         others: list[Drummer] | None = None) -> dict:
-    """The whole experiment, as results.json holds it; drum_figures.section() shows it. `others` play, too."""
+    """Runs the whole experiment. Returns it in the format of results.json; drum_figures.section() draws it. `others`
+    are further drummers."""
     plan = fitting(plan, fd_limit or resource.getrlimit(resource.RLIMIT_NOFILE)[1])
     drummers, absent = ready(built_in(bin_dir) + (others or []))
     say(f"{TITLE}: {len(plan.cells)} cells, {len(drummers)} contenders, up to {plan.blocks} blocks")
     done = list(records(plan, drummers, store, seed, say))
-    beyond = [f"{TITLE}, {d.name}: more than {d.most_pairs:,} pairs are beyond it" for d in drummers
+    beyond = [f"{TITLE}, {d.name}: not run with more than {d.most_pairs:,} pairs" for d in drummers
               if any(cell.pairs > d.most_pairs for cell in plan.cells)]
-    without = dict.fromkeys(f"{TITLE}, {record['contender']}: it does not play with idle timers (exit code {NO_TIMERS})"
+    without = dict.fromkeys(f"{TITLE}, {record['contender']}: it does not support idle timers (exit code {NO_TIMERS})"
                             for record in done if record["status"] == SKIPPED)
     return results(plan, drummers, done, seed, [*plan.stopped, *absent, *beyond, *without])
 
 
 def results(plan: DrumPlan, drummers: list[Drummer], done: list[dict], seed: int, left_out: list[str]) -> dict:
-    """What these records say, as results.json holds it."""
+    """Returns the results of these records in the format of results.json."""
     return {
         "title": TITLE, "seed": seed, "blocks": len({record["block"] for record in done}), "rounds": plan.rounds,
         "cells": [asdict(cell) | {"name": cell.name, "title": cell.title} for cell in plan.cells],

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the runs of the drum say: a row per cell and contender, paired ratios, and the published findings held against
-them. Pure functions over records; the rules are fixed here, beforehand.
+"""Evaluates the runs of the drum: a row per cell and contender, paired ratios, and the published findings compared with
+them. Pure functions over records. The rules are fixed here, beforehand.
 """
 
 import math
@@ -15,16 +15,17 @@ PARTS = ("total", "loop")
 SUBJECT = "peal-epoll"
 BOTH = ("libevent", "libev")
 MORE = (1.0, math.inf)
-SIMILAR = 1.25  # "similar growth": within a quarter of each other
-# Where each published claim stands.
-LEHMANN = "M. Lehmann on the libevent-users list, 2008-05-07, of libev 3.31 and libevent 1.4.3"
+SIMILAR = 1.25  # "similar growth" means a factor of at most 1.25
+# The sources of the published claims.
+LEHMANN = "M. Lehmann on the libevent-users list, 2008-05-07, about libev 3.31 and libevent 1.4.3"
 README = "libev's README, which refers to libev.schmorp.de/bench.html"
-DIFFERENCES = "libev's README on libevent 1.3e"
-MUDUO = "Chen Shuo's article on the drum, of muduo 0.1.2 and libevent 2.0.6"
+DIFFERENCES = "libev's README about libevent 1.3e"
+MUDUO = "Chen Shuo's article on the drum, about muduo 0.1.2 and libevent 2.0.6"
 
 
 def rows(records: list[dict]) -> list[dict]:
-    """Per cell and contender the medians over the blocks of what each run gives for its rounds 2 and up."""
+    """Returns, by cell and contender, medians over the blocks. Each run contributes its figures of rounds 2 and
+    later."""
     found: dict[tuple, list[dict]] = {}
     for record in filter(usable, records):
         place = (record["timeouts"], record["active"], record["pairs"], record["contender"])
@@ -48,14 +49,14 @@ def _figure(record: dict, part: str) -> float:
 
 
 def by_block(records: list[dict], contender: str, part: str, **wanted) -> dict[int, float]:
-    """The median round of `contender` by block, in the one cell that is as wanted."""
+    """Returns the median round of `contender` by block, in the cell with these properties."""
     return {record["block"]: _figure(record, part) for record in records
             if usable(record) and record["contender"] == contender
             and all(record[name] == value for name, value in wanted.items())}
 
 
 def pairs(records: list[dict]) -> list[dict]:
-    """peal on epoll against each other one: ratios of median rounds, by block."""
+    """Returns ratios of median rounds by block: peal on epoll / each other contender."""
     cells = list(dict.fromkeys(record["cell"] for record in records))
     names = list(dict.fromkeys(record["contender"] for record in records))
     result = []
@@ -71,7 +72,7 @@ def pairs(records: list[dict]) -> list[dict]:
 
 def _finding(sentence: str, source: str, what: str, pair: stats.Pair, bounds: tuple[float, float],
              missing: str = "too few runs of both") -> dict:
-    """Few blocks are enough here, where each is the median of 24 rounds."""
+    """Returns a finding. Few blocks are enough here, because each is the median of 24 rounds."""
     verdict = judging.within(pair, *bounds, stats.FEWEST_BLOCKS)
     return {"sentence": f"{sentence} ({source})", "claim": sentence, "source": source, "verdict": verdict,
             "figure": judging.said(what, pair, missing, stats.FEWEST_BLOCKS)}
@@ -82,8 +83,8 @@ def _quotient(over: dict[int, float], under: dict[int, float]) -> dict[int, floa
 
 
 class _Ring:
-    """The records of the fewest sticks, where the loop itself weighs most, and the smallest and largest ring with so
-    many that both libraries played. All ratios are of libevent / libev."""
+    """The records with the fewest active bytes, where the loop itself matters most. Knows the smallest and the largest
+    ring that both libraries played with them. All ratios are libevent / libev."""
 
     def __init__(self, records: list[dict]):
         self._records = records
@@ -99,24 +100,25 @@ class _Ring:
         return by_block(self._records, name, part, active=self.active, pairs=pairs_, timeouts=timeouts)
 
     def ratio(self, part: str, timeouts: bool) -> stats.Pair:
-        """In the largest ring."""
+        """Returns the ratio in the largest ring."""
         return stats.compare(*(self._values(name, part, timeouts, self.most) for name in BOTH))
 
     def growth(self) -> stats.Pair:
-        """Of the whole with idle timeouts, from the smallest ring to the largest."""
+        """Returns the ratio of growth: total time with idle timeouts, largest ring / smallest ring."""
         if self.least == self.most:
             return stats.UNKNOWN
         return stats.compare(*(_quotient(self._values(name, "total", True, self.most),
                                          self._values(name, "total", True, self.least)) for name in BOTH))
 
     def slowing(self) -> stats.Pair:
-        """Of the loop by idle timeouts."""
+        """Returns the ratio of slowing: loop time, with idle timeouts / without them."""
         return stats.compare(*(_quotient(self._values(name, "loop", True, self.most),
                                          self._values(name, "loop", False, self.most)) for name in BOTH))
 
 
 def findings(records: list[dict]) -> list[dict]:
-    """Each published finding as {sentence, claim, source, verdict, figure}, at the largest ring that was played."""
+    """Returns each published finding as {sentence, claim, source, verdict, figure}, at the largest ring that was
+    played."""
     ring = _Ring(records)
     found = []
     for part, timeouts in product(PARTS, (False, True)):
@@ -127,7 +129,7 @@ def findings(records: list[dict]) -> list[dict]:
                            (2.0, 3.0))]
     return [
         *found,
-        _finding("libevent's time grows with the ring as libev's does", LEHMANN,
+        _finding("libevent's time grows with the size of the ring as libev's does", LEHMANN,
                  f"growth of total from {ring.least:,} to {ring.most:,} pairs, libevent / libev", ring.growth(),
                  (1 / SIMILAR, SIMILAR), "rings of several sizes belong to the full lab"),
         _finding("Stopping and starting watchers between two turns costs libev fewer epoll_ctl calls than libevent, so "
@@ -140,11 +142,11 @@ def findings(records: list[dict]) -> list[dict]:
 
 
 def _both(records: list[dict], part: str, names: tuple[str, str]) -> tuple[stats.Pair, int]:
-    """The first over the second at the largest ring of each number of sticks that both played, without timeouts: by
-    block the geometric mean; and how many such rings there are."""
+    """Returns the ratio of the two names without timeouts, and over how many rings. For each number of active bytes, it
+    takes the largest ring that both played; the ratio of a block is the geometric mean over these rings."""
     played = [{(r["active"], r["pairs"]) for r in records if usable(r) and r["contender"] == name
                and not r["timeouts"]} for name in names]
-    largest = dict(sorted(played[0] & played[1]))  # of each active the last, which has the most pairs
+    largest = dict(sorted(played[0] & played[1]))  # for each `active` the last entry, which has the most pairs
     logs: list[dict[int, float]] = []
     for active, most in largest.items():
         over, under = (by_block(records, name, part, active=active, pairs=most, timeouts=False) for name in names)
@@ -154,7 +156,7 @@ def _both(records: list[dict], part: str, names: tuple[str, str]) -> tuple[stats
 
 
 def _muduo(records: list[dict]) -> list[dict]:
-    """The article's own two findings; and peal's figures in muduo's place."""
+    """The two findings of the article, and the same two with peal in muduo's place."""
     sayings = (("libevent registers its events faster than muduo (published: by 20 % on a server, level on a laptop)",
                 "enlist", "registering anew", ("libevent", "muduo"), (0.0, 1.0)),
                ("muduo handles events faster than libevent (published: by 20 % on a server, 40 % on a laptop)",
@@ -165,6 +167,7 @@ def _muduo(records: list[dict]) -> list[dict]:
             sides = tuple(subject if name == "muduo" else name for name in names)
             pair, rings = _both(records, part, sides)
             missing = published.how_to_add("muduo", "drum") if subject == "muduo" else "too few runs of both"
-            told = sentence if subject == "muduo" else f"In muduo's place, peal on epoll: {sentence.split(' (')[0]}"
+            own = sentence.split(" (")[0].replace("muduo", "peal")
+            told = sentence if subject == "muduo" else f"In muduo's place, peal on epoll: {own}"
             found.append(_finding(told, MUDUO, f"{what}, {' / '.join(sides)}, {rings} rings", pair, bounds, missing))
     return found

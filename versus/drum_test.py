@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The drum's campaign: its matrix, its order, its records, its figures, its findings and its section of the page."""
+"""Tests of the drum's campaign: its cells, order, records, figures, findings and section of the page."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from versus.page import drum_figures
 from versus.drum import DrumCell, Drummer, DrumPlan
 from versus.run.store import Store
 
-# Prints what a drum would; a round of `loop` microseconds, twice that with the registering.
+# Prints the JSON of a drum. A round has `loop` nanoseconds, and twice as many with registering.
 PROGRAM = """#!/usr/bin/python3 -ISE
 import json, sys
 words = sys.argv[1:]
@@ -35,7 +35,7 @@ def programs(tmp_path, speeds):
 
 
 def recorded(speeds, cells=SMALL):
-    """The records such programs would leave, without running them."""
+    """Returns the records that such programs would leave, without running them."""
     return made_up.drum_records(DrumPlan(cells, blocks=8, rounds=3), [Drummer(name, (name,), "") for name in speeds],
                                 lambda cell, name: speeds[name] * cell.pairs * (1 + cell.timeouts))
 
@@ -57,7 +57,7 @@ def test_the_classic_matrix():
     assert len({(cell.pairs, cell.active) for cell in drum.QUICK.cells}) == 1
 
 
-def test_it_says_where_the_fd_limit_stopped_it():
+def test_a_sentence_says_where_the_fd_limit_ends_the_plan():
     plan = drum.fitting(drum.FULL, 20000)
     assert max(cell.pairs for cell in plan.cells) == 7500
     assert plan.stopped == ("Experiment 2: drum passing: stopped after 7,500 pairs: 10,000 to 100,000 pairs do not fit,"
@@ -72,7 +72,7 @@ def test_every_contender_once_per_block_and_cell_in_an_order_of_the_seed():
     tasks = drum.order(plan, 0, drummers, 42)
     assert len({(cell.name, each.name) for cell, each in tasks}) == len(tasks) == len(SMALL) * 8
     cells = [cell.name for cell, _ in tasks]
-    assert cells == sorted(cells, key=cells.index), "what is compared runs side by side"
+    assert cells == sorted(cells, key=cells.index), "contenders of one cell run one after the other"
     assert tasks == drum.order(plan, 0, drummers, 42)
     assert tasks != drum.order(plan, 0, drummers, 43) and tasks != drum.order(plan, 1, drummers, 42)
 
@@ -85,7 +85,7 @@ def test_a_contender_plays_only_where_it_can():
     assert played == {("select", 100, False), ("select", 100, True), ("rearm", 100, True), ("rearm", 1000, True)}
 
 
-def test_who_has_not_ended_in_time_is_not_asked_again(tmp_path, monkeypatch):
+def test_a_drummer_that_exceeds_its_time_is_not_run_again(tmp_path, monkeypatch):
     monkeypatch.setattr(drum, "RUN_LIMIT_S", 0.1)
     stuck = Drummer("stuck", ("/bin/sleep", "infinity"), "")
     monkeypatch.setattr(Drummer, "words", lambda self, cell, rounds: list(self.command))
@@ -93,7 +93,7 @@ def test_who_has_not_ended_in_time_is_not_asked_again(tmp_path, monkeypatch):
     assert len(done) == 1 and "did not end" in done[0]["gates"][0]["sentence"]
 
 
-def test_the_first_round_stands_apart():
+def test_the_first_round_is_separate():
     rounds = [{"total_ns": total, "loop_ns": loop, "waits": waits, "events": 12, "receives": 12}
               for total, loop, waits in ((999, 500, 99), (10, 4, 1), (20, 6, 2), (60, 50, 3))]
     found = drum.figures_of({"active": 2, "writes": 10, "rounds": rounds})
@@ -104,7 +104,7 @@ def test_the_first_round_stands_apart():
     assert found["waits"] == 2 and found["events_per_wait"] == 6
 
 
-def test_a_round_that_lost_a_byte_is_no_figure():
+def test_a_run_that_lost_a_byte_is_refused():
     rounds = [{"total_ns": 1, "loop_ns": 1, "waits": 1, "events": 1, "receives": receives} for receives in (12, 11)]
     with pytest.raises(ValueError, match="exactly 12 bytes"):
         drum.figures_of({"active": 2, "writes": 10, "rounds": rounds})
@@ -113,8 +113,8 @@ def test_a_round_that_lost_a_byte_is_no_figure():
 @pytest.mark.parametrize("body, why", [
     ("echo oops >&2; exit 3", "The program failed: oops."),
     ("exit 3", "The program failed: exit code 3."),
-    ("echo nonsense", "What the program printed cannot be used"),
-    ("echo '{}'", "What the program printed cannot be used"),
+    ("echo nonsense", "The program's output is not usable"),
+    ("echo '{}'", "The program's output is not usable"),
 ])
 def test_a_program_that_fails_leaves_an_invalid_record(tmp_path, body, why):
     path = fakes.write_program(tmp_path / "broken", f"#!/bin/sh\n{body}\n")
@@ -132,7 +132,7 @@ def test_records_name_the_command_and_keep_every_round(tmp_path):
     assert len(record["rounds"]) == 3 and record["experiment"] == "drum"
 
 
-def test_what_was_cut_off_goes_on_where_it_stopped(tmp_path):
+def test_an_interrupted_campaign_resumes_where_it_stopped(tmp_path):
     plan = DrumPlan(SMALL, blocks=4, rounds=3)
     drummers = programs(tmp_path, {"peal-epoll": 10, "libev": 20})
     store = Store(tmp_path / "out", {"seed": 1})
@@ -142,7 +142,7 @@ def test_what_was_cut_off_goes_on_where_it_stopped(tmp_path):
     done = [record["key"] for record in play(tmp_path, drummers, plan)]
     assert done[:5] == first and len(set(done)) == len(done) == 4 * 2 * len(SMALL)
     lines = (tmp_path / "out" / "runs.ndjson").read_text().splitlines()
-    assert len(lines) == len(done), "what was done before is not done again"
+    assert len(lines) == len(done), "finished runs are not repeated"
 
 
 def test_a_budget_that_is_used_up_leaves_whole_blocks_out(tmp_path):
@@ -150,7 +150,7 @@ def test_a_budget_that_is_used_up_leaves_whole_blocks_out(tmp_path):
     plan = DrumPlan(SMALL, blocks=8, rounds=3, budget_s=0.0)
     done = play(tmp_path, programs(tmp_path, {"libev": 20}), plan, said.append)
     assert {record["block"] for record in done} == {0}
-    assert said == ["Experiment 2: drum passing: the time is up after 1 of 8 blocks"]
+    assert said == ["Experiment 2: drum passing: the budget is used up after 1 of 8 blocks"]
 
 
 def test_rows_hold_the_medians_over_the_blocks(tmp_path):
@@ -173,10 +173,10 @@ def test_findings_follow_the_figures():
         for timed in ("with idle timeouts", "without timeouts"):
             assert found[f"libev is faster than libevent: {part} time, {timed}"] == "confirmed"
             assert found[f"libevent takes 2 to 3 times as long as libev: {part} time, {timed}"] == "confirmed"
-    assert found["libevent's time grows with the ring as libev's does"] == "confirmed"
+    assert found["libevent's time grows with the size of the ring as libev's does"] == "confirmed"
 
 
-def test_findings_are_refuted_by_the_opposite():
+def test_findings_are_refuted_by_opposite_figures():
     done = recorded({"libev": 50, "libevent": 20})
     found = verdicts(drum_analysis.findings(done))
     assert found["libev is faster than libevent: loop time, without timeouts"] == "refuted"
@@ -186,10 +186,10 @@ def test_findings_are_refuted_by_the_opposite():
 @pytest.mark.parametrize("muduo, faster, registers", [(20, "confirmed", "refuted"), (80, "refuted", "confirmed")])
 def test_the_drums_own_article_is_held_against_muduo_or_peal_in_its_place(muduo, faster, registers):
     """In a made-up run registering takes half as long as the loop, so the two findings come out opposite."""
-    for name, place in (("muduo", ""), ("peal-epoll", "In muduo's place, peal on epoll: ")):
+    for name, place, who in (("muduo", "", "muduo"), ("peal-epoll", "In muduo's place, peal on epoll: ", "peal")):
         done = recorded({name: muduo, "libevent": 40})
         found = {finding["claim"]: finding for finding in drum_analysis.findings(done)}
-        handles = next(f for claim, f in found.items() if claim.startswith(f"{place}muduo handles"))
+        handles = next(f for claim, f in found.items() if claim.startswith(f"{place}{who} handles"))
         assert handles["verdict"] == faster and "Chen Shuo" in handles["source"]
         assert f"loop, libevent / {name}" in handles["figure"] and "1 rings" in handles["figure"]
         told = next(f["verdict"] for claim, f in found.items() if claim.startswith(f"{place}libevent registers"))
@@ -204,13 +204,13 @@ def test_every_finding_has_a_source_and_a_figure_even_without_runs():
         assert finding["sentence"] == f"{finding['claim']} ({finding['source']})"
 
 
-def test_one_ring_tells_nothing_about_growth():
+def test_no_verdict_on_growth_with_only_one_ring():
     done = recorded({"libev": 20, "libevent": 50}, drum.both_ways([DrumCell(100, 10)]))
     growth = next(f for f in drum_analysis.findings(done) if "grows" in f["claim"])
     assert growth["verdict"] == "not measurable here" and "belong to the full lab" in growth["figure"]
 
 
-def test_a_drummer_is_given_beside_the_table(tmp_path, monkeypatch):
+def test_a_drummer_can_be_given_on_the_command_line(tmp_path, monkeypatch):
     rival, = programs(tmp_path, {"muduo": 30})
     given = drum.given(tmp_path, [f"drum:muduo={rival.command[0]}", "muduo=./serve {port}", "drum:gone=/nowhere/it x"])
     assert [drummer.name for drummer in given] == ["muduo", "gone"]
@@ -228,27 +228,27 @@ def test_a_drummer_is_given_beside_the_table(tmp_path, monkeypatch):
 @pytest.mark.parametrize("texts, why", [
     (["drum:libev=./mine"], "two drummers named 'libev'"),
     (["drum:mine=./a", "drum:mine=./b"], "two drummers named 'mine'"),
-    (["drum:mine=./a --port {port}"], "holds {port}, but a drum serves nobody"),
-    (["drum:mine=./a 'b"], "cannot be read"),
+    (["drum:mine=./a --port {port}"], "contains {port}, but a drum listens nowhere"),
+    (["drum:mine=./a 'b"], "cannot parse the command"),
 ])
-def test_a_drummer_that_cannot_be_is_refused(tmp_path, texts, why):
+def test_a_malformed_drummer_is_refused(tmp_path, texts, why):
     with pytest.raises(roster.BadContender, match=re.escape(why)):
         drum.given(tmp_path, texts)
 
 
-def test_who_cannot_play_with_idle_timers_is_left_out_there(tmp_path, monkeypatch):
+def test_a_drummer_without_idle_timers_is_left_out_of_those_cells(tmp_path, monkeypatch):
     able, = programs(tmp_path, {"able": 30})
     path = fakes.write_program(tmp_path / "untimed", "#!/bin/sh\ncase \"$*\" in *--timeouts*) exit 77 ;; esac\n"
                                                      f'exec {able.command[0]} "$@"\n')
     mine = drum.given(tmp_path, [f"drum:mine={path}"])
     found = results_of(tmp_path, monkeypatch, DrumPlan(SMALL, blocks=2, rounds=3), mine)
     assert {row["timeouts"] for row in found["rows"] if row["contender"] == "mine"} == {False}
-    sentence = "Experiment 2: drum passing, mine: it does not play with idle timers (exit code 77)"
+    sentence = "Experiment 2: drum passing, mine: it does not support idle timers (exit code 77)"
     assert found["left_out"].count(sentence) == 1
     assert {run["status"] for run in found["runs"] if run["contender"] == "mine" and run["timeouts"]} == {"SKIPPED"}
     assert "mine" in drum_figures.section(found)
     path.write_text("#!/bin/sh\nexit 77\n")
-    assert drum.run_one(SMALL[0], Drummer("mine", (str(path),), ""), 0, 3)["status"] == "INVALID", "asked for no timers"
+    assert drum.run_one(SMALL[0], Drummer("mine", (str(path),), ""), 0, 3)["status"] == "INVALID", "no timers here"
 
 
 def results_of(tmp_path, monkeypatch, plan, others=()):
@@ -275,7 +275,7 @@ def test_the_section_shows_four_panels_and_their_tables(tmp_path, monkeypatch, s
     assert "nan" not in html.lower().replace("nanosecond", "") and "#0001" not in html
 
 
-def test_a_panel_and_its_table_hold_the_same():
+def test_a_panel_and_its_table_agree():
     rows = drum_analysis.rows(recorded({"peal-epoll": 10, "libev": 20}))
     shown = drum_figures.panel_rows(rows, 10, "loop", True)
     table = drum_figures.panel_table(rows, 10, "loop", True)

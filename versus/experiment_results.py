@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What results.json says of one experiment, from the records of its duels."""
+"""Makes the results of one experiment for results.json, from the records of its duels."""
 
 import shlex
 
@@ -12,7 +12,7 @@ from versus.run.store import Store
 
 
 def _commands(records: list[dict]) -> list[dict]:
-    """The command lines of each contender's first duel in each cell."""
+    """Returns the command lines of each contender's first duel in each cell."""
     seen: dict[tuple[str, str], dict] = {}
     for record in records:
         if record.get("commands") and record["block"] >= 0:
@@ -23,8 +23,8 @@ def _commands(records: list[dict]) -> list[dict]:
 
 def of(experiment: Experiment, contenders: list[Contender], store: Store, calls: dict,
                placement: str = "") -> dict:
-    """Everything the report says about one experiment, as plain data; its claims without verdicts yet. `placement`:
-    which CPUs had what, where that is not this machine's to say."""
+    """Returns all results of one experiment as plain data; its claims have no verdicts yet. `placement` says which CPUs
+    server and client had, if this machine cannot tell."""
     records = [record for record in store.records if record.get("experiment") == experiment.name]
     analysed = analysis.Analysis(experiment, [contender.name for contender in contenders], records)
 
@@ -60,24 +60,24 @@ def of(experiment: Experiment, contenders: list[Contender], store: Store, calls:
 
 
 def how_played(experiment: Experiment, records: list[dict]) -> str:
-    """How the figures were had, in a sentence or two."""
+    """Returns one or two sentences about how the figures were measured."""
     duels = experiment.duels
     measured = [record for record in records if "figures" in record and record["block"] >= 0]
     alone = {record["cell"]: record["figures"]["turn_s"] for record in measured if record["figures"]["turn_s"]}
     told = []
     if any(record["cell"] not in alone for record in measured):
-        told.append(f"By duel: at most {duels.restarts} restarts of {duels.rounds} rounds; at a fixed rate "
-                    f"{duels.rated_restarts} of {duels.rated_rounds}, with "
+        told.append(f"By duel: at most {duels.restarts} restarts of {duels.rounds} rounds. At a fixed rate: at most "
+                    f"{duels.rated_restarts} restarts of {duels.rated_rounds} rounds, with "
                     f"slices of {duels.rated_slice_s * 1000:.0f} ms.")
     if alone:
         titles = "; ".join(f"{cell.title}: {alone[cell.name] * 1000:.0f} ms" for cell in experiment.cells
                            if cell.name in alone)
-        told.append(f"One contender at a time, in {duels.turns} restarts, where they cannot all play side by side. "
+        told.append(f"One contender at a time, in {duels.turns} restarts, because they cannot all play at once. "
                     f"Each contender played this long in a restart: {titles}.")
     return " ".join(told)
 
 
 def judged(experiments: list[dict]) -> list[dict]:
-    """The same with the verdicts of their claims: one family for the whole page."""
+    """Returns the experiments with the verdicts of their claims. All claims are one family for the whole page."""
     analysis.judge_together([claim for experiment in experiments for claim in experiment["claims"]])
     return experiments

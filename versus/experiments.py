@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What an experiment is: cells, modes, contenders, claims. plans.py holds the experiments themselves, as data."""
+"""Defines what an experiment is: cells, modes, contenders, claims. plans.py has the experiments themselves, as data."""
 
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from versus.roster import PINGPONG
 
-# How a cell is played: "closed" sends as fast as answers come back, "rate" sends at a fixed rate.
+# The modes of a cell: "closed" sends as soon as answers arrive, "rate" sends at a fixed rate.
 CLOSED = "closed"
 RATE = "rate"
-# The two figures a pair is compared by: which is better, and how it is called.
+# The two metrics of a pair: the name, and which is better.
 METRICS = {
     "server_cpu": ("server CPU per message", "less"),
     "speed": ("messages/s", "more"),
 }
 HTTP_PATH = "/collect?v=1"
-# Of a duel: the shorter hide queueing, so they are for closed loops.
+# Slices of a duel. Short slices hide queueing, so they are only for closed loops.
 SLICE_S, RATED_SLICE_S = 0.02, 0.5
-MOST_ROUNDS = 1000  # of a restart
+MOST_ROUNDS = 1000  # in one restart
 
 
 def metric_words(metric: str, unit: str = "message") -> tuple[str, str]:
-    """What a metric is called where the unit of work is `unit`, and which is better."""
+    """Returns the name of a metric if the unit of work is `unit`, and which is better."""
     what, better = METRICS[metric]
     return what.replace("message", unit), better
 
@@ -31,40 +31,40 @@ def many(count: int) -> str:
 
 
 def size_words(size: int, gap: str = "") -> str:
-    """"64B", "16KiB"; with the gap between number and unit."""
+    """Returns "64B" or "16KiB", with `gap` between number and unit."""
     return f"{size // 1024}{gap}KiB" if size >= 1024 and size % 1024 == 0 else f"{size}{gap}B"
 
 
 class Load:
-    """What the cells of all kinds share."""
+    """The part that the cells of all kinds share."""
 
     over_tls = False
-    least_slice_s = 0.0  # a slice shall have many rounds of all connections
-    least_turn_s = 0.0  # a contender that plays by itself plays at least this long in a restart, whatever the budget
-    idle = 0  # silent connections beside the others
-    counts_calls = True  # whether its system calls can be counted, a message at a time
+    least_slice_s = 0.0  # a slice must contain many round trips of all connections
+    least_turn_s = 0.0  # minimum time per restart of a contender that plays alone, whatever the budget is
+    idle = 0  # silent connections in addition to the others
+    counts_calls = True  # whether system calls per message can be counted
 
     def facts(self) -> dict:
-        """What a page says of the cell beside what every cell has."""
+        """Returns facts of this cell for a page, in addition to those of every cell."""
         return {}
 
     @property
     def load_words(self) -> tuple[str, ...]:
-        """What the generator is told beside what a load of its kind is."""
+        """Further options for the generator."""
         return ()
 
     @property
     def server_words(self) -> tuple[str, ...]:
-        """What a server is told beside its command."""
+        """Further words for a server's command."""
         return ()
 
     def fitted(self, fd_limit: int):
-        """The same under a limit of open files, where less of it means something."""
+        """Returns the cell reduced to a limit of open files, if a smaller one is meaningful."""
         return self
 
     @property
     def headline_mode(self) -> str:
-        """Where the server's CPU per message is read: at the fixed rate if there is one."""
+        """The mode in which the server's CPU per message is measured: the fixed rate if there is one."""
         return RATE if RATE in self.modes else CLOSED
 
     @property
@@ -72,13 +72,13 @@ class Load:
         return self.client_threads or self.threads
 
     def closed(self):
-        """The same load, in a closed loop alone."""
+        """Returns the load in a closed loop only."""
         return replace(self, modes=(CLOSED,))
 
 
 @dataclass(frozen=True)
 class Cell(Load):
-    """One ping-pong load: blocks of `size` bytes on `connections`, `threads` on both sides."""
+    """One ping-pong load: messages of `size` bytes on `connections` connections, `threads` threads on both sides."""
 
     size: int
     connections: int
@@ -99,7 +99,7 @@ class Cell(Load):
 
 @dataclass(frozen=True)
 class HttpCell(Load):
-    """One HTTP load: `connections` clients, each request on a connection of its own where `short`."""
+    """One HTTP load: `connections` clients. If `short`, each request has its own connection."""
 
     connections: int
     threads: int = 1
@@ -134,17 +134,17 @@ class HttpCell(Load):
 
 @dataclass(frozen=True)
 class Claim:
-    """What shall be true of `metric` in `cell`: subject / rival is at most `bar`, or at least where more is better."""
+    """A claim: in `cell`, `metric` of subject / rival is at most `bar`; at least `bar` if more is better."""
 
     subject: str
     rival: str
     cell: str
     metric: str = "server_cpu"
     bar: float = 1.0
-    best_of: tuple[str, ...] = ()  # `rival` is whichever of these is best in the cell; then it is but a word for them
+    best_of: tuple[str, ...] = ()  # the rival is the best of these in the cell; then `rival` is only a name for them
 
     def sentence(self, where: str, unit: str = "message") -> str:
-        """The claim in words; `where` is its cell's title."""
+        """Returns the claim as a sentence. `where` is the title of its cell."""
         what, better = metric_words(self.metric, unit)
         if self.bar == 1.0:
             return f"{self.subject} has {better} {what} than {self.rival} ({where})"
@@ -152,17 +152,17 @@ class Claim:
         return f"{self.subject} has {bound} {self.bar:g} times the {what} of {self.rival} ({where})"
 
 
-# peal-epoll stands against everyone; peal-uring against the loop it must equal and against the floor.
+# peal-epoll is compared with all others; peal-uring with the loop that it must equal and with the floor.
 PINGPONG_GRID = (("peal-epoll", ("*",)), ("peal-uring", ("raw-uring", "raw-epoll")))
-# The same of those that speak HTTP, and everyone against the floor.
+# peal's HTTP servers are compared likewise; in addition, all are compared with the floor.
 HTTP_GRID = (("http-peal-epoll", ("*",)), ("http-peal-uring", ("http-raw-uring",)), ("*", ("http-raw-epoll",)))
 
 
 @dataclass(frozen=True)
 class Duels:
-    """How long a cell is played: the restarts, and the rounds in each, in a closed loop and at a fixed rate, whose
-    slices are longer. Where each contender plays by itself, there are `turns` restarts, and it plays `turn_s` seconds
-    in each. A budget replaces `turn_s` by a share of the budget (duel/duel_campaign.py)."""
+    """How long a cell is played: the restarts and the rounds in each, in a closed loop and at a fixed rate. Slices at a
+    fixed rate are longer. If each contender plays alone, there are `turns` restarts, and it plays `turn_s` seconds in
+    each. A budget replaces `turn_s` by a share of the budget (duel/duel_campaign.py)."""
 
     restarts: int = 20
     rounds: int = 8
@@ -174,8 +174,8 @@ class Duels:
     turn_s: float = 2.0
 
     def shaped(self, restarts: int | None, run_s: float | None) -> "Duels":
-        """With as many restarts, and as many rounds as `run_s` has slices of a contender; of more than a duel may have
-        the slices are longer."""
+        """Returns this with `restarts` restarts and with `run_s` seconds per contender and restart. If this needs more
+        rounds than a duel may have, the slices become longer."""
         found = self if not restarts else replace(self, restarts=restarts, rated_restarts=restarts, turns=restarts)
         if not run_s:
             return found
@@ -193,15 +193,15 @@ class Experiment:
     cells: tuple[Load, ...]
     claims: tuple[Claim, ...]
     duels: Duels = Duels()
-    budget_s: float | None = None  # for the whole thing; None: it takes as long as it takes
+    budget_s: float | None = None  # for the whole experiment; None: no limit
     trace_calls: bool = True
     kind: str = PINGPONG
     unit: str = "message"
-    contenders: tuple[str, ...] = ()  # those that run; none named: all of the kind that are usual
-    share: float = 1.0  # of a plan's budget, beside the other experiments' shares
+    contenders: tuple[str, ...] = ()  # the contenders that run; empty: all usual ones of the kind
+    share: float = 1.0  # of a plan's budget, relative to the other experiments
     grid: tuple[tuple[str, tuple[str, ...]], ...] = PINGPONG_GRID
     twin_of: str = "peal-epoll"
-    classic: str = ""  # which of the published tables it reproduces
+    classic: str = ""  # the published table that it reproduces
     note: str = ""  # a sentence for the page
 
     def cell(self, name: str) -> Load:
@@ -209,14 +209,14 @@ class Experiment:
 
     @property
     def twin_name(self) -> str:
-        """The A/A twin: `twin_of`'s program once more."""
+        """The name of the A/A twin: a second copy of `twin_of`."""
         return f"{self.twin_of}-twin"
 
     def runs_here(self, name: str, cell: Load) -> bool:
         return name not in cell.without
 
     def grid_of(self, names: list[str]) -> list[tuple[str, str]]:
-        """The pairs shown among `names`; where none of the grid is there, the first against the others."""
+        """Returns the pairs that are shown. If none of the grid exists, the first name is compared with the others."""
         if not self.grid:
             return []
         pairs = []
@@ -230,19 +230,19 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Plan:
-    """What `versus full` or `versus models` does: experiments, on one budget where there is one."""
+    """A plan of `versus full`, `findings` or `models`: experiments, with a common budget if there is one."""
 
     name: str
     title: str
     experiments: tuple[Experiment, ...]
     budget_s: float | None = None
-    drum: object = None  # a drum.DrumPlan: experiment 2, too
+    drum: object = None  # a drum.DrumPlan for experiment 2, or None
     drum_share: float = 0.1
-    variants: bool = False  # whether peal is built with other compilers and flags, as contenders
+    variants: bool = False  # whether peal built by other compilers plays too
 
 
 def check(experiment: Experiment) -> None:
-    """A claim about a cell that is not there is a mistake of whoever wrote it."""
+    """Asserts that the experiment is consistent: a claim about an unknown cell is an error in the plan."""
     names = {cell.name for cell in experiment.cells}
     assert len(names) == len(experiment.cells), experiment.name
     assert all(claim.cell in names for claim in experiment.claims), experiment.name

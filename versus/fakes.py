@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stand-ins for the harness's own tests: a server, and a generator whose figures are made up but shaped like the real.
-Those of duels are in duel/duel_fakes.py.
+"""Fakes for the harness's own tests: a server, and a generator whose figures are made up but have the real format.
+duel/duel_fakes.py has those of duels.
 """
 
 import json
 import sys
 from pathlib import Path
 
-# Made with the public hdrhistogram package; what it must read back as stands in hdr_test.py.
+# Made with the public hdrhistogram package. hdr_test.py has the figures that must be read from it.
 GOLDEN = "HISTFAAAADR4nJNpmSzMwMAgwgABzFCaEch0M9ixgMH+A1SAiYnpOD/LagEmpo0eLN1uTB/zmADQyQkw"
 PYTHON = "/usr/bin/python3"
 HTTP_NAMES = ("http_raw_epoll", "http_nginx", "http_libevent", "http_beast", "http_beast_locked")
-# The models a fake program lists, and their server CPU per request.
+# The models that a fake program lists, and their server CPU per request.
 MODEL_COST_NS = {"blocking_single": 3000.0, "blocking_process_per_connection": 8000.0,
                  "half_sync_unbounded_queue": 9000.0, "reactor_epoll": 4000.0,
                  "libio_accept_thread": 7000.0, "reactor_epoll_edge": 4400.0,
@@ -58,7 +58,7 @@ def write_program(path: Path, text: str) -> Path:
 
 
 def make_bin(folder: Path, names: tuple[str, ...] = NAMES) -> Path:
-    """A folder of programs as `make build` would leave it."""
+    """Makes a folder of programs like that of `make build`."""
     (folder / "contenders").mkdir(parents=True)
     for path in [folder / "peal", *(folder / "contenders" / name for name in names)]:
         write_program(path, SERVER)
@@ -66,7 +66,7 @@ def make_bin(folder: Path, names: tuple[str, ...] = NAMES) -> Path:
 
 
 def listed_models() -> list[dict]:
-    """What `peal model list --json` would say."""
+    """Returns the output of a fake `peal model list --json`."""
     return [{"name": name, "historic": name.title().replace("_", ""), "family": name.partition("_")[0],
              "line": f"what {name} is", "serves": "one" if name == "blocking_single" else "many", "processes": False,
              "own_listeners": False, "times_out": name != "blocking_single", "options": MODEL_OPTIONS.get(name, [])}
@@ -74,14 +74,15 @@ def listed_models() -> list[dict]:
 
 
 def document(messages: int = 40000, **more) -> dict:
-    """What `peal load --json` would have written: so many messages in a second, 900 ns of its CPU each."""
+    """Returns the output of a fake `peal load --json`: `messages` messages in a second, each with 900 ns of client
+    CPU."""
     return {"schema": 1, "tool": "peal load", "seconds": 1.0, "messages": messages, "threads": 1, "errors": {},
             "latency_ns": {"hdr": GOLDEN}, "send_lag_ns": {"p99": 1000},
             "client": {"cpu_ns": messages * 900.0, "spin_ns": 0}, "server": {"cpu_ns": 8e8}} | more
 
 
 def load(words: list[str]) -> int:
-    """`peal load pingpong|http TARGET ...`: writes made-up figures at once."""
+    """Acts as `peal load pingpong|http TARGET ...`: writes made-up figures at once."""
     found = document(250_000 if words[1] == "http" else 40_000)
     Path(words[words.index("--json") + 1]).write_text(json.dumps(found), encoding="utf-8")
     return 0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The gates: rules fixed beforehand that mark a run INVALID or NOISY, each with one plain sentence.
+"""The gates: rules fixed beforehand that mark a run INVALID or NOISY. Each has one plain sentence.
 
-INVALID: the figure does not mean what it says, and does not count. NOISY: it counts, and is flagged.
+INVALID: the figure cannot be trusted and does not count. NOISY: it counts, and is marked.
 """
 
 from dataclasses import asdict, dataclass
@@ -11,7 +11,8 @@ from versus.experiments import RATE
 
 INVALID = "INVALID"
 NOISY = "NOISY"
-UNSERVED = "UNSERVED"  # not a single answer, from a server that could not give one: no figures, and nobody's fault
+# The server answered no request, because it serves few connections at a time: no figures, but no fault either.
+UNSERVED = "UNSERVED"
 
 FULL_CORE = 0.85
 STEAL_SHARE = 0.01
@@ -29,11 +30,11 @@ class Gate:
 
 
 def of_host(delta: HostDelta, cores: int) -> list[Gate]:
-    """What the host's counters say about the time the run took."""
+    """Returns the gates that the host's counters during the run give."""
     found = []
     if delta.steal_s > STEAL_SHARE * delta.elapsed_s * cores:
         share = delta.steal_s / (delta.elapsed_s * cores)
-        found.append(Gate("steal", NOISY, f"The hypervisor took {share:.1%} of the CPU time away."))
+        found.append(Gate("steal", NOISY, f"The hypervisor took {share:.1%} of the CPU time."))
     if delta.foreign_s > FOREIGN_SHARE * delta.elapsed_s:
         share = delta.foreign_s / delta.elapsed_s
         found.append(Gate("foreign_load", NOISY, f"Other processes used {share:.0%} of one core during the run."))
@@ -41,7 +42,8 @@ def of_host(delta: HostDelta, cores: int) -> list[Gate]:
 
 
 def full_before(names: list[str]) -> str:
-    """Why a throughput decides nothing where the generator's core filled before that of these; "" where none is."""
+    """Returns why there is no verdict on a throughput: the generator's core was full before these contenders'. Returns
+    "" if `names` is empty."""
     return f"the generator was full before {' and '.join(names)}" if names else ""
 
 
@@ -53,18 +55,18 @@ def status(found: list[Gate]) -> str:
 
 
 def usable(record: dict | None) -> bool:
-    """Whether a record's figures count."""
+    """True if a record's figures count."""
     return record is not None and record["status"] != INVALID and "figures" in record
 
 
 def is_lower_bound(record: dict) -> bool:
-    """Whether the generator's core filled before the server's."""
+    """True if the generator's core was full before the server's."""
     return record["mode"] != RATE and any(gate["name"] == "generator" for gate in record["gates"])
 
 
 def never_saturated(record: dict) -> bool:
-    """Whether a closed loop left the server short of work with the machine not full either: its figure is no limit.
-    False where the server's CPU is not known."""
+    """True if a closed loop did not fill the server's threads or the machine: then the figure is not the server's
+    limit. False if the server's CPU is not known."""
     found = record["figures"]
     if record["mode"] == RATE or not found["server_cpu_ns"]:
         return False

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""HdrHistogram V2: decode the compressed base64 form, merge, and read percentiles.
+"""HdrHistogram V2: decodes the compressed base64 form, merges histograms, and reads percentiles.
 
-Percentiles of several runs come from their merged histogram, never from averaged percentiles.
+Percentiles of several runs come from the merged histogram, never from averaged percentiles.
 """
 
 import base64
@@ -14,7 +14,7 @@ from itertools import accumulate
 
 COMPRESSED_COOKIE = 0x1C849304
 PLAIN_COOKIE = 0x1C849303
-# A percentile counts as known when at least this many samples lie above it.
+# A percentile is known if at least this many samples are above it.
 SAMPLES_ABOVE = 10
 
 
@@ -24,7 +24,7 @@ class BadHistogram(ValueError):
 
 @dataclass
 class Histogram:
-    """Counts by value; a value stands for its bucket by the highest value the bucket holds."""
+    """Counts by value. A bucket is represented by the highest value in it."""
 
     counts: Counter[int] = field(default_factory=Counter)
 
@@ -44,7 +44,7 @@ class Histogram:
         self.counts.update(other.counts)
 
     def percentiles(self, wanted: list[float]) -> list[int]:
-        """The value at each percentile of `wanted` (0..100); 0 where nothing was recorded."""
+        """Returns the value at each percentile of `wanted` (0..100), or 0 if nothing was recorded."""
         total = self.total
         if total == 0:
             return [0] * len(wanted)
@@ -54,12 +54,13 @@ class Histogram:
         return [values[bisect_left(seen, min(rank, total))] for rank in ranks]
 
     def known(self, percentile: float) -> bool:
-        """Whether enough samples lie above `percentile` for it to mean something."""
+        """True if enough samples are above `percentile` for it to be meaningful."""
         return self.total * (100.0 - percentile) / 100.0 >= SAMPLES_ABOVE - 1e-9
 
 
 def _zigzag_words(data: bytes):
-    """The signed words of a ZigZag LEB128-64b9B payload: seven bits a byte, the ninth byte whole."""
+    """Yields the signed words of a ZigZag LEB128-64b9B payload: seven bits per byte, but all eight bits of the ninth
+    byte."""
     at, end = 0, len(data)
     while at < end:
         word = shift = 0
@@ -79,7 +80,7 @@ def _zigzag_words(data: bytes):
 
 
 def _highest_of(index: int, half_magnitude: int, unit_magnitude: int) -> int:
-    """The highest value that lands in the counter `index`."""
+    """Returns the highest value that is counted in the counter `index`."""
     half = 1 << half_magnitude
     bucket = (index >> half_magnitude) - 1
     sub = (index & (half - 1)) + half
@@ -91,7 +92,7 @@ def _highest_of(index: int, half_magnitude: int, unit_magnitude: int) -> int:
 
 
 def decode(text: str) -> Histogram:
-    """The histogram in `text`, the V2 compressed base64 form ("HISTF..."). Raises BadHistogram."""
+    """Returns the histogram in `text`, which has the V2 compressed base64 form ("HISTF..."). Raises BadHistogram."""
     try:
         raw = base64.b64decode(text, validate=True)
         cookie, length = struct.unpack_from(">ii", raw)
@@ -103,7 +104,7 @@ def decode(text: str) -> Histogram:
         raise BadHistogram(str(error)) from error
     if plain & ~0xF0 != PLAIN_COOKIE or not 0 <= digits <= 5 or lowest < 1 or len(body) < 40 + size:
         raise BadHistogram("the header is not that of a V2 histogram")
-    # As the format has it: enough sub-buckets to tell 2 * 10^digits single units apart.
+    # Given by the format: enough sub-buckets to tell 2 * 10^digits single units apart.
     half_magnitude = max((2 * 10**digits - 1).bit_length(), 1) - 1
     unit_magnitude = lowest.bit_length() - 1
     histogram = Histogram()
@@ -119,7 +120,7 @@ def decode(text: str) -> Histogram:
 
 
 def merged(texts: list[str]) -> Histogram:
-    """One histogram of all `texts`; empty strings are passed over."""
+    """Returns one histogram of all `texts`. Empty strings are ignored."""
     total = Histogram()
     for text in texts:
         if text:

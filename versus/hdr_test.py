@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Decoding against strings and percentiles made with the public hdrhistogram package."""
+"""Tests decoding with strings and percentiles that the public hdrhistogram package made."""
 
 from collections import Counter
 
@@ -30,7 +30,7 @@ def test_single_units_are_exact():
 def test_merging_adds_the_counts_and_moves_the_percentiles():
     merged = hdr.merged([GOLDEN, "", SPREAD])
     assert merged.total == 154
-    assert merged.percentiles([50]) == [515]  # the 77th of 154 is 512, in the bucket 512 to 515
+    assert merged.percentiles([50]) == [515]  # the 77th of 154 values is 512, in the bucket 512 to 515
     assert merged.max == hdr.decode(GOLDEN).max
 
 
@@ -45,12 +45,12 @@ def test_an_empty_histogram_has_zeros():
 
 
 @pytest.mark.parametrize("text", ["", "HIST", "not base64!", "AAAAAAAAAAAA", GOLDEN[:40] + "====", GOLDEN[4:]])
-def test_what_is_no_histogram_is_refused(text):
+def test_a_text_that_is_no_histogram_is_refused(text):
     with pytest.raises(hdr.BadHistogram):
         hdr.decode(text)
 
 
-def test_damage_anywhere_is_refused_or_read_but_never_crashes():
+def test_a_damaged_text_is_refused_or_read_but_never_crashes():
     for at in range(len(GOLDEN)):
         damaged = GOLDEN[:at] + ("A" if GOLDEN[at] != "A" else "B") + GOLDEN[at + 1:]
         try:

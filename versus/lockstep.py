@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A client for exact counts, not for speed: every connection sends a block or asks, then every answer is awaited."""
+"""A client for exact counts, not for speed: every connection sends a block or a request, then every answer is
+awaited."""
 
 import socket
 import ssl
@@ -7,11 +8,11 @@ from contextlib import contextmanager
 
 WAIT_S = 60.0
 REQUEST = b"GET /collect?v=1 HTTP/1.1\r\nHost: localhost\r\n\r\n"
-KEPT_REQUEST = REQUEST[:-2] + b"Connection: keep-alive\r\n\r\n"  # for who keeps a connection only when asked
+KEPT_REQUEST = REQUEST[:-2] + b"Connection: keep-alive\r\n\r\n"  # for servers that keep a connection only if asked to
 
 
 class EchoDiffers(RuntimeError):
-    """The server did not send back what it was sent, or did not answer."""
+    """The server sent back other bytes than it received, or did not answer."""
 
 
 def block_of(size: int) -> bytes:
@@ -19,12 +20,12 @@ def block_of(size: int) -> bytes:
 
 
 def receive(connection: socket.socket, size: int) -> bytes:
-    """Exactly so many bytes."""
+    """Receives exactly `size` bytes."""
     pieces, left = [], size
     while left:
         piece = connection.recv(left)
         if not piece:
-            raise EchoDiffers(f"the server closed with {left} of {size} bytes owed")
+            raise EchoDiffers(f"the server closed the connection; {left} of {size} bytes are missing")
         pieces.append(piece)
         left -= len(piece)
     return b"".join(pieces)
@@ -39,7 +40,7 @@ def _who_trusts_everybody() -> ssl.SSLContext:
 
 @contextmanager
 def connected(host: str, port: int, count: int, over_tls: bool = False):
-    """`count` connections with TCP_NODELAY, closed by RST so that they leave nothing in TIME_WAIT."""
+    """Opens `count` connections with TCP_NODELAY. They are closed with RST, so that none stays in TIME_WAIT."""
     connections = []
     context = _who_trusts_everybody() if over_tls else None
     try:
@@ -57,35 +58,36 @@ def connected(host: str, port: int, count: int, over_tls: bool = False):
 
 
 def rounds(connections: list[socket.socket], size: int, count: int) -> int:
-    """`count` rounds of one message on every connection. The number of messages."""
+    """Sends `count` rounds of one message on every connection. Returns the number of messages."""
     block = block_of(size)
     for _ in range(count):
         for connection in connections:
             connection.sendall(block)
         for connection in connections:
             if receive(connection, size) != block:
-                raise EchoDiffers("the bytes echoed differ from the bytes sent")
+                raise EchoDiffers("the echoed bytes differ from the sent bytes")
     return count * len(connections)
 
 
 def _answer(connection: socket.socket) -> None:
-    """Awaits one HTTP answer with a Content-Length."""
+    """Receives one HTTP answer with a Content-Length."""
     head = b""
     while b"\r\n\r\n" not in head:
         piece = connection.recv(65536)
         if not piece:
-            raise EchoDiffers("the server closed instead of answering")
+            raise EchoDiffers("the server closed the connection instead of answering")
         head += piece
     head, _, body = head.partition(b"\r\n\r\n")
     lines = head.lower().split(b"\r\n")
     length = next((int(line[15:]) for line in lines if line.startswith(b"content-length:")), None)
     if length is None or b" 200" not in lines[0]:
-        raise EchoDiffers("the server did not answer 200 with a length")
+        raise EchoDiffers("the server's answer is not a 200 with a Content-Length")
     receive(connection, length - len(body))
 
 
 def requests(connections: list[socket.socket], count: int, request: bytes = REQUEST) -> int:
-    """`count` rounds of one request on every connection, all sent before the first answer is read. How many."""
+    """Makes `count` rounds of one request on every connection; each round is sent before its first answer is read.
+    Returns the number of requests."""
     for _ in range(count):
         for connection in connections:
             connection.sendall(request)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Results of a whole plan, made up without starting a process: for the tests of the page."""
+"""Makes up the results of a whole plan without starting a process: for the tests of the page."""
 
 import json
 import random
@@ -20,7 +20,7 @@ from versus.experiments import CLOSED, RATE, Cell, Experiment, HttpCell, Load, P
 from versus.roster import MODEL, Contender
 from versus.run.store import Store
 
-# A cell or three of each experiment of the full lab, and less time.
+# One to three cells of each experiment of the full lab, and less time.
 PINGPONG = replace(plans.FULL_PINGPONG, cells=(Cell(64, 1, modes=(CLOSED,)), Cell(64, 1000), Cell(16384, 100)),
                    budget_s=170.0, share=0.56, classic="",
                    contenders=("raw-epoll", "raw-uring", "libevent", "asio-per-thread", "libuv", "peal-epoll",
@@ -41,7 +41,7 @@ FD_LIMIT, RESTARTS = 20_000, 8
 
 
 def instead(plan: Plan):
-    """The plan of that name is this one for the length of a block."""
+    """Replaces the plan of the same name while the block runs."""
     return mock.patch.dict(plans.BY_NAME, {plan.name: plan})
 
 
@@ -50,19 +50,20 @@ def small():
 
 
 def undrawn():
-    """The pages of reports have no pictures for the length of a block: drawing is what costs."""
+    """Omits the pictures of report pages while the block runs, because drawing takes most of the time."""
     return mock.patch.object(figures, "_inline", lambda *_: "")
 
 
 def played(folder: Path, *words: str, out: str = "out") -> dict:
-    """The results of a lab that ends well, with the programs in folder/bin; its files are in folder/`out`."""
+    """Runs a lab that must succeed, with the programs in folder/bin. Returns its results; its files are in
+    folder/`out`."""
     with undrawn():
         assert cli.main([*words, "--bin", str(folder / "bin"), "--out", str(folder / out)]) == cli.DONE
     return json.loads((folder / out / "results.json").read_text())
 
 
 def bench_rows(folder: Path, figure: str) -> list[dict]:
-    """The rows of a figure of the bench, with the programs in folder/bin."""
+    """Runs one figure of the bench with the programs in folder/bin. Returns its rows."""
     words = ["bench", "--only", figure, "--bin", str(folder / "bin"), "--out", str(folder / "out"), "--seed", "1",
              "--blocks", "4"]
     assert cli.main(words) == cli.DONE
@@ -74,13 +75,13 @@ def _contender(name: str) -> Contender:
 
 
 def model_contenders(everything: bool = False) -> list[Contender]:
-    """The rows of the models a fake program lists; no program is started."""
+    """Returns the rows of the models that a fake program lists. No program is started."""
     return model_roster.rows_of(fakes.listed_models(), Path("build/release/bin/peal"), everything)
 
 
 def _records(experiment: Experiment, cell: Load, mode: str, contenders: list[Contender], first_block: int,
              seed: int) -> list[dict]:
-    """Of a duel that never was; a gate marks who stands second."""
+    """Returns the records of a made-up duel. A gate marks the second contender."""
     here = sorted((c for c in contenders if c.shown and experiment.runs_here(c.name, cell)),
                   key=lambda contender: contender.name != experiment.twin_of)
     if not here:
@@ -110,7 +111,7 @@ def _fill(store: Store, experiment: Experiment, contenders: list[Contender], see
 
 def drum_records(plan: DrumPlan, drummers: list[Drummer], loop_ns: Callable[[DrumCell, str], float],
                  seed: int = 1) -> list[dict]:
-    """The records that drummers would leave whose loop takes so long in a cell; registering takes half as long."""
+    """Returns records of drummers whose loop takes loop_ns() in a cell. Registering takes half as long."""
     done = []
     for block in range(plan.blocks):
         for cell, drummer in drum.order(plan, block, drummers, seed):
@@ -125,7 +126,7 @@ def drum_records(plan: DrumPlan, drummers: list[Drummer], loop_ns: Callable[[Dru
 
 
 def drum_results(seed: int) -> dict:
-    """What the drum might have found."""
+    """Returns made-up results of the drum."""
     noise = random.Random(seed)
 
     def loop_ns(cell: DrumCell, name: str) -> float:
@@ -137,7 +138,7 @@ def drum_results(seed: int) -> dict:
 
 
 def results(folder: Path, plan: Plan = SMALL, seed: int = 7) -> dict:
-    """What comparing `plan` might have found; `folder` holds its store."""
+    """Returns made-up results of `plan`. `folder` holds its store."""
     store = Store(folder, {"seed": seed})
     done = []
     for experiment in plan.experiments:

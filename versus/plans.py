@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The experiments and the claims, as data, declared before anything is measured.
 
-Adding an experiment is one entry here: its cells, the kind of contender it takes, its claims, its share of the time.
-Experiment 2 (the drum) is measured by the program under test itself; drum.py has it. Experiment 5 (the concurrency
-models) is a plan of its own, in model_plans.py; the quick lab too, in quick/quick_plan.py. Experiment 6 (TLS) is in
-tls/tls_plans.py.
+A new experiment is one entry here: its cells, its kind of contender, its claims, its share of the time. The other
+experiments are elsewhere:
+- Experiment 2 (the drum) needs no generator; it is in drum.py.
+- Experiment 5 (the concurrency models) is its own plan, in models/model_plans.py.
+- Experiment 6 (TLS) is in tls/tls_plans.py.
+- The quick lab is in quick/quick_plan.py.
 """
 
 from dataclasses import replace
@@ -15,7 +17,7 @@ from versus.experiments import CLOSED, HTTP_GRID, RATE, Cell, Claim, Duels, Expe
 from versus.roster import HTTP
 from versus.tls import tls_plans
 
-# Its server answers some thousand requests a second: half of that would be no load for the others.
+# This server answers about a thousand requests a second. A fixed rate of half of that would be no load for the others.
 SLOW_HTTP = ("http-python",)
 
 PINGPONG_CLAIMS = (
@@ -38,7 +40,7 @@ def http_speeds(*cells: str) -> tuple[Claim, ...]:
 
 
 def _pingpong_cells() -> tuple[Cell, ...]:
-    """The classic matrix (16 KiB, 4 KiB) and the modern size, on one thread and on up to four."""
+    """Returns the classic matrix (16 KiB, 4 KiB) and 64 B, on one thread and on up to four."""
     cells = []
     for size in (16384, 4096, 64):
         for connections in (1, 10, 100, 1000, 10000):
@@ -56,7 +58,7 @@ FULL_PINGPONG = Experiment(
     classic="pingpong",
 )
 
-# The published row (8 server threads, 4 client threads, 200 connections) and the modern one on a thread.
+# The published load (8 server threads, 4 client threads, 200 connections) and one on a single thread.
 FULL_REST = Experiment(
     name="rest",
     title="Experiment 3: REST servers",
@@ -69,7 +71,7 @@ FULL_REST = Experiment(
     classic="rest",
 )
 
-# webbench's matrix; at 100 clients a fixed rate beside it.
+# webbench's matrix; with 100 clients, also a fixed rate.
 FULL_PAGES = replace(
     FULL_REST,
     name="pages",
@@ -83,7 +85,7 @@ FULL_PAGES = replace(
     classic="pages",
 )
 
-# The axis of compiler and optimisation level: peal as released (g++ -O2) beside its variants.
+# Compilers and optimisation levels: peal as released (g++ -O2) compared with its variants.
 COMPILERS = Experiment(
     name="compilers",
     title="Compilers and optimisation levels",
@@ -94,26 +96,26 @@ COMPILERS = Experiment(
     contenders=("peal-epoll", "peal-epoll-gcc-O0", "peal-epoll-gcc-O3", "peal-epoll-clang-O2", "peal-epoll-clang-O3",
                 "asio-gcc-O2", "asio-clang-O3", "asio-gcc-O2-cxx14"),
     grid=(("peal-epoll-*", ("peal-epoll",)), ("asio-clang-*", ("asio-gcc-O2",)), ("asio-gcc-O2-*", ("asio-gcc-O2",))),
-    note="No claim was declared: the axis answers published findings of experiments 3 and 4. peal-epoll is g++ -O2.",
+    note="No claim was declared: this decides published findings of experiments 3 and 4. peal-epoll is g++ -O2.",
 )
 
-# What the published findings of experiments 1 to 4 need, and no more: closed loops of those they speak of, and the drum
-# at a few sizes.
+# Only what the published findings of experiments 1 to 4 need: closed loops of the contenders that they name, and the
+# drum with a few sizes.
 FINDINGS = Plan("findings", "Then and now: the published findings", (
     replace(FULL_PINGPONG, cells=tuple(Cell(16384, n, modes=(CLOSED,)) for n in (1, 10, 100, 1000))
             + tuple(Cell(16384, n, threads, (CLOSED,)) for threads in (2, 4) for n in (100, 1000))
             + tuple(Cell(4096, n, modes=(CLOSED,)) for n in (1, 10, 100, 1000)),
             claims=(), duels=Duels(restarts=12), share=0.4,
-            note="No claim was declared: the duels answer the published findings.",
+            note="No claim was declared: the duels decide the published findings.",
             contenders=("peal-epoll", "libevent", "asio-per-thread", "asio-shared")),
     replace(FULL_REST, cells=(HttpCell(200, threads=8, client_threads=4),), claims=(), share=0.1,
             duels=Duels(restarts=16),
-            note="No claim was declared: the duels answer the published findings.",
+            note="No claim was declared: the duels decide the published findings.",
             contenders=("http-peal-epoll", "http-nginx", "http-libevent", "http-beast", "http-beast-locked",
                         "http-beast-shared")),
     replace(FULL_PAGES, cells=tuple(cell for cell in FULL_PAGES.cells if CLOSED in cell.modes), claims=(),
             duels=Duels(restarts=12), share=0.35,
-            note="No claim was declared: the duels answer the published findings.",
+            note="No claim was declared: the duels decide the published findings.",
             contenders=("http-peal-epoll", "http-peal-epoll-unpooled", "http-nginx", "http-libevent", "http-beast")),
     replace(COMPILERS, contenders=tuple(name for name in COMPILERS.contenders if name != "peal-epoll-clang-O3"))),
     drum=drum.FINDINGS, variants=True)
@@ -127,7 +129,7 @@ NAMES = ("pingpong", DRUM, "rest", "pages", "tls", "https", "compilers")
 
 
 def chosen(plan: Plan, names: list[str], variants: bool) -> Plan:
-    """`plan` with the experiments named alone; with `variants`, the compilers too."""
+    """Returns the plan with only the named experiments. With `variants`, the compilers are added."""
     kept = tuple(experiment for experiment in plan.experiments if not names or experiment.name in names)
     wanted = variants or COMPILERS.name in names
     if wanted and all(experiment.name != COMPILERS.name for experiment in kept):

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What was published of experiments 1 to 4, figure by figure, and where. Nothing here was measured by this lab."""
+"""The published figures of experiments 1 to 4, and their sources. Nothing here was measured by this lab."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where findings were published."""
+    """A publication of findings."""
 
     experiment: int
     what: str
@@ -20,25 +20,26 @@ SOURCES = (
     Source(2, "M. Lehmann, libevent beside libev, 2008 to 2011 (libev 3.31, libevent 1.4.3), and libev's README",
            "http://libev.schmorp.de/bench.html"),
     Source(2, "Chen Shuo, drum passing with muduo 0.1.2 and libevent 2.0.6, September 2010 (section 6.5.2 of his book)",
-           "its figures are quoted at second hand"),
+           "its figures are cited from a secondary source"),
     Source(3, "C++ network libraries as REST servers (cppcms, asio, libevent, muduo, nginx) under wrk, 2016",
            "http://wfuyu.com/mvc/25177.html, one of several copies"),
     Source(4, "libio's README: libio, muduo and nginx under webbench, 2019", "https://github.com/wxggg/libio"),
     Source(5, "MyEchoServer: one echo service in 23 concurrency models", "https://github.com/newland2024/MyEchoServer"),
 )
 
-# Averages over the matrix of experiment 1: the lead of the first over the second. "largest": in single cases.
+# Averages over the matrix of experiment 1: the first library's lead over the second. "largest" is the largest lead in
+# single cases.
 PINGPONG = (
     ("muduo", "asio", 16384, "average", 1.15),
     ("muduo", "libevent", 4096, "average", 1.18),
     ("muduo", "libevent", 16384, "largest", 1.70),
 )
-LIBEVENT_READS = 4096  # bytes at a time, at most
+LIBEVENT_READS = 4096  # bytes per read, at most
 
 
 @dataclass(frozen=True)
 class RestRow:
-    """A server of experiment 3: requests/s least, most and average; CPU (100 is a core) and memory as printed then."""
+    """A server of experiment 3 as published: requests/s (least, most, average), CPU (100 is one core) and memory."""
 
     name: str
     requests: tuple[int, int, int]
@@ -46,7 +47,7 @@ class RestRow:
     memory: str
     saturated: bool
     clang_o3: tuple[int, int, int] | None
-    here: str  # the contender of this lab that stands for it; "" where it is not packaged
+    here: str  # the contender here that replaces it; "" if no package has it
 
 
 REST = (
@@ -60,7 +61,7 @@ REST = (
 )
 REST_LOAD = "60 s, 200 connections, 4 client threads, 8 server threads"
 
-# Pages per minute of experiment 4 by clients: mean of three runs after one that was discarded.
+# Pages per minute of experiment 4 by clients: the mean of three runs, after one run that was discarded.
 CLIENTS = (1, 10, 100, 1000)
 PAGES = {
     "short": {
@@ -75,7 +76,7 @@ PAGES = {
 }
 PAGES_LOAD = "60 s, 4 worker threads or processes"
 
-# Whoever no package holds: `scripts/rivals` builds them.
+# Servers that are in no package. `scripts/rivals` builds them.
 RIVALS = ("muduo", "libio", "cppcms")
 NOT_PACKAGED = "is not packaged"
 
@@ -85,7 +86,7 @@ def pages(life: str, name: str, clients: int) -> int:
 
 
 def how_to_add(name: str, kind: str = "http") -> str:
-    """What to do about a server no package has."""
+    """Returns how to add a server that is in no package."""
     prefix = "" if kind == "pingpong" else f"{kind}:"
     return (f"{name} {NOT_PACKAGED}; build it with scripts/rivals, or add your own with "
             f"--contender '{prefix}{name}=COMMAND'")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who is compared: the table of contenders, and anyone else's given as NAME=COMMAND, on the command line or in a file.
+"""The contenders: the table of built-in ones, and others given as NAME=COMMAND on the command line or in a file.
 
-A contender is of one kind, by what it speaks; an experiment takes those of its own kind. What each is, how it is tuned
-and what is unequal stands in docs/contenders.md.
+A contender has one kind, which says what it speaks. An experiment takes contenders of its own kind. docs/contenders.md
+says what each contender is, how it is tuned, and what is unequal.
 """
 
 import os
@@ -12,36 +12,36 @@ import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-FILES = ("cert", "key", "root")  # of who serves over TLS: its certificate, its key, a folder of files (tls/)
+FILES = ("cert", "key", "root")  # files of a server over TLS: certificate, key, a folder of files (tls/)
 PLACEHOLDERS = ("listen", "host", "port", "threads", *FILES)
-PINGPONG = "pingpong"  # sends back whatever bytes arrive
+PINGPONG = "pingpong"  # sends back all bytes that arrive
 HTTP = "http"  # gives the answer of contenders/common/contender_http.h
-MODEL = "model"  # answers frames: a 4-byte big-endian length and the body, both sent back (model_roster.py)
-DRUM = "drum"  # plays experiment 2 by itself, as drum.py calls it
-TLS, HTTPS = "tls", "https"  # as the first two, over TLS
+MODEL = "model"  # answers frames, each a 4-byte big-endian length and a body, by sending them back
+DRUM = "drum"  # plays experiment 2 alone, as drum.py calls it
+TLS, HTTPS = "tls", "https"  # PINGPONG and HTTP over TLS
 TLS_KINDS = (TLS, HTTPS)
 KINDS = (PINGPONG, HTTP, MODEL, DRUM, *TLS_KINDS)
-SYSTEM_FOLDERS = ":/usr/sbin:/usr/local/sbin"  # where servers live, and no user's PATH leads
+SYSTEM_FOLDERS = ":/usr/sbin:/usr/local/sbin"  # folders of servers that are not in a user's PATH
 
 
 class BadContender(ValueError):
-    """A contender given on the command line is malformed: one sentence why."""
+    """A contender given on the command line is malformed. The text is one sentence that says why."""
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A server program. `command` holds {listen} {host} {port} {threads}, filled in for each run, and {cert} {key}
-    where it serves over TLS, filled in from `files`."""
+    """A server program. Its `command` contains {listen} {host} {port} {threads}, which each run fills in. The command
+    of a server over TLS also contains {cert} {key}, which are filled in from `files`."""
 
     name: str
     command: tuple[str, ...]
     note: str
-    shown: bool = True  # the A/A twin has no row of its own in the tables of contenders
-    usual: bool = True  # a variant that is not usual runs only where it is named
-    given: bool = False  # named on the command line: it need not print where it listens
+    shown: bool = True  # false for the A/A twin, which has no row in the tables of contenders
+    usual: bool = True  # false for a variant that runs only if it is named
+    given: bool = False  # given on the command line: it need not print where it listens
     kind: str = PINGPONG
-    needs: str = ""  # another program it starts
-    files: tuple[tuple[str, str], ...] = ()  # where each of FILES is
+    needs: str = ""  # another program that it starts
+    files: tuple[tuple[str, str], ...] = ()  # the paths of FILES
 
     def words(self, host: str, port: int, threads: int, more: tuple[str, ...] = ()) -> list[str]:
         values = {"listen": f"{host}:{port}", "host": host, "port": str(port), "threads": str(threads)}
@@ -49,35 +49,36 @@ class Contender:
         return [word.format(**values) for word in (*self.command, *more)]
 
     def for_threads(self, threads: int, *more: str):
-        """words() as process.serving() wants it."""
+        """Returns words() as a function, as process.serving() needs it."""
         return lambda host, port: self.words(host, port, threads, more)
 
     def for_cell(self, cell):
-        """The same for a run of `cell`."""
+        """Returns words() as a function for a run of `cell`."""
         return lambda host, port: self.words(host, port, cell.threads, cell.server_words)
 
     def parallel(self, cell) -> int:
-        """How many threads of it can compute at a time."""
+        """Returns how many of its threads can compute at once."""
         return cell.threads
 
     def serves_at_once(self, cell) -> int:
-        """How many of the cell's connections it serves at a time, by what it is."""
+        """Returns how many of the cell's connections it serves at once, by its design."""
         return cell.connections
 
     def facts(self) -> dict:
-        """What a page says of it beside what every contender has."""
+        """Returns facts for a page, in addition to those of every contender."""
         return {}
 
     def unfit_for(self, cell) -> str:
-        """Why it cannot run in `cell`, in a few words, or ""."""
-        return "it has no such work to do" if getattr(cell, "work", "") else ""
+        """Returns in a few words why it cannot run in `cell`, or ""."""
+        return "it cannot do this work" if getattr(cell, "work", "") else ""
 
     @property
     def program(self) -> str:
         return self.command[0]
 
     def missing(self, there: frozenset[str] | None = None) -> str:
-        """Why this contender cannot run here, or, where `there` is another machine's programs, there; or ""."""
+        """Returns why this contender cannot run here, or "". If `there` is given, these are the programs of the other
+        machine where it would run."""
         if there is not None:
             return next((f"{each} is not there" for each in (self.program, self.needs) if each and each not in there),
                         "")
@@ -89,7 +90,7 @@ class Contender:
 
 
 def _why_unbuilt(program: str) -> str:
-    """What the build left beside where `program` would be, when it knew why it could not build it."""
+    """Returns the reason why the build could not build `program`, which it left in a file beside it."""
     try:
         return Path(program + ".missing").read_text(encoding="utf-8").strip()
     except OSError:
@@ -97,7 +98,7 @@ def _why_unbuilt(program: str) -> str:
 
 
 def built_in(bin_dir: Path) -> list[Contender]:
-    """The table, by where `make build` leaves the programs."""
+    """Returns the table of contenders, with the paths at which `make build` puts the programs."""
     folder = bin_dir / "contenders"
     words = ("--listen", "{listen}", "--threads", "{threads}")
 
@@ -135,23 +136,23 @@ def built_in(bin_dir: Path) -> list[Contender]:
         peal("peal-uring", "io_uring", "peal on io_uring"),
         peal_http("http-peal-epoll", "epoll", "peal's HTTP server on epoll"),
         peal_http("http-peal-uring", "io_uring", "peal's HTTP server on io_uring"),
-        peal_http("http-peal-epoll-unpooled", "epoll", "the same, objects of connections allocated anew",
-                  "--unpooled"),
-        peal_http("http-peal-middleware", "epoll", "behind three functions", "--middleware", "3", usual=False),
-        peal_http("http-peal-guarded", "epoll", "the same behind a rate limit, CORS and request ids", "--rate-limit",
-                  "1000000000", "--cors", "*", "--request-ids", usual=False),
+        peal_http("http-peal-epoll-unpooled", "epoll", "http-peal-epoll without pooled objects", "--unpooled"),
+        peal_http("http-peal-middleware", "epoll", "peal's HTTP server behind 3 functions", "--middleware", "3",
+                  usual=False),
+        peal_http("http-peal-guarded", "epoll", "peal's HTTP server behind a rate limit, CORS, request ids",
+                  "--rate-limit", "1000000000", "--cors", "*", "--request-ids", usual=False),
         http("http-raw-epoll", "a bare epoll loop in C that answers HTTP: the floor"),
         http("http-raw-uring", "a bare io_uring loop in C that answers HTTP"),
-        http("http-nginx", "nginx, its answer in its configuration; a worker per thread", needs="nginx"),
+        http("http-nginx", "nginx, which answers from its configuration; a worker per thread", needs="nginx"),
         http("http-libevent", "libevent's evhttp, one per thread"),
         http("http-beast", "Boost.Beast on asio, one io_context per thread, its locks off"),
         http("http-beast-locked", "the same with the locks on, as they are by default"),
         http("http-beast-shared", "Boost.Beast on asio, one io_context shared by all threads"),
         http("http-go", "Go's net/http on as many processors as threads"),
         http("http-hyper", "Rust's hyper on tokio, one runtime per thread"),
-        http("http-python", "Python's http.server; a thread per connection, whatever is asked"),
+        http("http-python", "Python's http.server; a thread per connection, --threads is ignored"),
         tls(peer("raw-tls", "OpenSSL on a bare epoll loop in C, record by record: the floor of TLS"), TLS),
-        tls(peer("raw-tls-gather", "the same, records that came together answered in one write"), TLS, usual=False),
+        tls(peer("raw-tls-gather", "raw-tls, but with one write for records that came together"), TLS, usual=False),
         tls(peer("libevent-tls", "libevent's bufferevent over OpenSSL"), TLS),
         tls(peer("asio-tls", "asio's ssl::stream, one io_context per thread"), TLS),
         tls(peer("go-tls", "Go's crypto/tls on as many processors as threads"), TLS),
@@ -168,13 +169,13 @@ def built_in(bin_dir: Path) -> list[Contender]:
 
 
 def given(text: str) -> Contender:
-    """The contender in NAME=COMMAND or KIND:NAME=COMMAND. Raises BadContender."""
+    """Returns the contender of NAME=COMMAND or KIND:NAME=COMMAND. Raises BadContender."""
     name, equals, command = text.partition("=")
     kind, colon, rest = name.partition(":")
     if colon:
         name = rest
         if kind not in KINDS:
-            raise BadContender(f"'{kind}' is not what a contender can speak: {' or '.join(KINDS)}.")
+            raise BadContender(f"'{kind}' is no kind of contender; the kinds are {', '.join(KINDS)}.")
     else:
         kind = PINGPONG
     if not equals or not command.strip():
@@ -187,33 +188,34 @@ def given(text: str) -> Contender:
         words = tuple(shlex.split(command))
         filled = " ".join(words).format(**{holder: "" for holder in PLACEHOLDERS})
     except (ValueError, KeyError, IndexError) as error:
-        raise BadContender(f"The command of '{name}' cannot be read: {error}; it may hold {{listen}} {{host}} {{port}} "
-                           "{threads} {cert} {key}.") from error
+        raise BadContender(f"cannot parse the command of '{name}': {error}; it may contain {{listen}} {{host}} "
+                           "{port} {threads} {cert} {key}.") from error
     if filled == " ".join(words) or not ("{listen}" in command or "{port}" in command):
-        raise BadContender(f"The command of '{name}' must hold {{listen}} or {{port}}, so that it can be told where.")
+        raise BadContender(f"The command of '{name}' must contain {{listen}} or {{port}}: the lab chooses the address.")
     return Contender(name, words, "given on the command line", given=True, kind=kind)
 
 
 def _drum_words(name: str, command: str) -> tuple[str, ...]:
-    """A drummer listens nowhere, so its command is taken as it is. Raises BadContender."""
+    """Returns the words of a drummer's command. They are taken unchanged, because a drummer does not listen. Raises
+    BadContender."""
     try:
         words = tuple(shlex.split(command))
     except ValueError as error:
-        raise BadContender(f"The command of '{name}' cannot be read: {error}.") from error
+        raise BadContender(f"cannot parse the command of '{name}': {error}.") from error
     held = next((holder for holder in PLACEHOLDERS if f"{{{holder}}}" in command), "")
     if held:
-        raise BadContender(f"The command of '{name}' holds {{{held}}}, but a drum serves nobody.")
+        raise BadContender(f"The command of '{name}' contains {{{held}}}, but a drum listens nowhere.")
     return words
 
 
 def listed_in(path: Path) -> list[str]:
-    """The contenders of a file as `--contender` takes them, one a line; '#' begins a line of comment. Raises
+    """Returns the contenders of a file in the form of `--contender`, one per line. '#' begins a comment line. Raises
     BadContender."""
     try:
         lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise BadContender(f"{path} cannot be read: {why}.") from error
+        raise BadContender(f"cannot read {path}: {why}.") from error
     found = [line for line in lines if line and not line.startswith("#")]
     for line in found:
         try:
@@ -226,11 +228,12 @@ def listed_in(path: Path) -> list[str]:
 def choose(bin_dir: Path, extra: list[str], only: list[str], kind: str = "",
            models: list[Contender] | None = None,
            there: frozenset[str] | None = None) -> tuple[list[Contender], list[str]]:
-    """The contenders asked for, of every kind or of one, that can run, and a sentence for each that cannot. `models`
-    are the program's own, which it lists itself; `there` are the programs of another machine, where they run. Drummers
-    are known by name here, and chosen by drum.py.
+    """Returns the wanted contenders that can run, and a sentence for each one that cannot.
 
-    Raises BadContender. Two may share a name when they are of different kinds: no experiment takes both.
+    `kind` limits them to one kind. `models` are the models that the program itself lists. `there` are the programs of
+    another machine, if the contenders run there. Drummers are known here by name, but drum.py chooses them.
+
+    Raises BadContender. Two contenders of different kinds may share a name, because no experiment takes both.
     """
     everybody = built_in(bin_dir) + (models or []) + [given(text) for text in extra]
     table = [c for c in everybody if kind in ("", c.kind)]
@@ -241,7 +244,7 @@ def choose(bin_dir: Path, extra: list[str], only: list[str], kind: str = "",
             raise BadContender(f"There are two contenders named '{who[1]}'.")
     for name in only:
         if name not in names:
-            raise BadContender(f"There is no contender '{name}'; there are {', '.join(names)}.")
+            raise BadContender(f"There is no contender '{name}'; known are {', '.join(names)}.")
     wanted = [contender for contender in table
               if contender.kind != DRUM and (contender.name in only or (not only and contender.usual))]
     absent = [f"{contender.name}: {contender.missing(there)}" for contender in wanted if contender.missing(there)]
@@ -249,5 +252,5 @@ def choose(bin_dir: Path, extra: list[str], only: list[str], kind: str = "",
 
 
 def programs_of(contenders: list[Contender]) -> list[str]:
-    """What they start, each once."""
+    """Returns the programs that the contenders start, each once."""
     return list(dict.fromkeys(each for c in contenders for each in (c.program, c.needs) if each))

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The statistics of a paired comparison: what the numbers allow one to say.
 
-A pair is two contenders measured side by side. Its unit is the restart: fresh processes of both give one value, the log
-of their ratio, so that "twice" and "half" weigh the same. A duel's restart is all its rounds together; a run that was
-played by itself is a restart of one round. Over the restarts stands Student's interval (Ibragimov and Mueller
-2010: it holds for values of different scatter too). Nothing is removed: a missing run takes its restart out of that
-pair, and is counted. Which word may be said of a pair is for judge.py to ask.
+A pair is two contenders that are measured together. The unit is the restart: new processes of both give one value, the
+logarithm of their ratio, so that "twice" and "half" count equally. In a duel, a restart is all its rounds together; a
+contender that plays alone counts as one round. The interval is Student's over the restarts (Ibragimov and Mueller 2010:
+it is also valid if the values scatter differently). Nothing is removed: if a run is missing, its restart is missing in
+that pair, and this is counted. judge.py asks what may be said about a pair.
 """
 
 import math
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from scipy import stats as scipy_stats
 
 CONFIDENCE = 0.95
-# Fewer restarts than this make no interval: the pair is shown as "too few runs".
+# With fewer restarts than this there is no interval: the pair is shown as "too few runs".
 FEWEST_BLOCKS = 4
 # "Not behind": the ratio may be this little below 1, and the interval must reach 1.
 NOT_BEHIND = 0.97
@@ -39,7 +39,7 @@ class Pair:
         return self.blocks >= FEWEST_BLOCKS
 
     def as_dict(self) -> dict:
-        """Plain data; what is not known is None."""
+        """Returns plain data. Unknown values are None."""
         ratio, low, high = (None if math.isnan(value) else value for value in (self.ratio, self.low, self.high))
         return {"blocks": self.blocks, "ratio": ratio, "low": low, "high": high}
 
@@ -48,7 +48,7 @@ UNKNOWN = Pair(0, math.nan, math.nan, math.nan)
 
 
 def of_logs(logs: list[float]) -> Pair:
-    """The pair whose log ratio is one of `logs` in each restart."""
+    """Returns the pair with these log ratios, one per restart."""
     logs = [log for log in logs if math.isfinite(log)]
     if not logs:
         return UNKNOWN
@@ -60,13 +60,14 @@ def of_logs(logs: list[float]) -> Pair:
 
 
 def compare(subject: dict[int, float], rival: dict[int, float]) -> Pair:
-    """The pair over the restarts both were measured in; values are positive, keyed by restart."""
+    """Returns the pair over the restarts in which both were measured. Values are positive, by restart."""
     both = sorted(at for at in subject.keys() & rival.keys() if subject[at] > 0 and rival[at] > 0)
     return of_logs([math.log(subject[at] / rival[at]) for at in both])
 
 
 def standing(pair: Pair) -> str:
-    """How a speed ratio stands: "not behind", "behind" (wholly below 1) or "cannot tell"."""
+    """Returns the state of a speed ratio: "not behind", "behind" (completely below 1), "cannot tell" or "too few
+    runs"."""
     if not pair.known:
         return "too few runs"
     if pair.high < 1.0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The statistics, tested on data whose truth is known."""
+"""Tests of the statistics, on data whose truth is known."""
 
 import math
 
@@ -12,14 +12,14 @@ BLOCKS = 8
 
 
 def pair(logs):
-    """Subject and rival whose ratio per block is exp(logs)."""
+    """Returns a pair whose ratio per block is exp(logs)."""
     subject = {block: math.exp(value) for block, value in enumerate(logs)}
     return stats.compare(subject, dict.fromkeys(subject, 1.0))
 
 
 @pytest.mark.parametrize("scatter", [lambda random: random.normal(0.1, 0.03, BLOCKS),
                                      lambda random: random.normal(0.1, numpy.linspace(0.01, 0.1, BLOCKS))])
-def test_the_interval_holds_the_truth_about_as_often_as_it_says(scatter):
+def test_the_interval_contains_the_truth_in_about_95_of_100_cases(scatter):
     random = numpy.random.default_rng(23)
     pairs = [pair(scatter(random)) for _ in range(600)]
     held = sum(p.low <= math.exp(0.1) <= p.high for p in pairs)
@@ -33,7 +33,7 @@ def test_a_missing_block_leaves_the_others_paired():
     assert found.blocks == 4 and found.ratio == pytest.approx(2.0)
 
 
-def test_too_few_blocks_say_nothing():
+def test_too_few_blocks_have_no_interval():
     found = pair([0.5, 0.5, 0.5])
     assert not found.known and math.isnan(found.low) and found.ratio == pytest.approx(math.exp(0.5))
     assert found.as_dict() == {"blocks": 3, "ratio": pytest.approx(math.exp(0.5)), "low": None, "high": None}
@@ -42,7 +42,7 @@ def test_too_few_blocks_say_nothing():
     assert stats.of_logs([]) == stats.UNKNOWN
 
 
-def test_values_that_do_not_scatter_are_what_they_are():
+def test_values_without_scatter_have_an_interval_of_one_point():
     still = pair([-0.1] * 8)
     assert still.low == still.high == still.ratio
 

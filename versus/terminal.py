@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the terminal shows: a line for each duel while it runs, tables at the end."""
+"""The terminal's output: a line for each duel while the lab runs, and tables at the end."""
 
 import sys
 
@@ -10,12 +10,13 @@ from versus.roster import MODEL, PINGPONG
 
 
 def say(text: str) -> None:
-    """Tells what is going on."""
+    """Prints a line about the progress."""
     print(text, file=sys.stderr, flush=True)
 
 
 def table(header: list[str], rows: list[list[str]], sides: str = "<") -> str:
-    """Columns as wide as their widest entry, each to the side `sides` has for it: "<", or ">" also past its end."""
+    """Returns a table. Columns are as wide as their widest entry; `sides` aligns each one ("<" or ">"; ">" if it is
+    shorter)."""
     sides = sides.ljust(len(header), ">")
     widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
     lines = []
@@ -32,12 +33,13 @@ def claims_table(claims: list[dict], digits: int = 2) -> str:
 
 
 def _subject_of(experiment: dict) -> str:
-    """The contender the table sets beside each other one: peal's, or that of the A/A twin."""
+    """Returns the contender that the table compares with each other one: peal's, or the one that has the A/A twin."""
     return "peal-epoll" if experiment["kind"] == PINGPONG else experiment["twin_of"]
 
 
 def _pair_beside(experiment: dict, cell: str, name: str) -> str:
-    """How the contender `name` stands to the experiment's subject, whichever way the pair was made."""
+    """Returns the ratio of the experiment's subject and the contender `name`, in the direction in which the pair was
+    made."""
     subject = _subject_of(experiment)
     for pair in experiment["pairs"]:
         if (pair["cell"], pair["metric"]) != (cell, "server_cpu"):
@@ -69,13 +71,13 @@ def _cell_table(experiment: dict, cell: dict) -> str:
 
 
 def _model_table(experiment: dict, cell: dict) -> str:
-    """Every model in a situation, those first that served all connections, then by speed."""
+    """Returns a table of all models in a situation: first those that served all connections, by speed."""
     rows = sorted((row for row in experiment["rows"] if row["cell"] == cell["name"]),
                   key=lambda row: (row["served"] < row["asked"], -(row["messages_per_s"] or 0.0)))
     shown = [[row["contender"], f"{row['served']}/{row['asked']}", SPEED.shown(row["messages_per_s"]),
               TAIL.shown(row["p50_us"]), TAIL.shown(row["p99_us"]), CPU.shown(row["server_us"]),
               number(row["switches"], 3), MEMORY.shown(row["rss_bytes"])] for row in rows]
-    header = ["model", "served", "requests", "p50", "p99", "server CPU each", "switches each", "memory"]
+    header = ["model", "served", "requests", "p50", "p99", "server CPU/request", "switches/request", "memory"]
     return f"{cell['title']}\n" + table(header, shown)
 
 
@@ -93,7 +95,7 @@ def _experiment_tables(experiment: dict) -> list[str]:
 
 
 def _drum_tables(drummed: dict) -> list[str]:
-    """Microseconds a round of each ring; of many rings, only the largest."""
+    """Returns tables of microseconds per round. If there are many rings, returns only those of the largest one."""
     parts = [f"== {drummed['title']}"]
     largest = max((cell["pairs"] for cell in drummed["cells"]), default=0)
     for cell in (cell for cell in drummed["cells"] if cell["pairs"] == largest):
@@ -106,7 +108,7 @@ def _drum_tables(drummed: dict) -> list[str]:
 
 
 def summary(results: dict) -> str:
-    """The tables and the verdict."""
+    """Returns the tables and the verdict."""
     parts = [part for experiment in results["experiments"] for part in _experiment_tables(experiment)]
     parts += _drum_tables(results["drum"]) if results["drum"] else []
     judged = [row for row in results["findings"] if row["verdict"] != "not measurable here"]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""System calls per message, counted by strace outside the measured blocks.
+"""Counts system calls per message with strace, in separate runs that are not measured.
 
-strace is attached once the connections stand, so that every call counted belongs to a message; a server under strace is
-slow, and so finds more ready at each wait: a loop's figure is a lower bound of its waits.
+strace is attached when the connections are open, so that every counted call belongs to a message. A server under strace
+is slow and finds more events ready at each wait. So a loop's count of waits is a lower bound.
 """
 
 import os
@@ -28,7 +28,7 @@ def available() -> bool:
 
 
 def parse_summary(text: str) -> dict[str, int]:
-    """Calls by name from the table of `strace -c`."""
+    """Returns calls by name from the table of `strace -c`."""
     calls = {}
     for line in text.splitlines():
         words = line.split()
@@ -38,7 +38,7 @@ def parse_summary(text: str) -> dict[str, int]:
 
 
 def _attached(tracer: subprocess.Popen, processes: int) -> bool:
-    """Whether strace has said that it attached to all of the server's processes."""
+    """True when strace has reported that it is attached to all of the server's processes. False after a time limit."""
     os.set_blocking(tracer.stderr.fileno(), False)
     deadline = time.monotonic() + ATTACH_LIMIT_S
     seen = b""
@@ -51,9 +51,10 @@ def _attached(tracer: subprocess.Popen, processes: int) -> bool:
 
 
 def counted(pid: int, work: Callable[[], object]) -> dict[str, int] | None:
-    """System calls by name of process `pid` and its descendants while `work` is done; None where strace cannot."""
+    """Returns system calls by name of process `pid` and its descendants during `work`, or None if strace cannot
+    count."""
     with tempfile.NamedTemporaryFile("r", prefix="versus-strace-") as summary:
-        pids = counters.descendants(pid)  # -f follows new ones only
+        pids = counters.descendants(pid)  # -f follows only new processes
         words = ["strace", "-c", "-f", "-o", summary.name]
         words += [word for each in pids for word in ("-p", str(each))]
         tracer = process.spawn(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -70,7 +71,7 @@ def counted(pid: int, work: Callable[[], object]) -> dict[str, int] | None:
 
 
 def calls_per_message(contender: Contender, cell: Cell | HttpCell) -> dict[str, float] | None:
-    """System calls per message (or per request) by name, or None where they cannot be counted."""
+    """Returns system calls per message (or request) by name, or None if they cannot be counted."""
     if not cell.counts_calls:
         return None
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""peal, and the asio contender, built with other compilers, optimisation levels and standards, each a contender.
+"""Builds peal and the asio contender with other compilers, optimisation levels and standards. Each build is a
+contender.
 
-The release build of peal is g++ -O2; a variant of it differs in the compiler, the level, and nothing else. Those of
-asio are a few files, compiled by themselves, all by the same words but for what they are called after. A variant is
-built into build/variants/NAME when a comparison asks for it; the folder is kept, so that the next time is quick.
+peal's release build is g++ -O2. A variant of it differs only in the compiler and the level. Variants of asio are a few
+files, compiled here with the same options except those that give the variant its name. A variant is built into
+build/variants/NAME when a comparison needs it. The folder is kept, so that the next build is quick.
 """
 
 import shutil
@@ -23,7 +24,7 @@ CXX23 = "-std=c++23"
 @dataclass(frozen=True)
 class Variant:
     contender: str
-    of: str  # the contender it is built like
+    of: str  # the contender that it is a variant of
     cxx: str
     cc: str
     level: str
@@ -67,7 +68,7 @@ def _of_asio(variant: Variant, folder: Path) -> list[list[str]]:
 
 
 def commands(variant: Variant, folder: Path, jobs: int) -> list[list[str]]:
-    """What builds `variant` into `folder`."""
+    """Returns the commands that build `variant` into `folder`."""
     return _of_peal(variant, folder, jobs) if variant.of == PEAL else _of_asio(variant, folder)
 
 
@@ -76,7 +77,7 @@ def program_of(variant: Variant, folder: Path) -> Path:
 
 
 def _built(variant: Variant, folder: Path, jobs: int, run: Callable) -> str:
-    """Builds it; why it could not be built, or ""."""
+    """Builds a variant. Returns why it could not be built, or ""."""
     for program in ("cmake", variant.cxx, variant.cc):
         if not shutil.which(program):
             return f"{program} is not there"
@@ -89,8 +90,8 @@ def _built(variant: Variant, folder: Path, jobs: int, run: Callable) -> str:
 
 def build(models: list[Contender], wanted: tuple[str, ...], say: Callable[[str], None], jobs: int,
           root: Path = ROOT / "build" / "variants", run: Callable = process.run) -> tuple[list[Contender], list[str]]:
-    """The variants among `wanted` of `models` (peal-epoll, asio-per-thread), built, and a sentence for each that could
-    not be."""
+    """Builds the variants among `wanted` of `models` (peal-epoll, asio-per-thread). Returns them, and a sentence for
+    each that could not be built."""
     ready, absent = [], []
     of = {model.name: model for model in models}
     for variant in (variant for variant in VARIANTS if variant.contender in wanted and variant.of in of):

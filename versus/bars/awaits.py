@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""User instructions of awaits without a network: callgrind's count of programs that do one kind so many times, slope
-between 1000 and 11,000. What another library pays for the same stands beside it."""
+"""Measures user instructions per await, without a network. callgrind counts programs that repeat one kind of await 1000
+and 11,000 times; the figure is the slope between the two counts. The rows of asio's program stand beside peal's."""
 
 import subprocess
 import tempfile
@@ -11,15 +11,15 @@ from versus.bars.common import CannotMeasure, Context, Row
 
 FEW, MANY = 1000, 11_000
 PATIENCE_S = 300
-# What is counted, by the programs' first argument, and peal's bar.
+# The kinds of await, by the programs' first argument: what one repetition is, and peal's bar.
 FIGURES = {
     "fd": ("wait for an fd that is always ready", 550),
     "channel": ("item sent to a task that waits, and answered", 420),
-    "select": ("the same, waiting for one more channel by select()", 680),
+    "select": ("item sent to a task that waits for two channels with select(), and answered", 680),
     "ask": ("question to an object of the same loop", 150),
-    "ask_away": ("question to an object of another loop, both of one thread", 2000),
+    "ask_away": ("question to an object of another loop on the same thread", 2000),
 }
-# What the others have nothing like.
+# Kinds that only peal has.
 ALONE = ("ask", "ask_away")
 PROGRAMS = ("awaits_peal", "awaits_asio")
 
@@ -30,7 +30,7 @@ def _count(program: str, what: str, times: int) -> int:
         words = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={out}", program, what, str(times)]
         done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
         if done.returncode != 0:
-            raise CannotMeasure(f"{Path(program).name} {what} ended with {done.returncode}")
+            raise CannotMeasure(f"{Path(program).name} {what} ended with exit code {done.returncode}")
         return instructions.parse_total(out.read_text(encoding="utf-8"))
 
 
@@ -46,7 +46,7 @@ def _row(context: Context, name: str, what: str) -> Row:
 
 
 def pairs() -> list[tuple[str, str]]:
-    """Which program counts what."""
+    """Returns the pairs (program, kind of await) that are counted."""
     return [(name, what) for what in FIGURES for name in (PROGRAMS[:1] if what in ALONE else PROGRAMS)]
 
 

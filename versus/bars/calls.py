@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""User instructions of the server per remote call, in the format of muduo's RPC, with a payload of 6 bytes: a handler
-that is a function, one that is a coroutine, and the floor without protobuf. callgrind's count, slope between 1000 and
-3000 calls on one connection, with 1 and with 100 calls under way. And the server's calls of malloc, which memcheck
-counts, in the same way."""
+"""Measures what a remote call costs the server, in the format of muduo's RPC with a payload of 6 bytes.
+
+The handler is a function, a coroutine, or the floor: code without protobuf. callgrind counts user instructions; the
+figure is the slope between 1000 and 3000 calls on one connection, with 1 and with 100 calls under way. memcheck counts
+the server's calls of malloc in the same way.
+"""
 
 import re
 import socket
@@ -19,10 +21,10 @@ from versus.run import process
 
 PROGRAM = "calls_peal"
 STYLES = {"function": "a function", "coroutine": "a coroutine", "floor": "written by hand, without protobuf"}
-# Calls under way -> what a call may cost.
+# Calls under way -> the most instructions that a call may cost (0: no bar).
 BARS = {"function": {1: 3000, 100: 2700}, "coroutine": {1: 3600, 100: 3300},
         "floor": {1: 0, 100: 0}}
-# What a call may allocate.
+# The most allocations per call.
 ALLOCATIONS = {"function": 0, "coroutine": 2}
 FEW, MANY = 1000, 3000
 PAYLOAD = b"abcdef"
@@ -43,7 +45,7 @@ def _head(kind: int, call: int) -> bytes:
 
 
 def request(call: int) -> bytes:
-    """The frame that calls EchoService.Echo."""
+    """Returns the frame that calls EchoService.Echo."""
     names = _field(0x1A, b"echo.EchoService") + _field(0x22, b"Echo")
     return _frame(_head(1, call) + names + _field(0x2A, _field(0x0A, PAYLOAD)))
 
@@ -53,14 +55,14 @@ def response(call: int) -> bytes:
 
 
 def calls(window: int, connections: list[socket.socket], count: int) -> None:
-    """`window` calls at a time on each connection; every answer is checked."""
+    """Makes `count` calls on each connection, `window` at a time, and checks every answer."""
     asked = b"".join(request(call) for call in range(window))
     owed = b"".join(response(call) for call in range(window))
     for _ in range(count // window):
         for connection in connections:
             connection.sendall(asked)
             if lockstep.receive(connection, len(owed)) != owed:
-                raise lockstep.EchoDiffers("an answer differs from what the call asks for")
+                raise lockstep.EchoDiffers("an answer differs from the expected one")
 
 
 def contender(path: Path | str, style: str) -> Contender:
@@ -68,15 +70,15 @@ def contender(path: Path | str, style: str) -> Contender:
 
 
 def parse_allocations(text: str) -> int:
-    """How often memory was asked for, of what memcheck wrote."""
+    """Returns the number of allocations from the text that memcheck wrote."""
     found = re.search(r"total heap usage: ([\d,]+) allocs", text)
     if not found:
-        raise CannotMeasure("memcheck wrote no heap usage")
+        raise CannotMeasure("memcheck's output has no line 'total heap usage'")
     return int(found.group(1).replace(",", ""))
 
 
 def _allocated(served: Contender, count: int) -> int:
-    """By a server that lived for exactly so many calls."""
+    """Returns the allocations of a server that answers exactly `count` calls."""
     with tempfile.TemporaryDirectory(prefix="versus-memcheck-") as folder:
         log = Path(folder) / "log"
         tool = ["valgrind", "--tool=memcheck", "--leak-check=no", f"--log-file={log}"]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Server CPU per connection (connect, one message, close by RST, 16 source addresses) at a fixed rate, peal / raw."""
+"""Measures server CPU per connection, peal / raw. A connection is: connect, one message, close with RST. Connections
+start at a fixed rate, from 16 source addresses."""
 
 from versus.run import process
 from versus.bars import common
@@ -15,7 +16,7 @@ NAMES = tuple(name for pair in PAIRS for name in pair[:2])
 
 
 def _churn(contender: Contender, program: str, seconds: float, rate: float = 0.0) -> dict:
-    """What bare_churn saw against a fresh server; without a rate, as fast as it goes."""
+    """Returns what bare_churn measured against a fresh server. Without a rate, it runs as fast as it can."""
     pins = process.Pins.of(1)
     with process.serving(contender.for_threads(1), pins.server, contender.given) as server:
         words = [program, server.target, "--concurrent", str(CONCURRENT), "--duration", str(seconds), "--size", "64",
@@ -24,7 +25,7 @@ def _churn(contender: Contender, program: str, seconds: float, rate: float = 0.0
     if found["failures"]:
         raise common.Marred(f"{found['failures']} connections to {contender.name} failed")
     if rate and found["connections_per_s"] < 0.99 * rate:
-        raise common.Marred(f"{contender.name} held {found['connections_per_s']:,.0f} of {rate:,.0f} connections/s")
+        raise common.Marred(f"{contender.name} reached {found['connections_per_s']:,.0f} of {rate:,.0f} connections/s")
     return found
 
 

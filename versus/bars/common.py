@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every figure shares: its context, a row of the table, paired shuffled blocks of anything."""
+"""The parts that all figures share: the context, a row of the table, and paired blocks in shuffled order."""
 
 import json
 import random
@@ -22,21 +22,21 @@ Value = TypeVar("Value")
 
 
 class CannotMeasure(RuntimeError):
-    """A figure cannot be had here: one sentence why."""
+    """A figure cannot be measured here. The text is one sentence that says why."""
 
 
 class Marred(CannotMeasure):
-    """One run is not worth counting: it is repeated once, and then its block stays empty."""
+    """One run does not count. It is repeated once; if that fails too, its block stays empty."""
 
 
-# What keeps a figure from being had.
+# The errors that end the measurement of a figure.
 UNMEASURED = (CannotMeasure, process.StartFailed, lockstep.EchoDiffers, OSError, subprocess.TimeoutExpired)
 NO_BAR = "-"
 
 
 @dataclass
 class Row:
-    """One line of the bar table; `verdict` is "" where no bar applies."""
+    """One line of the table of bars. `verdict` is "" if no bar applies."""
 
     figure: str
     bar: str
@@ -50,7 +50,7 @@ class Row:
 
 @dataclass
 class Context:
-    """What a figure is measured with."""
+    """The options and contenders that a figure is measured with."""
 
     bin_dir: Path
     out: Path
@@ -63,28 +63,28 @@ class Context:
         self._ready = roster.choose(self.bin_dir, self.extra, [], roster.PINGPONG)[0]
 
     def contenders(self, names: tuple[str, ...] = ()) -> list[Contender]:
-        """Those that can run; of `names` alone, unless everyone was asked for."""
+        """Returns the contenders that can run. If `names` are given, returns only these, unless --all was given."""
         return [c for c in self._ready if not names or self.everyone or c.name in names or c.given]
 
     def of_kind(self, kind: str, names: tuple[str, ...]) -> list[Contender]:
-        """Those of `names`, which speak `kind`, that can run; everybody who speaks it where everyone was asked for.
-        Raises CannotMeasure where nobody can."""
+        """Returns the contenders of `names` that speak `kind` and can run; with --all, every contender that speaks
+        `kind`. Raises CannotMeasure if there is none."""
         ready, absent = roster.choose(self.bin_dir, self.extra, [] if self.everyone else list(names), kind)
         if not ready:
-            raise CannotMeasure(absent[0] if absent else f"there is no contender that speaks {kind}")
+            raise CannotMeasure(absent[0] if absent else f"there is no contender of the kind {kind}")
         return ready
 
     def need(self, name: str) -> Contender:
         found = next((contender for contender in self._ready if contender.name == name), None)
         if found is None:
-            raise CannotMeasure(f"{name} was not built")
+            raise CannotMeasure(f"{name} is not built")
         return found
 
     def tool(self, name: str) -> str:
-        """The path of a program of the build."""
+        """Returns the path of a program of the build. Raises CannotMeasure."""
         path = self.bin_dir / name
         if not path.exists():
-            raise CannotMeasure(f"{path} was not built")
+            raise CannotMeasure(f"{path} is not built")
         return str(path)
 
     def say(self, text: str) -> None:
@@ -92,7 +92,8 @@ class Context:
 
 
 def in_parts(parts: dict[str, Callable[[], list[Row]]]) -> list[Row]:
-    """The rows of all parts of a figure. A part that could not be had is one row that says why; the others stand."""
+    """Returns the rows of all parts of a figure. If a part cannot be measured, one row says why; the other parts are
+    still measured."""
     rows = []
     for figure, measure in parts.items():
         try:
@@ -103,8 +104,8 @@ def in_parts(parts: dict[str, Callable[[], list[Row]]]) -> list[Row]:
 
 
 def counted(figure: str, bar: str, most: float, measure: Callable[[], tuple[float, str, dict]]) -> Row:
-    """The row of a figure that is counted and so has no interval: it is at most `most`, or it is not. `measure` gives
-    the figure, how it is shown, and the row's data. Where `bar` is NO_BAR nothing is asked of the figure."""
+    """Returns the row of a figure that is an exact count and so has no interval: met if it is at most `most`. `measure`
+    returns the figure, its text and the row's data. If `bar` is NO_BAR, there is no verdict."""
     try:
         value, shown, data = measure()
     except UNMEASURED as error:
@@ -114,7 +115,7 @@ def counted(figure: str, bar: str, most: float, measure: Callable[[], tuple[floa
 
 
 def run_in(path: Path, of: str) -> generator.Measurement:
-    """What a run of `peal load` wrote there; `of` says what its messages are. Raises CannotMeasure, Marred."""
+    """Reads the result file of a `peal load` run. `of` names its messages in errors. Raises CannotMeasure, Marred."""
     try:
         found = generator.read(path)
     except generator.NoMeasurement as error:
@@ -125,8 +126,8 @@ def run_in(path: Path, of: str) -> generator.Measurement:
 
 
 def generated(words: list[str], limit_s: float, of: str) -> generator.Measurement:
-    """The same of a run that is made now, to whose words --json is added. A gate that failed is no failure here: the
-    bar judges."""
+    """Runs `peal load` with `words` and --json, and returns its result. A failed gate is no error here, because the bar
+    judges the figure. Raises CannotMeasure, Marred."""
     with tempfile.TemporaryDirectory(prefix="versus-load-") as folder:
         out = Path(folder) / "run.json"
         outcome = process.run([*words, "--json", str(out)], process.Pins.of(1).client, limit_s)
@@ -137,8 +138,9 @@ def generated(words: list[str], limit_s: float, of: str) -> generator.Measuremen
 
 @contextmanager
 def company(words: list[str], limit_s: float, did_not_come: str, cpus=()) -> Iterator[list[int]]:
-    """A program that says "ready", works until its stdin ends, and says then how much that was: for the length of the
-    block, from when it is ready. Yields a list that holds the number once the block has ended. Raises CannotMeasure."""
+    """Runs a companion program while the block runs. The program prints "ready", works until its stdin ends, and then
+    prints a number: how much it did. The block starts when the program is ready. Yields a list that holds the number
+    after the block. Raises CannotMeasure."""
     done: list[int] = []
     with process.companion(words, cpus) as child:
         if process.line_of(child, limit_s) != "ready":
@@ -150,7 +152,8 @@ def company(words: list[str], limit_s: float, did_not_come: str, cpus=()) -> Ite
 
 
 def paired(context: Context, what: str, variants: dict[str, Callable[[], Value]]) -> dict[str, dict[int, Value]]:
-    """The value of every variant in every block, in an order shuffled from the seed."""
+    """Runs every variant once per block, in an order shuffled with the seed. Returns the value of each variant by
+    block."""
     values: dict[str, dict[int, Value]] = {name: {} for name in variants}
     for block in range(context.blocks):
         order = list(variants)
@@ -168,13 +171,14 @@ def paired(context: Context, what: str, variants: dict[str, Callable[[], Value]]
             counts(name)
     for name, by_block in values.items():
         if not by_block:
-            raise CannotMeasure(f"no run of {name} was worth counting")
+            raise CannotMeasure(f"every run of {name} was disturbed; none counts")
     return values
 
 
 def restarts(context: Context, what: str, count: int,
              restart: Callable[[int], dict[str, float]]) -> dict[str, dict[int, float]]:
-    """What each side had, by name, in those of `count` restarts that were worth counting."""
+    """Calls `restart` `count` times. Returns each side's values by number of the restart, without the disturbed
+    restarts."""
     values: dict[str, dict[int, float]] = {}
     for number in range(count):
         try:
@@ -183,7 +187,7 @@ def restarts(context: Context, what: str, count: int,
         except Marred as error:
             context.say(f"{what}, restart {number + 1}: {error}")
     if not values:
-        raise CannotMeasure("no restart was worth counting")
+        raise CannotMeasure("every restart was disturbed; none counts")
     return values
 
 
@@ -192,20 +196,21 @@ def pair_of(values: dict[str, dict[int, float]], subject: str, rival: str) -> st
 
 
 def medians(values: dict[str, dict[int, float]], names: tuple[str, ...], digits: int = 0, scale: float = 1.0) -> str:
-    """The medians of `names`, as they stand beside their ratio."""
+    """Returns the medians of `names` as text, to stand beside their ratio."""
     return " / ".join(f"{statistics.median(values[name].values()) * scale:,.{digits}f}" for name in names)
 
 
 def ratio_row(figure: str, values: dict[str, dict[int, float]], sides: tuple[str, str], most: float, shown: str,
               digits: int = 3, barred: bool = True) -> Row:
-    """The row of a ratio, first of `sides` / second, that is to be at most `most`; `shown` stands beside the ratio."""
+    """Returns the row of the ratio first / second of `sides`, which must be at most `most`. The text `shown` stands
+    beside it."""
     pair = pair_of(values, *sides)
     return Row(figure, f"<= {most:g}" if barred else NO_BAR, f"{span(pair, digits)}; {shown}",
                at_most(pair, most) if barred else "", ratio_data(pair, values))
 
 
 def middle_of(values: list[float]) -> stats.Pair:
-    """The middle of a figure that stands beside no other: its "ratio" is the figure itself."""
+    """Returns the geometric mean of a single figure with its interval: a Pair whose "ratio" is the figure itself."""
     return stats.compare(dict(enumerate(values)), dict.fromkeys(range(len(values)), 1.0))
 
 
@@ -224,13 +229,13 @@ def at_least(pair: stats.Pair, bar: float) -> str:
 
 
 def json_of(words: list[str], cpus: tuple[int, ...], limit_s: float) -> dict:
-    """What a bare client printed. Raises CannotMeasure."""
+    """Runs a bare client and returns the JSON that it printed. Raises CannotMeasure."""
     outcome = process.run(words, cpus, limit_s)
     try:
         return json.loads(outcome.out)
     except ValueError as error:
         why = outcome.complaint or f"exit code {outcome.code}"
-        raise CannotMeasure(f"{words[0]} gave no figures: {why}") from error
+        raise CannotMeasure(f"{words[0]} printed no figures: {why}") from error
 
 
 def ratio_data(pair: stats.Pair, values: dict[str, dict[int, float]]) -> dict:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Server CPU per message, peal / raw, in each of {64 B, 16 KiB} x {100, 1000}: a duel each, closed loop."""
+"""Measures server CPU per message, peal / raw, in the cells {64 B, 16 KiB} x {100, 1000 connections}: one duel each,
+closed loop."""
 
 from functools import partial
 
@@ -17,7 +18,7 @@ NAMES = ("raw-epoll", "peal-epoll", "peal-uring", "raw-uring")  # the first is t
 def measure(context: Context) -> list[Row]:
     ready = {contender.name: contender for contender in context.contenders(NAMES)}
     if not any({bar.subject, bar.rival} <= ready.keys() for bar in BARS):
-        raise CannotMeasure("neither peal nor the raw loops were built")
+        raise CannotMeasure("neither peal with raw-epoll nor peal with raw-uring is built")
     order = [name for name in NAMES if name in ready] + [name for name in ready if name not in NAMES]
     players = [Player.of(ready[name]) for name in order]
     others = tuple(name for name in order[1:] if name not in NAMES)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bars that are decided by a duel: ratios of peal and its peers, all of them in turns of milliseconds."""
+"""Bars that duels decide: ratios of peal and its peers. In a duel all contenders run at once and are measured in turns
+of milliseconds."""
 
 from dataclasses import dataclass, replace
 
@@ -12,16 +13,16 @@ from versus.duel.duel_runner import Duel, DuelLoad, NoDuel, Player
 from versus.experiments import CLOSED, Cell, Duels
 from versus.gates import full_before
 
-# A duel's restarts follow from the blocks that were asked for (8): with as many as this each, 24.
+# A duel's number of restarts follows from the number of blocks: 8 blocks make 24 restarts.
 RESTARTS_A_BLOCK = 3
-START_S = 3.0  # what starting and connecting may take in a restart
+START_S = 3.0  # the most time that starting and connecting take in a restart
 WHAT = {CPU: "server CPU per {}", RATE: "{}s/s"}
 UNITS = {CPU: "us", RATE: "/s"}
 
 
 @dataclass(frozen=True)
 class Bar:
-    """`subject` / `rival` of a metric is to be at most, or at least, `bound`."""
+    """The ratio `subject` / `rival` of a metric must be at most `bound`, or with `at_least`, at least `bound`."""
 
     subject: str
     rival: str
@@ -31,7 +32,7 @@ class Bar:
 
     @property
     def words(self) -> str:
-        """As `peal load duel --claim` takes it."""
+        """The bar as an argument of `peal load duel --claim`."""
         return f"{self.metric}: {self.subject}/{self.rival} {self.shown}"
 
     @property
@@ -48,7 +49,7 @@ def restarts_of(context: Context) -> int:
 
 
 def play(context: Context, folder: str, load: DuelLoad, players: list[Player], bars: tuple[Bar, ...]) -> Duel:
-    """Plays it, its files under out/`folder`. Raises CannotMeasure."""
+    """Runs the duel. Its files go to out/`folder`. Raises CannotMeasure."""
     budget_s = load.restarts * (2 * load.least_s(len(players)) + START_S)
     context.say(f"a duel: {load.title}; {', '.join(player.name for player in players)}; {load.restarts} restarts")
     try:
@@ -59,19 +60,19 @@ def play(context: Context, folder: str, load: DuelLoad, players: list[Player], b
 
 
 def load_of(context: Context, name: str, cell: Cell) -> DuelLoad:
-    """The closed loop of a cell."""
+    """Returns the closed-loop load of a cell."""
     return duel_campaign.load_of(name, cell, Duels(restarts=restarts_of(context)), CLOSED)
 
 
 def judged(context: Context, folder: str, load: DuelLoad, players: list[Player], bars: tuple[Bar, ...],
            unit: str = "message", others: tuple[str, ...] = ()) -> list[Row]:
-    """Plays it: a row for each bar, and one for each of the `others`, beside the first player."""
+    """Runs the duel. Returns one row per bar, and one per name in `others`, compared with the first player."""
     duel = play(context, folder, load, players, bars)
     return rows(duel, bars, unit) + beside(duel, others, players[0].name, unit)
 
 
 def _figure(duel: Duel, metric: str, name: str) -> str:
-    """Microseconds of server CPU, or messages a second."""
+    """Returns a contender's figure as text: microseconds of server CPU, or messages per second."""
     contender = next((each for each in duel.found["contenders"] if each["name"] == name), {})
     key, scale = ("messages_per_s", 1.0) if metric == RATE else ("server_cpu_ns", 1e-3)
     if contender.get(key) is None:
@@ -81,13 +82,14 @@ def _figure(duel: Duel, metric: str, name: str) -> str:
 
 
 def _bounded(duel: Duel, bar: Bar) -> list[str]:
-    """Who would have been faster, had the generator been."""
+    """Returns which of the bar's two contenders would be faster if the generator were faster."""
     return [each["name"] for each in duel.found["contenders"]
             if each["bounded"] and bar.metric == RATE and each["name"] in (bar.subject, bar.rival)]
 
 
 def verdict(duel: Duel, bar: Bar) -> str:
-    """What the generator held down may turn no verdict over: a bounded rival is faster than it seems."""
+    """Returns the verdict. If a contender is bounded by the generator, it is faster than measured: then a verdict that
+    this could change is not given."""
     full = _bounded(duel, bar)
     bounded = [side for side in ("subject", "rival") if getattr(bar, side) in full]
     return judge.alone(pair_of(duel.found, bar.metric, bar.subject, bar.rival).logs, bar=bar.bound, side=bar.side,
@@ -99,7 +101,7 @@ def _words(duel: Duel, bar: Bar, unit: str) -> str:
 
 
 def row(duel: Duel, bar: Bar, unit: str = "message", beside: tuple[str, ...] = ()) -> Row:
-    """The line of the table; `beside`: others whose figures stand there too."""
+    """Returns the row of a bar. The figures of the contenders in `beside` are shown too."""
     pair = pair_of(duel.found, bar.metric, bar.subject, bar.rival)
     figures = " / ".join(_figure(duel, bar.metric, name) for name in (bar.subject, bar.rival))
     others = "".join(f"; {name} {_figure(duel, bar.metric, name)}" for name in beside)
@@ -113,7 +115,7 @@ def row(duel: Duel, bar: Bar, unit: str = "message", beside: tuple[str, ...] = (
 
 
 def rows(duel: Duel, bars: tuple[Bar, ...], unit: str = "message") -> list[Row]:
-    """A row for each bar; where one of the two did not play, why."""
+    """Returns one row per bar. If one of the two contenders did not play, the row says why."""
     names = {contender["name"] for contender in duel.found["contenders"]}
     found = []
     for bar in bars:
@@ -125,7 +127,7 @@ def rows(duel: Duel, bars: tuple[Bar, ...], unit: str = "message") -> list[Row]:
 
 
 def beside(duel: Duel, names: tuple[str, ...], floor: str, unit: str = "message") -> list[Row]:
-    """Contenders of whom nothing is asked, beside the floor."""
+    """Returns rows without a bar, for contenders that are shown beside `floor`."""
     asked = rows(duel, tuple(Bar(name, floor, 1.0) for name in names), unit)
     return [replace(each, bar="-", verdict=each.verdict if each.verdict == stats.NOT_MEASURED else "")
             for each in asked]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bars by duel: their rows on made-up duels; and the whole way with programs that only pretend."""
+"""Tests of bars that duels decide: rows of made-up duels, and the whole way with fake programs."""
 
 import random
 
@@ -39,7 +39,7 @@ def test_a_bar_is_decided(bar, verdict):
     assert duel_bar.verdict(played(), bar) == verdict
 
 
-def test_where_the_same_program_differs_from_itself_nothing_is_decided():
+def test_no_verdict_if_the_same_program_differs_from_itself():
     duel = played()
     duel.found["twins"][0]["verdict"] = "more"
     row = duel_bar.row(duel, Bar("peal-epoll", "raw-epoll", 1.05))
@@ -54,17 +54,17 @@ def test_a_row_says_what_was_measured():
     assert len(row.data["logs"]) == 16 and row.data["command"]
 
 
-def test_a_rate_that_the_generator_held_down_says_so():
+def test_a_row_says_that_the_generator_limited_a_rate():
     duel = played()
     duel.found["contenders"][1]["bounded"] = True
     row = duel_bar.row(duel, Bar("peal-epoll", "libevent", 1.3, True, RATE), "request")
     assert row.figure.startswith("requests/s") and "the generator was full before peal-epoll" in row.measured
-    assert row.verdict == "met"  # had it been faster still, the ratio would be larger
+    assert row.verdict == "met"  # without that limit, the ratio would be even larger
     duel.found["contenders"][2]["bounded"] = True
     assert duel_bar.row(duel, Bar("peal-epoll", "libevent", 1.3, True, RATE), "request").verdict == "cannot tell"
 
 
-def test_who_did_not_play_has_a_row_that_says_why():
+def test_a_contender_that_did_not_play_has_a_row_that_says_why():
     bars = (Bar("peal-epoll", "raw-epoll", 1.05), Bar("peal-uring", "raw-epoll", 1.05), Bar("libuv", "libevent", 1.0))
     duel = played()
     duel.left_out = ["64 B, 100 connections: libuv: it ended"]
@@ -76,7 +76,7 @@ def test_who_did_not_play_has_a_row_that_says_why():
     assert [(row.bar, row.verdict) for row in beside] == [("-", ""), ("-", "not measured")]
 
 
-def test_a_part_that_cannot_be_had_leaves_the_others():
+def test_a_part_that_cannot_be_measured_does_not_stop_the_others():
     def gone():
         raise CannotMeasure("nginx is not there")
 
@@ -93,24 +93,24 @@ def test_without_nginx_the_attack_on_peal_is_still_measured(tmp_path, monkeypatc
     assert [row.verdict for row in rows] == ["met", "met", "not measured"] and "nginx" in rows[2].measured
 
 
-def test_the_claims_are_told_to_the_duel():
+def test_a_bar_becomes_a_claim_of_the_duel():
     assert Bar("a", "b", 0.6, True).words == "cpu: a/b >= 0.6" and Bar("a", "b", 1.05, metric=RATE).words == \
         "rate: a/b <= 1.05"
 
 
-def test_who_cannot_play_makes_no_figure(tmp_path):
-    with pytest.raises(CannotMeasure, match="nobody could play"):
+def test_if_nobody_can_play_there_is_no_figure(tmp_path):
+    with pytest.raises(CannotMeasure, match="no contender could play"):
         duel_bar.play(context(tmp_path), "x", LOAD, [Player("a", ("/bin/false", "{listen}"))], ())
 
 
-def test_the_costs_beside_the_raw_loops(tmp_path, capsys):
+def test_cost_ratio_has_a_bar_for_each_cell_and_engine(tmp_path, capsys):
     fakes.make_bin(tmp_path / "bin", ("raw_epoll", "raw_uring"))
     rows = made_up.bench_rows(tmp_path, "cost_ratio")
     assert len(rows) == 8 and {row["verdict"] for row in rows} == {"met"}
     assert "a duel: 64 B, 1,000 connections; raw-epoll, peal-epoll, peal-uring, raw-uring" in capsys.readouterr().err
 
 
-def test_the_web_servers_are_asked_every_load(tmp_path, monkeypatch):
+def test_http_serve_runs_every_load(tmp_path, monkeypatch):
     ready = {name: roster.Contender(name, (name, "--listen", "{listen}"), "") for name in http_serve.NAMES}
     monkeypatch.setattr(http_serve, "contenders", lambda _context, _names: ready)
     rows = http_serve.measure(context(tmp_path))
@@ -122,17 +122,17 @@ def test_the_web_servers_are_asked_every_load(tmp_path, monkeypatch):
 def test_the_generator_and_the_bare_client_take_turns(tmp_path):
     here = context(tmp_path, ("raw_epoll", "bare_client"))
     (tmp_path / "bin" / "contenders" / "bare_client").write_text(BARE, encoding="utf-8")
-    rows = generator_cost.measure(here)  # the fake's messages cost 900 ns
+    rows = generator_cost.measure(here)  # in the fake generator, a message costs 900 ns
     assert [row.verdict for row in rows] == ["cannot tell", "cannot tell"]  # three restarts are too few
     assert rows[0].measured.startswith("0.900 (too few") and rows[0].measured.endswith("0.900 / 1.000 us")
 
 
-def test_an_attack_in_turns_compares_clean_clients(tmp_path, monkeypatch):
+def test_the_attack_in_turns_has_a_p99_of_each_server(tmp_path, monkeypatch):
     peal = built("peal")
     monkeypatch.setattr(http_attack, "TURN_S", 0.2)
     monkeypatch.setattr(http_attack, "ROUNDS", 2)
     monkeypatch.setattr(http_attack, "RATE", 200)
-    monkeypatch.setattr(http_attack, "LEAST_SHARE", 0.0)  # a busy machine holds up the client
+    monkeypatch.setattr(http_attack, "LEAST_SHARE", 0.0)  # on a busy machine the client may be slow
     command = (str(peal), "serve", "http", "--listen", "{listen}")
     both = {name: roster.Contender(name, command, "") for name in (http_attack.PEAL, http_attack.NGINX)}
     here = Context(peal.parent, tmp_path, 1, 1, False, [])

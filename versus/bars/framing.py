@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""User instructions per framed message of 64 bytes that is echoed: messages() and Stream::read(framing) beside the same
-framing written by hand. callgrind's count, slope between 1000 and 3000 messages on one connection."""
+"""Measures user instructions per echo of a framed message of 64 bytes: messages() and Stream::read(framing) beside the
+same framing written by hand. callgrind counts; the figure is the slope between 1000 and 3000 messages on one
+connection."""
 
 import socket
 from functools import partial
@@ -19,7 +20,7 @@ FRAME = SIZE.to_bytes(4, "big") + lockstep.block_of(SIZE)
 
 
 def echoes(connections: list[socket.socket], messages: int) -> None:
-    """One frame at a time on each connection; every answer is checked."""
+    """Sends one frame at a time on each connection and checks every answer."""
     for _ in range(messages):
         for connection in connections:
             connection.sendall(FRAME)
@@ -42,6 +43,7 @@ def measure(context: Context) -> list[Row]:
         counts[style] = rows[-1].data.get("instructions")
     if counts["hand"] and counts["messages"]:
         ratio = counts["messages"] / counts["hand"]
-        rows.append(common.counted("the same, messages() / by hand", f"<= {BAR}", BAR,
+        rows.append(common.counted(f"user instructions per framed message of {SIZE} bytes, messages() / by hand",
+                                   f"<= {BAR}", BAR,
                                    lambda: (ratio, f"{ratio:.3f}", counts)))
     return rows

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""CPU per message of peal load / of a bare epoll client in C, closed loop at 64 B against the raw epoll loop.
+"""Measures CPU per message of `peal load` / a bare epoll client in C. Closed loop, 64 B, against the raw epoll loop.
 
-The two take turns of milliseconds, each against a server of its own; a restart starts all four anew.
+The two clients take turns of milliseconds, each against its own server. A restart starts all four processes again.
 """
 
 import json
@@ -14,7 +14,7 @@ from versus.experiments import Cell
 from versus.run import generator, process, turns
 
 BAR = 1.2
-# What each plays by itself takes twice as long beside the other.
+# The length of each client's own run. Together they take twice as long, because they take turns.
 RUN_S, WARMUP_S = 1.2, 0.4
 LIMIT_S = 30.0
 CELLS = (Cell(64, 100), Cell(64, 1000))
@@ -33,7 +33,7 @@ def _bare_words(context: Context, cell: Cell, server: process.Server) -> list[st
 
 
 def _restart(context: Context, cell: Cell, number: int) -> dict[str, float]:
-    """Nanoseconds of each client's CPU per message. Raises Marred."""
+    """Returns each client's CPU per message, in nanoseconds. Raises Marred."""
     pins = process.Pins.of(1)
     raw = context.need("raw-epoll").for_threads(1)
     path = context.out / "generator-cost.json"
@@ -54,7 +54,7 @@ def _ours(path: Path) -> float:
     except generator.NoMeasurement as error:
         raise Marred(str(error)) from error
     if not found.messages:
-        raise Marred("peal load had no answer")
+        raise Marred("peal load received no answer")
     return found.client_cpu_ns / found.messages
 
 
@@ -62,7 +62,7 @@ def _bare(text: str) -> float:
     try:
         return json.loads(text)["client_cpu_ns_per_message"]
     except (ValueError, KeyError) as error:
-        raise Marred(f"the bare client gave no figures: {error}") from error
+        raise Marred(f"the bare client printed no figures: {error}") from error
 
 
 def measure(context: Context) -> list[Row]:

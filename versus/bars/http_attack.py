@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a clean client feels while `peal serve http` is attacked in five ways at once: slow heads, slow bodies, slow
-reading, heads without end and thousands of idle connections. Its p99 with the attack / without, in paired blocks, at a
-fixed rate; and the server's memory.
+"""Measures a clean (well-behaved) client's p99 while `peal serve http` is attacked in five ways at once: slow heads,
+slow bodies, slow reading, endless heads, and thousands of idle connections. The figure is the p99 with the attack /
+without it, in paired blocks, at a fixed rate. The server's memory is a second figure.
 
-The attackers are one process of their own, and on few processors half of the figure is that they, too, need one, and
-the kernel's work for their bytes. So nginx stands beside it: both servers are attacked in turns of two seconds, the
-attackers of the other stopped. A machine that holds anybody up for 4 ms each second decides the p99 of a turn by
-itself; that of all turns of a restart together says more.
+The attackers are a separate process. On few processors, about half of the figure is the processor time of the attackers
+and of the kernel for their bytes. Therefore nginx is measured too: both servers are attacked in turns of two seconds,
+while the attackers of the other server are stopped. A machine that delays programs by 4 ms once a second decides the
+p99 of a single turn. So the p99 is taken over all turns of a restart.
 """
 
 import random
@@ -26,7 +26,7 @@ from versus.bars.http_serve import NGINX, PEAL
 
 BAR, BAR_BESIDE_NGINX = 2.0, 1.0
 RATE = 2000
-LEAST_SHARE = 0.9  # of RATE that the clean client must reach; below it something held up the client itself
+LEAST_SHARE = 0.9  # share of RATE that the clean client must reach; below that, something delayed the client itself
 RUN_S = 6.0
 ROUNDS, TURN_S, SETTLE_S = 3, 2.0, 0.5
 RESTARTS_A_BLOCK = 2
@@ -37,13 +37,13 @@ READY_LIMIT_S = 60.0
 
 @contextmanager
 def attack(server: process.Server, idle: int):
-    """Attackers of every kind, from the moment all of them are there. They run on the server's CPU: on the clean
-    client's they would hold up whoever measures."""
+    """Runs all kinds of attackers while the block runs; it starts when all are connected. They run on the server's CPU.
+    On the client's CPU they would delay the measuring client."""
     words = [sys.executable, "-m", "versus.attackers", server.target, "--idle", str(idle)]
     with process.companion(words, process.Pins.of(1).server, end_by=signal.SIGKILL) as attackers:
         line = process.line_of(attackers, READY_LIMIT_S)
         if line != "ready":
-            raise CannotMeasure(f"the attackers did not come up: {line or 'they said nothing'}")
+            raise CannotMeasure(f"the attackers did not start: {line or 'they printed nothing'}")
         try:
             yield attackers
         finally:
@@ -51,7 +51,8 @@ def attack(server: process.Server, idle: int):
 
 
 def _p99_us(context: Context, contender, idle: int | None) -> tuple[float, float]:
-    """The clean client's p99 and the server's resident memory in MiB; without attackers where `idle` is None."""
+    """Returns the clean client's p99 and the server's resident memory in MiB. If `idle` is None, there are no
+    attackers."""
     with process.serving(contender.for_threads(1), process.Pins.of(1).server) as server:
         if idle is None:
             latency = _latency(context, server, RUN_S)
@@ -63,20 +64,20 @@ def _p99_us(context: Context, contender, idle: int | None) -> tuple[float, float
 
 
 def _latency(context: Context, server: process.Server, seconds: float) -> hdr.Histogram:
-    """The clean client's. Raises Marred."""
+    """Returns the clean client's latency. Raises Marred."""
     found = http_load.run(context, server, seconds, ("--rate", f"{RATE}/s"), connections=8)
     if found.messages_per_s < LEAST_SHARE * RATE:
-        raise Marred(f"the clean client had {found.messages_per_s:,.0f} of {RATE:,} answers/s")
+        raise Marred(f"the clean client received {found.messages_per_s:,.0f} of {RATE:,} answers/s")
     return hdr.decode(found.latency_hdr)
 
 
 def _p99_of(latency: hdr.Histogram) -> float:
-    """Microseconds."""
+    """Returns the p99 in microseconds."""
     return latency.percentiles([99.0])[0] / 1e3
 
 
 def _in_turn(context: Context, server: process.Server, attackers: subprocess.Popen) -> hdr.Histogram:
-    """The clean client's latency while this server's attackers go on. Raises Marred."""
+    """Returns the clean client's latency while this server's attackers run. Raises Marred."""
     attackers.send_signal(signal.SIGCONT)
     time.sleep(SETTLE_S)
     try:
@@ -86,7 +87,7 @@ def _in_turn(context: Context, server: process.Server, attackers: subprocess.Pop
 
 
 def _restart(context: Context, all_of: dict, idle: int, shuffler: random.Random) -> dict[str, float]:
-    """Each one's p99 over all its turns. Raises Marred."""
+    """Returns each server's p99 over all its turns. Raises Marred."""
     latencies = {name: hdr.Histogram() for name in all_of}
     with ExitStack() as stack:
         sides = {}

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Generator CPU per keep-alive GET, peal load / wrk, against one nginx worker, in paired blocks.
+"""Measures generator CPU per keep-alive GET, `peal load` / wrk, against one nginx worker, in paired blocks.
 
-Both are charged alike, from outside: user and system time of the whole process, as wait4() gives it. Start and end are
-taken out by subtraction: what a long run used more than a short one, over the requests it did more.
+Both generators are charged in the same way, from outside: user and system time of the whole process, as wait4() reports
+it. Start and end are removed by subtraction: the extra CPU of a long run over a short one, divided by its extra
+requests.
 """
 
 import re
@@ -16,23 +17,23 @@ from versus.bars.common import CannotMeasure, Context, Marred, Row
 from versus.bars.http_load import CONNECTIONS
 
 BAR = 0.8
-SHORT_S, LONG_S = 1, 3  # whole seconds: wrk knows no others
+SHORT_S, LONG_S = 1, 3  # whole seconds, because wrk accepts no fractions
 
 
 def children_cpu_s() -> float:
-    """CPU of the children reaped so far: a server that still runs is not among them."""
+    """Returns the CPU time of the children that have been waited for. A server that still runs is not included."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def wrk_requests(text: str) -> int:
-    """The requests a run of wrk says it made. Raises Marred where it speaks of errors."""
+    """Returns the number of requests that wrk's output reports. Raises Marred if it reports errors."""
     trouble = re.search(r"Socket errors: .*|Non-2xx or 3xx responses: \d+", text)
     if trouble:
         raise Marred(f"wrk: {trouble.group(0)}")
     found = re.search(r"(\d+) requests in ", text)
     if not found:
-        raise CannotMeasure("wrk said nothing of its requests")
+        raise CannotMeasure("wrk's output has no number of requests")
     return int(found.group(1))
 
 
@@ -45,7 +46,8 @@ def _wrk(program: str, server: process.Server, seconds: int) -> int:
 
 
 def marginal(run: Callable[[int], int], cpu_s: Callable[[], float] = children_cpu_s) -> float:
-    """CPU seconds per request of `run(seconds)`, which answers how many it made: the slope of the two lengths."""
+    """Returns CPU seconds per request: the slope between a short and a long run. `run(seconds)` returns the number of
+    requests."""
 
     def charged(seconds: int) -> tuple[int, float]:
         before = cpu_s()
@@ -54,7 +56,7 @@ def marginal(run: Callable[[int], int], cpu_s: Callable[[], float] = children_cp
     few, little = charged(SHORT_S)
     many, much = charged(LONG_S)
     if many <= few or much <= little:
-        raise Marred(f"{LONG_S} s made {many} requests in {much:.3f} s of CPU, {SHORT_S} s {few} in {little:.3f} s")
+        raise Marred(f"the long run made {many} requests in {much:.3f} s of CPU, the short one {few} in {little:.3f} s")
     return (much - little) / (many - few)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""User instructions per keep-alive GET with four fields: callgrind's count, slope between 1000 and 3000 requests."""
+"""Measures user instructions per keep-alive GET with four fields. callgrind counts; the figure is the slope between
+1000 and 3000 requests."""
 
 from functools import partial
 
@@ -20,7 +21,7 @@ def _gets(connections, requests: int) -> None:
 
 
 def per_get(contender: Contender) -> float:
-    """User instructions of one such request."""
+    """Returns the user instructions of one such request."""
     return instructions.per_message(contender, _gets)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the figures of the HTTP generator share: a web server, a run of `peal load http`, a verdict on medians.
+"""The parts that the figures of the HTTP generator share: a web server and a run of `peal load http`.
 
-The server has one core and the generator the other; how much of a core each could use is printed beside the figures,
-for on a shared machine neither has it whole.
+The server has one core and the generator another. The share of a core that each could use is printed beside the
+figures, because on a shared machine neither has a whole core.
 """
 
 import os
@@ -20,7 +20,7 @@ WARMUP_S = 0.2
 
 
 def contenders(context: Context, names: tuple[str, ...]) -> dict[str, Contender]:
-    """The web servers of these names. Raises CannotMeasure where one cannot run."""
+    """Returns the web servers of these names. Raises CannotMeasure if one of them cannot run."""
     ready, absent = roster.choose(context.bin_dir, [], list(names), roster.HTTP)
     if absent:
         raise CannotMeasure(absent[0])
@@ -28,7 +28,7 @@ def contenders(context: Context, names: tuple[str, ...]) -> dict[str, Contender]
 
 
 def web_server(context: Context, name: str):
-    """The contender `name` on one thread, for the length of a block. Raises CannotMeasure, StartFailed."""
+    """Runs the contender `name` on one thread while the block runs. Raises CannotMeasure, StartFailed."""
     return process.serving(contenders(context, (name,))[name].for_threads(1), process.Pins.of(1).server)
 
 
@@ -38,7 +38,7 @@ def url(server: process.Server, path: str = HTTP_PATH) -> str:
 
 def words(context: Context, server: process.Server, seconds: float, more: tuple[str, ...] = (),
           warmup_s: float = WARMUP_S, connections: int = CONNECTIONS, path: str = HTTP_PATH) -> list[str]:
-    """The command of one run on one thread over keep-alive connections."""
+    """Returns the command of one run on one thread over keep-alive connections."""
     return [context.tool("peal"), "load", "http", url(server, path), "--connections", str(connections), "--threads",
             "1", "--duration", f"{round(seconds * 1000)}ms", "--warmup", f"{round(warmup_s * 1000)}ms",
             "--server-pid", str(server.pid), *more]
@@ -46,7 +46,8 @@ def words(context: Context, server: process.Server, seconds: float, more: tuple[
 
 def run(context: Context, server: process.Server, seconds: float, more: tuple[str, ...] = (),
         **options) -> Measurement:
-    """The run of words(). A gate that failed is no failure here: the bar judges."""
+    """Makes the run of words() and returns its result. A failed gate is no error here, because the bar judges the
+    figure."""
     return common.generated(words(context, server, seconds, more, **options), seconds + 20.0, "requests")
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Resident memory per idle keep-alive connection that asked once, 5000 of them: what the server grew by, divided."""
+"""Measures resident memory per idle keep-alive connection that has made one request: the growth of the server / 5000
+connections."""
 
 from functools import partial
 
@@ -15,7 +16,8 @@ OURS = ("http-peal-epoll", "http-peal-uring")
 
 
 def per_connection(contender: Contender) -> float:
-    """Bytes per connection of a fresh server; one connection came and went before, so that start-up is not charged."""
+    """Returns the bytes per connection of a fresh server. One connection is opened and closed before, so that the start
+    of the server is not charged."""
     with process.serving(contender.for_threads(1), (), contender.given) as server:
         with lockstep.connected(server.host, server.port, 1) as connections:
             lockstep.requests(connections, 1)

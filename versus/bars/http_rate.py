@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What one generator thread drives: keep-alive requests/s against the bare epoll server, one by one and pipelined.
+"""Measures how many requests/s one generator thread makes: keep-alive against the bare epoll server, one at a time and
+pipelined.
 
-Beside each stands what the CPU it paid per request would carry on a core of its own: where others use the machine, or
-the server has no more to give, the rate says less of the generator than that does.
+Beside each rate stands the rate that the generator would reach with a whole core, computed from its CPU per request. If
+other programs use the machine, or the server is at its limit, this second number says more about the generator.
 """
 
 import statistics

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`peal serve http` on one thread beside nginx and a bare epoll loop in C: what a request costs, and how many a second
-there are; a duel each, closed loop."""
+"""Measures `peal serve http` on one thread beside nginx and a bare epoll loop in C: server CPU per request and
+requests/s. Each load is one duel, closed loop."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +20,7 @@ NAMES = (PEAL, RAW, NGINX)
 
 @dataclass(frozen=True)
 class Load:
-    """What is asked of whom: the generator's words, and more words for peal's server."""
+    """One load: the options of the generator, the bars, and extra options for peal's server."""
 
     name: str
     what: str

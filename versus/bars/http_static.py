@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A static file of 1 MiB: bytes/s of `peal serve http --root` / nginx with sendfile, one thread each, paired blocks."""
+"""Measures bytes/s of a static file of 1 MiB, `peal serve http --root` / nginx with sendfile, one thread each, in
+paired blocks."""
 
 import os
 import tempfile
@@ -33,7 +34,7 @@ def measure(context: Context) -> list[Row]:
         variants = {name: (lambda each=each: _files_per_s(context, each, Path(folder))) for name, each in both.items()}
         values = common.paired(context, "http_static", variants)
     pair = common.pair_of(values, PEAL, NGINX)
-    # Not behind: the median at least 0.97 and the interval not wholly below 1.
+    # peal is not slower: the mean ratio is at least 0.97, and the interval is not completely below 1.
     verdict = "cannot tell" if not pair.known else "met" if pair.ratio >= BAR and pair.high >= 1 else "not met"
     middle = common.medians(values, (PEAL, NGINX), 2, FILE_BYTES / 2**30)
     measured = f"{common.span(pair)}; {middle} GiB/s, {CONNECTIONS} connections"

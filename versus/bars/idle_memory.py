@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Resident memory per idle connection that has spoken once, 5000 of them: what the server grew by, divided."""
+"""Measures resident memory per idle connection that has exchanged one message: the growth of the server / 5000
+connections."""
 
 import statistics
 from collections.abc import Callable
@@ -18,17 +19,19 @@ PUBLISHED = "libuv 282, libevent 1021, muduo 3151, asio 11262"
 
 
 def held(server: process.Server, words: list[str], connections: int) -> float:
-    """Bytes per connection by which the server grows while the program `words` holds so many. Raises CannotMeasure."""
+    """Returns the server's growth in bytes per connection while the program `words` holds these connections. Raises
+    CannotMeasure."""
     before = counters.tree_rss_bytes(server.pid)
     with process.companion(words) as holder:
         line = process.line_of(holder, READY_LIMIT_S)
         if line.split() != ["ready", str(connections)]:
-            raise CannotMeasure(f"only this became of {connections} connections: {line or 'nothing'}")
+            raise CannotMeasure(f"the client did not open {connections} connections; it printed: {line or 'nothing'}")
         return (counters.tree_rss_bytes(server.pid) - before) / connections
 
 
 def row(figure: str, judged: bool, most_bytes: int, once: Callable[[], float], **data) -> Row:
-    """The row of the middle of a few times `once`, which is bytes per connection; it has a bar where it is `judged`."""
+    """Returns the row of the median of several calls of `once`, in bytes per connection. It has a bar if `judged` is
+    true."""
 
     def measured() -> tuple[float, str, dict]:
         values = [once() for _ in range(REPEATS)]
@@ -40,7 +43,8 @@ def row(figure: str, judged: bool, most_bytes: int, once: Callable[[], float], *
 
 
 def per_connection(contender: Contender, idle_program: str) -> float:
-    """Bytes per connection of a fresh server; one connection came and went before, so that start-up is not charged."""
+    """Returns the bytes per connection of a fresh server. One connection is opened and closed before, so that the start
+    of the server is not charged."""
     with process.serving(contender.for_threads(1), (), contender.given) as server:
         with lockstep.connected(server.host, server.port, 1) as connections:
             lockstep.rounds(connections, 64, 1)

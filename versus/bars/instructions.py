@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""User instructions per 64-byte echo: callgrind's count, slope between 1000 and 3000 messages on one connection.
+"""Measures user instructions per echo of 64 bytes. callgrind counts; the figure is the slope between 1000 and 3000
+messages on one connection.
 
-valgrind 3.19 knows no io_uring: those servers are stepped through, between fewer messages. A contender that becomes
-another program is told what to run that under (`--under`); of its processes the sum counts.
+valgrind 3.19 does not support io_uring. Servers on io_uring are single-stepped instead, with fewer messages. A
+contender that executes another program gets the option --under, which says what to run that program under; the counts
+of all its processes are added.
 """
 
 import re
@@ -28,15 +30,15 @@ FEW, MANY = 1000, 3000
 STEPPED_FEW, STEPPED_MANY = 50, 250
 RING_BAR = 400
 NAMES = ("peal-epoll", "raw-epoll", "peal-uring", "raw-uring")
-Exchange = Callable[[list[socket.socket], int], object]  # so many round trips on these connections
+Exchange = Callable[[list[socket.socket], int], object]  # makes this many round trips on these connections
 PUBLISHED = "raw 75, muduo 563, libuv 1591, asio 3010, libevent 3176"
 
 
 def parse_total(text: str) -> int:
-    """Instructions executed in the whole program, of a callgrind output file."""
+    """Returns the instructions of the whole program from a callgrind output file."""
     found = re.search(r"^(?:totals|summary): (\d+)", text, re.M)
     if not found:
-        raise CannotMeasure("callgrind wrote no totals")
+        raise CannotMeasure("callgrind's output has no totals")
     return int(found.group(1))
 
 
@@ -45,7 +47,7 @@ def _echoes(connections: list[socket.socket], messages: int) -> None:
 
 
 def executed(contender: Contender, work: Callable[[process.Server], object], before: tuple[str, ...] = ()) -> int:
-    """Instructions of a server that lived for exactly that `work`; `before`: what valgrind itself is started by."""
+    """Returns the instructions of a server that does exactly `work`. `before` is a command prefix of valgrind."""
     with tempfile.TemporaryDirectory(prefix="versus-callgrind-") as folder:
         tool = [*before, "valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={folder}/out.%p"]
 
@@ -57,12 +59,12 @@ def executed(contender: Contender, work: Callable[[process.Server], object], bef
             work(server)
         totals = [parse_total(path.read_text(encoding="utf-8")) for path in Path(folder).iterdir()]
         if not totals:
-            raise CannotMeasure("callgrind wrote nothing")
+            raise CannotMeasure("callgrind wrote no output file")
         return sum(totals)
 
 
 def _count(contender: Contender, messages: int, exchange: Exchange) -> int:
-    """Of exactly `messages` exchanges on one connection."""
+    """Returns the instructions of a server that answers exactly `messages` exchanges on one connection."""
 
     def work(server: process.Server) -> None:
         with lockstep.connected(server.host, server.port, 1) as connections:
@@ -72,7 +74,8 @@ def _count(contender: Contender, messages: int, exchange: Exchange) -> int:
 
 
 def _stepped(contender: Contender) -> float:
-    """By stepping, which one server bears twice: whatever it did before does not count."""
+    """Returns the instructions per message, counted by single-stepping. One server is enough for both counts, because
+    only the instructions during the exchanges are counted."""
     counts = []
     with process.serving(contender.for_threads(1), (), contender.given) as server:
         with lockstep.connected(server.host, server.port, 1) as connections:
@@ -94,7 +97,7 @@ def need_valgrind() -> None:
 
 
 def row(figure: str, bar: str, most: float, count: Callable[[], float], **data) -> Row:
-    """The row of a count of instructions."""
+    """Returns the row of a count of instructions."""
 
     def measured() -> tuple[float, str, dict]:
         value = count()
@@ -118,7 +121,7 @@ def measure(context: Context) -> list[Row]:
 
 
 def _variants(context: Context, contender: Contender, plain: float) -> list[Row]:
-    """What may be switched on, against the same server without it."""
+    """Returns the rows of features that can be switched on, compared with the same server without them."""
 
     def count(name: str, *words: str) -> tuple[float, dict]:
         context.say(f"instructions: {name}")
@@ -133,7 +136,7 @@ def _variants(context: Context, contender: Contender, plain: float) -> list[Row]
         found, data = count("peal-recorder", "--flight-recorder", "65536")
         return found - plain, f"{found - plain:,.0f}", data
 
-    return [common.counted("the same with a coroutine for each connection / with callbacks", f"<= {COROUTINE_RATIO}",
-                           COROUTINE_RATIO, coroutines),
-            common.counted("the same with the flight recorder on, more than without", f"<= {RECORDER_MORE}",
-                           RECORDER_MORE, recorder)]
+    return [common.counted(f"user instructions per {SIZE}-byte echo, a coroutine for each connection / callbacks",
+                           f"<= {COROUTINE_RATIO}", COROUTINE_RATIO, coroutines),
+            common.counted(f"extra user instructions per {SIZE}-byte echo with the flight recorder on",
+                           f"<= {RECORDER_MORE}", RECORDER_MORE, recorder)]

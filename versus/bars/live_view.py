@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether watching changes the figures: throughput and p99 with the live line on and off, beside off and off again.
+"""Measures whether the live line changes the figures: throughput and p99 with the line on / off.
 
-Each block holds a run with the line and two without; the two without are the A/A pair, whose interval is the floor. All
-have a terminal as stderr, the line ten times as often as it comes by default.
+Each block has one run with the line and two without. The two runs without are the A/A pair, whose interval is the floor
+of what can be seen. All runs have a terminal as stderr, and the line is updated ten times as often as by default.
 """
 
 import os
@@ -27,7 +27,8 @@ METRICS = {"requests/s": lambda found: found.messages_per_s,
 
 @contextmanager
 def terminal():
-    """A terminal's fd, and a list that what is written there ends up in; whole once the block is left."""
+    """Yields a terminal's fd and a list that collects what is written to it. The list is complete when the block has
+    ended."""
     reader, writer = pty.openpty()
     said: list[bytes] = []
 
@@ -36,7 +37,7 @@ def terminal():
             while piece := os.read(reader, 65536):
                 said.append(piece)
         except OSError:
-            pass  # EIO: the last writer has closed
+            pass  # EIO: the last writer has closed the terminal
 
     thread = threading.Thread(target=drain)
     thread.start()
@@ -64,8 +65,8 @@ def _once(context: Context, live: str) -> generator.Measurement:
 
 
 def verdict(pair: stats.Pair, again: stats.Pair) -> str:
-    """"met" is "no difference": not that there is none, but that this could not see one. What differs from itself
-    (`again`) tells nothing."""
+    """Returns the verdict. "met" means only that no difference could be seen. If the same program differs from itself
+    (`again`), there is no verdict."""
     found, itself = (judge.alone(each.logs) for each in (pair, again))
     if not pair.known or not again.known or itself in judge.APART:
         return stats.CANNOT_TELL

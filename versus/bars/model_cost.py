@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Server CPU per request: peal's callbacks on epoll / the best hand-written epoll reactor of models/, one loop each,
-framed echo of 64 B at 100 and 1000 connections and of 4 KiB at 100; a duel each, closed loop."""
+"""Measures server CPU per request, peal's callbacks on epoll / the best hand-written epoll reactor of models/, one loop
+each. Framed echo of 64 B at 100 and 1000 connections, and of 4 KiB at 100: one duel each, closed loop."""
 
 from functools import partial
 
@@ -16,7 +16,7 @@ from versus.run.echo_cell import EchoCell
 
 
 def _contenders(context: Context) -> list[Contender]:
-    """peal first; the others are its rivals."""
+    """Returns peal first, then its rivals."""
     program = context.bin_dir / "peal"
     rivals = model_plans.ALL_HAND_WRITTEN if context.everyone else HAND_WRITTEN
     listed = {row.name: row for row in model_roster.rows_of(model_roster.listed_by(program), program)}
@@ -37,7 +37,7 @@ def _cell(context: Context, cell: EchoCell, contenders: list[Contender]) -> list
     players = [Player(c.name, tuple(c.for_cell(cell)("{host}", "{port}"))) for c in contenders]
     bars = tuple(Bar(SUBJECT, player.name, BAR) for player in players[1:])
     duel = duel_bar.play(context, "model_cost", duel_bar.load_of(context, "model", cell), players, bars)
-    # The best is whom peal is dearest beside.
+    # The best rival is the one with the highest ratio peal / rival.
     known = [(bar, pair) for bar in bars if (pair := pair_of(duel.found, CPU, bar.subject, bar.rival)).blocks]
     if not known:
         raise CannotMeasure(f"no rival played: {'; '.join(duel.left_out)}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How late requests leave (sent minus due) at a fixed 10,000/s, against the bare epoll server: the 99th percentile."""
+"""Measures the 99th percentile of the send lag (sent minus due) at a fixed rate of 10,000/s, against the bare epoll
+server."""
 
 from functools import partial
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Round trips/s of one connection, the server spinning (auto) / never spinning (off), in paired blocks."""
+"""Measures round trips/s of one connection, with a server that spins (auto) / never spins (off), in paired blocks."""
 
 import statistics
 
@@ -13,7 +13,7 @@ RAW_GAIN = "a raw loop gains 2.9"
 
 
 def _round_trips(words: list[str], client: list[str]) -> float:
-    """Round trips/s of one bare connection against a fresh server."""
+    """Returns the round trips/s of one bare connection against a fresh server."""
     pins = process.Pins.of(1)
 
     def words_for(host: str, port: int) -> list[str]:

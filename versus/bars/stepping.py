@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""User instructions by stepping a program through them (ptrace(2)), for what valgrind cannot run: io_uring.
+"""Counts user instructions by single-stepping a program (ptrace(2)). This is for programs that valgrind cannot run:
+those on io_uring.
 
-Slow, some microseconds an instruction, and exact: what the kernel does is not stepped through. Of a program's first
-thread only.
+It is slow, some microseconds per instruction, but exact. Instructions of the kernel are not counted. It counts only the
+program's first thread.
 """
 
 import ctypes
@@ -22,21 +23,21 @@ def _ptrace(request: int, pid: int) -> None:
     libc.ptrace.argtypes = [ctypes.c_long] * 4
     if libc.ptrace(request, pid, 0, 0) != 0:
         error = ctypes.get_errno()
-        raise CannotMeasure(f"process {pid} cannot be stepped through: {os.strerror(error)}")
+        raise CannotMeasure(f"ptrace cannot single-step process {pid}: {os.strerror(error)}")
 
 
 def during(pid: int, work: Callable[[], object]) -> int:
-    """Instructions that the process executes while `work`, which runs on a thread of its own, drives it."""
+    """Returns the instructions that the process executes while `work` drives it. `work` runs on its own thread."""
     failures = []
 
     def drive() -> None:
         try:
             work()
-        except Exception as error:  # raised again by the caller's thread
+        except Exception as error:  # the caller's thread raises it again
             failures.append(error)
         finally:
             over.set()
-            os.kill(pid, signal.SIGSTOP)  # ends a wait in the kernel
+            os.kill(pid, signal.SIGSTOP)  # ends a wait of the process in the kernel
 
     over = threading.Event()
     _ptrace(_SEIZE, pid)
@@ -49,7 +50,7 @@ def during(pid: int, work: Callable[[], object]) -> int:
         _ptrace(_STEP, pid)
         _, status = os.waitpid(pid, _WALL)
         if not os.WIFSTOPPED(status):
-            raise CannotMeasure(f"process {pid} ended while it was stepped through")
+            raise CannotMeasure(f"process {pid} ended while it was single-stepped")
         if os.WSTOPSIG(status) == signal.SIGSTOP and over.is_set():
             break
         steps += 1

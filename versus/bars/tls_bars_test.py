@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The figures over TLS: on the real bare loop where it was built, and on made-up counts."""
+"""Tests of the figures over TLS: with the real bare loop if it is built, and with made-up counts."""
 
 import shutil
 
@@ -21,7 +21,7 @@ print('{{"server_cpu_ns_per_message": 1000.0}}')
 
 
 def pretended(tmp_path, blocks=2) -> Context:
-    """Every program is there, and does nothing."""
+    """Returns a context in which every program exists and does nothing."""
     here = Context(fakes.make_bin(tmp_path / "bin", NAMES), tmp_path / "out", 1, blocks, False, [])
     for name in ("bare_tls_client", "bare_handshakes"):
         (tmp_path / "bin" / "contenders" / name).write_text(BARE, encoding="utf-8")
@@ -30,7 +30,7 @@ def pretended(tmp_path, blocks=2) -> Context:
 
 @pytest.fixture(name="built")
 def make_built(tmp_path) -> Context:
-    """The bare loop alone, as it was built."""
+    """Returns a context that has only the bare loop, as it was built."""
     return bars_of(tmp_path, 4, "raw_tls", "raw_tls_gather", "bare_tls_client", "bare_handshakes")
 
 
@@ -38,7 +38,7 @@ def floor_of(context: Context, name: str = FLOOR):
     return next(each for each in tls_common.contenders(context, TLS, (name,)) if each.name == name)
 
 
-def test_sixteen_records_take_the_bare_loop_sixteen_writes_and_one_where_it_gathers(built):
+def test_the_bare_loop_answers_sixteen_records_in_sixteen_writes_but_gathered_in_one(built):
     if not traces.available():
         pytest.skip("strace is not installed")
     assert tls_burst.sends_per_burst(built, floor_of(built), bursts=20) == 16
@@ -60,13 +60,13 @@ def test_instructions_are_the_difference_of_two_counts(built, figure, least, mos
     assert least < value < most
 
 
-def test_a_resumed_handshake_is_driven_as_such():
+def test_the_client_is_told_whether_to_resume_handshakes():
     full, resumed = (next(each for each in tls_instructions.FIGURES if each.what.startswith(words))
                      for words in ("full", "resumed"))
     assert full.run(9) == {"resume": 0, "handshakes": 9} and resumed.run(9) == {"resume": 1, "handshakes": 9}
 
 
-def test_peals_figures_have_bars_and_the_floors_none(tmp_path, monkeypatch):
+def test_figures_of_peal_have_bars_and_those_of_the_floor_have_none(tmp_path, monkeypatch):
     counts = {"64-byte echo": 14_900, "16 KiB echo": 104_001}
     monkeypatch.setattr(tls_common, "slope", lambda _context, _contender, _program, few, _many: counts.get(
         {64: "64-byte echo", 16384: "16 KiB echo"}.get(few.get("size")), 1_000_000))
@@ -80,7 +80,7 @@ def test_peals_figures_have_bars_and_the_floors_none(tmp_path, monkeypatch):
     assert rows[echo.format("keep-alive GET with four fields", "https-peal-epoll")].verdict == "not met"
 
 
-def test_a_client_that_fails_is_no_figure(tmp_path):
+def test_if_the_client_fails_there_is_no_figure(tmp_path):
     here = pretended(tmp_path)
     client = tmp_path / "bin" / "contenders" / "bare_tls_client"
     client.write_text("#!/bin/sh\necho 'the handshake: no' >&2; exit 1\n", encoding="utf-8")
@@ -88,7 +88,7 @@ def test_a_client_that_fails_is_no_figure(tmp_path):
         tls_memory.per_connection(here, floor_of(here))
 
 
-def test_the_costs_are_bars_of_duels(tmp_path):
+def test_each_cost_over_tls_is_a_bar_of_a_duel(tmp_path):
     rows = tls_cost.measure(pretended(tmp_path))
     assert len(rows) == len(tls_cost.ASKED) == 6
     verdicts = {row.figure.split(", ", 1)[1]: (row.bar, row.verdict) for row in rows}
@@ -99,12 +99,12 @@ def test_the_costs_are_bars_of_duels(tmp_path):
     assert all("--root" in words and "--path /one-mib.bin" in words for words in commands)
 
 
-def test_the_bursts_are_played_in_turns(tmp_path, monkeypatch):
+def test_bursts_have_rows_for_sends_and_for_cpu(tmp_path, monkeypatch):
     monkeypatch.setattr(tls_burst, "sends_per_burst", lambda _context, contender: 1.0 if contender.name == OURS else 16)
     rows = tls_burst.measure(pretended(tmp_path, blocks=4))
     assert [(row.bar, row.verdict) for row in rows[:2]] in ([("1", "met"), ("-", "")], [("-", ""), ("1", "met")])
     assert rows[2].measured.startswith("1.000") and rows[2].bar == "<= 0.5" and rows[2].verdict != "met"
 
 
-def test_the_figures_are_of_the_bench():
+def test_the_bench_has_the_figures():
     assert {"tls_cost", "tls_instructions", "tls_burst", "tls_memory"} <= set(bench.names())

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sixteen small messages that arrive together, a record each, answered: how many sends that takes, and the server's CPU
-per message beside OpenSSL on a bare epoll loop, which answers each with a write of its own.
+"""Measures how a server answers sixteen small messages that arrive together, one record each: the number of sends, and
+the server's CPU per message. The comparison is OpenSSL on a bare epoll loop, which answers each message with its own
+write.
 
-For the CPU two bare clients take turns of milliseconds, each against a server of its own; a restart starts all anew.
+For the CPU, two bare clients take turns of milliseconds, each against its own server. A restart starts all processes
+again.
 """
 
 import json
@@ -18,7 +20,7 @@ from versus.tls.tls_plans import FLOOR, OURS
 BURST = 16
 SENDS_BAR, CPU_BAR = 1, 0.5
 BURSTS = 200
-CONNECTIONS, ROUNDS = 100, 60  # of those whose CPU is counted: some tenths of a second
+CONNECTIONS, ROUNDS = 100, 60  # for the count of CPU: some tenths of a second
 LIMIT_S = 60.0
 CPU_FIGURE = (f"server CPU per message of bursts of {BURST} records over TLS, {OURS} / {FLOOR}, "
               f"{CONNECTIONS} connections")
@@ -26,7 +28,8 @@ SENDS = ("write", "writev", "sendto", "sendmsg", "sendmmsg")
 
 
 def sends_per_burst(context: Context, contender: Contender, bursts: int = BURSTS) -> float:
-    """The difference of two counts, so that handshakes do not count."""
+    """Returns the sends per burst, as the difference of two counts, so that the sends of handshakes are not
+    included."""
     if not traces.available():
         raise CannotMeasure("strace is not installed")
     found = []
@@ -51,7 +54,7 @@ def _sends_row(context: Context, contender: Contender) -> Row:
 
 
 def _restart(context: Context, both: dict[str, Contender], number: int) -> dict[str, float]:
-    """Nanoseconds of each server's CPU per message. Raises Marred."""
+    """Returns each server's CPU per message, in nanoseconds. Raises Marred."""
     pins = process.Pins.of(1)
     names = list(both) if number % 2 else list(both)[::-1]
     first, second = (both[name] for name in names)
@@ -66,13 +69,13 @@ def _restart(context: Context, both: dict[str, Contender], number: int) -> dict[
         return {name: json.loads(outcome.out)["server_cpu_ns_per_message"] for name, outcome in found.items()}
     except (ValueError, KeyError) as error:
         said = "; ".join(filter(None, (outcome.complaint.strip() for outcome in found.values())))
-        raise Marred(f"a bare client gave no figures: {said or error}") from error
+        raise Marred(f"a bare client printed no figures: {said or error}") from error
 
 
 def _cpu_rows(context: Context, by_name: dict[str, Contender]) -> list[Row]:
     missing = next((name for name in (OURS, FLOOR) if name not in by_name), None)
     if missing:
-        raise CannotMeasure(f"{missing} is not there")
+        raise CannotMeasure(f"{missing} is not built")
     both = {name: by_name[name] for name in (OURS, FLOOR)}
     context.say(f"bursts over TLS: {OURS} and {FLOOR}, in turns of {turns.TURN_S * 1000:.0f} ms")
     values = common.restarts(context, "bursts over TLS", duel_bar.restarts_of(context) // 2,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the figures over TLS share: their contenders with a certificate, and the bare client's exact counts.
+"""The parts that the figures over TLS share: contenders with a certificate, and the exact counts of the bare client.
 
-Counts by callgrind are told apart from the C library's copies: with a threshold that nobody reaches for `rep movsb`,
-which callgrind would count byte by byte (GLIBC_TUNABLES).
+callgrind would count an instruction `rep movsb` of the C library byte by byte. So the library gets a threshold that is
+never reached (GLIBC_TUNABLES), and does not use that instruction.
 """
 
 from versus.bars import common, instructions
@@ -16,7 +16,7 @@ LIMIT_S = 600.0  # for the bare client against a server under callgrind
 
 
 def contenders(context: Context, kind: str, names: tuple[str, ...]) -> list[Contender]:
-    """Those of `names` that can run, in that order; everybody of the kind where everyone was asked for. Raises
+    """Returns the contenders of `names` that can run, in that order; with --all, every contender of the kind. Raises
     CannotMeasure."""
     ready = context.of_kind(kind, names)
     try:
@@ -28,18 +28,19 @@ def contenders(context: Context, kind: str, names: tuple[str, ...]) -> list[Cont
 
 
 def client_words(context: Context, program: str, target: str, options: dict[str, int]) -> list[str]:
-    """The command of a bare client."""
+    """Returns the command of a bare client."""
     words = [context.tool(f"contenders/{program}"), target]
     return words + [word for name, value in options.items() for word in (f"--{name}", str(value))]
 
 
 def drive(context: Context, program: str, server: process.Server, options: dict[str, int]) -> dict:
-    """What a bare client counted. Raises CannotMeasure."""
+    """Runs a bare client and returns its counts. Raises CannotMeasure."""
     return common.json_of(client_words(context, program, server.target, options), (), LIMIT_S)
 
 
 def slope(context: Context, contender: Contender, program: str, few: dict[str, int], many: dict[str, int]) -> float:
-    """Instructions of one more of what the two differ in: a message, or a handshake. Raises CannotMeasure."""
+    """Returns the instructions per message or handshake: `few` and `many` differ only in their number. Raises
+    CannotMeasure."""
     instructions.need_valgrind()
     key = next(name for name in many if few[name] != many[name])
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Server CPU over TLS, a duel a cell, closed loop: echoes and a download, peal / OpenSSL on a bare epoll loop; a GET on
-a kept connection, peal / nginx. The cells are those of the experiments tls and https."""
+"""Measures server CPU over TLS: one duel per cell, closed loop. Echoes and a download compare peal with OpenSSL on a
+bare epoll loop; a GET on a keep-alive connection compares peal with nginx. The cells are those of the experiments tls
+and https."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +18,7 @@ from versus.tls.tls_plans import FLOOR, HTTPS_FLOOR, HTTPS_OURS, NGINX, OURS
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of whom in a cell; the first of the players is twinned."""
+    """One cell with its players and bars. The first player also plays as its own twin."""
 
     cell: Load
     kind: str

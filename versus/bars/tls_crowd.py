@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a hundred connected clients feel while a thousand others shake hands at once: the p99 of their echoes with that
-crowd / without, in paired blocks. They ask again as soon as they are answered, so that a turn of the server has work of
-theirs beside a step of a handshake; a server that does all handshakes in one turn has them wait for all of those."""
+"""Measures the p99 of a hundred connected clients' echoes while a thousand other clients do handshakes at once / while
+none does, in paired blocks. Each client sends again as soon as it has its answer, so every turn of the server has
+echoes to answer beside handshakes. If a server does all handshakes in one turn, the echoes wait for all of them."""
 
 import sys
 
@@ -19,13 +19,14 @@ READY_LIMIT_S = 30.0
 
 
 def crowd(server: process.Server, certificate: str, clients: int = CROWD):
-    """When its first wave was answered. The number is that of those answered."""
+    """Runs the crowd while the block runs. The block starts when the first wave of handshakes is answered. The number
+    is that of all answered clients."""
     words = [sys.executable, "-m", "versus.tls.crowd", server.target, certificate, "--clients", str(clients)]
-    return common.company(words, READY_LIMIT_S, "the crowd did not come")
+    return common.company(words, READY_LIMIT_S, "the crowd did not connect")
 
 
 def _load(context: Context, server: process.Server, certificate: str) -> float:
-    """The p99 of echoes of 64 bytes, in us. Raises Marred, CannotMeasure."""
+    """Returns the p99 of echoes of 64 bytes, in microseconds. Raises Marred, CannotMeasure."""
     words = [context.tool("peal"), "load", "pingpong", server.target, "--tls", "--tls-ca", certificate, "--size", "64",
              "--connections", str(CONNECTIONS), "--threads", "1", "--duration", f"{RUN_S * 1000:.0f}ms", "--warmup",
              f"{WARMUP_S * 1000:.0f}ms"]
@@ -34,7 +35,7 @@ def _load(context: Context, server: process.Server, certificate: str) -> float:
 
 
 def p99_us(context: Context, contender: Contender, crowded: bool) -> float:
-    """Of a fresh server. Raises Marred, CannotMeasure."""
+    """Returns the p99 of a fresh server, in microseconds. Raises Marred, CannotMeasure."""
     certificate = dict(contender.files)["cert"]
     with process.serving(contender.for_threads(1), process.Pins.of(1).server, contender.given) as server:
         if not crowded:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The crowd that shakes hands: on the real bare loop where it was built, and the figure on made-up times."""
+"""Tests of the crowd that does handshakes: with the real bare loop if it is built, and the figure on made-up times."""
 
 from contextlib import contextmanager
 
@@ -16,7 +16,7 @@ from versus.tls.tls_plans import FLOOR, OURS, RING
 
 @pytest.fixture(name="built")
 def make_built(tmp_path) -> Context:
-    """The bare loop alone, as it was built."""
+    """Returns a context that has only the bare loop, as it was built."""
     return bars_of(tmp_path, 2, "raw_tls")
 
 
@@ -29,7 +29,7 @@ def floor_of(context: Context):
     return tls_common.contenders(context, TLS, (FLOOR,))[0]
 
 
-def test_everybody_of_a_wave_is_answered(built):
+def test_every_client_of_a_wave_is_answered(built):
     floor = floor_of(built)
     with process.serving(floor.for_threads(1), (), floor.given) as server:
         with tls_crowd.crowd(server, dict(floor.files)["cert"], clients=20) as count:
@@ -37,10 +37,10 @@ def test_everybody_of_a_wave_is_answered(built):
     assert len(count) == 1 and count[0] >= 20
 
 
-def test_a_crowd_that_cannot_come_is_no_figure(built):
+def test_if_the_crowd_cannot_connect_there_is_no_figure(built):
     floor = floor_of(built)
     with process.serving(floor.for_threads(1), (), floor.given) as server:
-        with pytest.raises(CannotMeasure, match="the crowd did not come"):
+        with pytest.raises(CannotMeasure, match="the crowd did not connect"):
             with tls_crowd.crowd(server, "/nowhere/cert.pem"):
                 pass
 
@@ -55,7 +55,7 @@ def test_peal_has_a_bar_and_the_bare_loop_none(pretended, monkeypatch):
     assert rows[OURS].measured.startswith("2.00") and rows[OURS].measured.endswith("200 / 100 us")
 
 
-def test_a_crowd_of_which_few_were_answered_does_not_count(built, monkeypatch):
+def test_a_run_in_which_few_of_the_crowd_were_answered_does_not_count(built, monkeypatch):
     @contextmanager
     def few(*_):
         yield [tls_crowd.CROWD + 500]
@@ -66,5 +66,5 @@ def test_a_crowd_of_which_few_were_answered_does_not_count(built, monkeypatch):
         tls_crowd.p99_us(built, floor_of(built), True)
 
 
-def test_it_is_of_the_bench():
+def test_the_bench_has_the_figure():
     assert "tls_crowd" in bench.names()

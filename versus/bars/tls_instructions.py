@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""User instructions over TLS 1.3 (AES-128-GCM, X25519, ECDSA P-256), by callgrind: of an echo, of a GET with four
-fields on a kept connection, of a full and of a resumed handshake. Each is the difference of two counts."""
+"""Measures user instructions over TLS 1.3 (AES-128-GCM, X25519, ECDSA P-256) with callgrind. There are four figures: an
+echo, a GET with four fields on a keep-alive connection, a full handshake and a resumed one. Each is the slope between
+two counts."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -15,11 +16,11 @@ MESSAGES, HANDSHAKES = "bare_tls_client", "bare_handshakes"
 
 @dataclass(frozen=True)
 class Counted:
-    """One figure: what is driven, between which two counts, and peal's bar."""
+    """One figure: the client that drives the server, the two counts, and peal's bar."""
 
     what: str
     kind: str
-    names: tuple[str, ...]  # peal's first
+    names: tuple[str, ...]  # peal's contender is the first
     program: str
     key: str
     counts: tuple[int, int]
@@ -48,7 +49,7 @@ FIGURES = (
 def _row(context: Context, figure: Counted, contender: Contender) -> Row:
     def count() -> float:
         if "uring" in contender.name:
-            raise CannotMeasure("callgrind knows no io_uring")
+            raise CannotMeasure("callgrind does not support io_uring")
         return tls_common.slope(context, contender, figure.program, *map(figure.run, figure.counts))
 
     context.say(f"instructions over TLS: {figure.what}, {contender.name}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Resident memory per idle connection over TLS that has spoken once: what the server grew by, divided."""
+"""Measures resident memory per idle connection over TLS that has exchanged one message: the growth of the server /
+connections."""
 
 from functools import partial
 
@@ -15,7 +16,8 @@ PUBLISHED = "OpenSSL alone 13.9 KB, nginx 16.0, libevent 24, asio 75"
 
 
 def per_connection(context: Context, contender: Contender, connections: int = CONNECTIONS) -> float:
-    """Bytes per connection of a fresh server; one connection came and went before, so that start-up is not charged."""
+    """Returns the bytes per connection of a fresh server. One connection is opened and closed before, so that the start
+    of the server is not charged."""
     speaks = {"http": int(contender.kind == HTTPS)}
     with process.serving(contender.for_threads(1), (), contender.given) as server:
         tls_common.drive(context, "bare_tls_client", server, speaks | {"messages": 1})
@@ -25,7 +27,7 @@ def per_connection(context: Context, contender: Contender, connections: int = CO
 
 
 def _web_servers(context: Context) -> list[Contender]:
-    """nginx, where it is installed: of it nothing is asked."""
+    """Returns nginx if it is installed. It has no bar."""
     try:
         return tls_common.contenders(context, HTTPS, (NGINX,))
     except CannotMeasure:

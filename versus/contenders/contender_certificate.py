@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tests of contenders over TLS share: a certificate, and a client's end of TLS on a connection of theirs."""
+"""Helpers for tests of contenders over TLS: a certificate, and the client side of TLS."""
 import atexit
 import functools
 import shutil
@@ -11,7 +11,7 @@ from pathlib import Path
 
 @functools.cache
 def certificate():
-    """(certificate, key) of localhost, made once and gone when the tests are over."""
+    """Returns the files (certificate, key) of localhost. They are made once and deleted when the tests end."""
     folder = Path(tempfile.mkdtemp(prefix="contenders-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     paths = str(folder / "cert.pem"), str(folder / "key.pem")
@@ -22,17 +22,17 @@ def certificate():
 
 
 def words():
-    """As every contender over TLS takes it."""
+    """Returns the command-line words that give this certificate to a contender over TLS."""
     paths = certificate()
     return ["--tls-cert", paths[0], "--tls-key", paths[1]]
 
 
 @functools.cache
 def context():
-    """A client's, that trusts that certificate alone."""
+    """Returns a client's TLS context that trusts only that certificate."""
     return ssl.create_default_context(cafile=certificate()[0])
 
 
 def over(stream, session=None):
-    """TLS on a connected socket, hands shaken."""
+    """Returns a TLS connection over a connected socket; the handshake is done."""
     return context().wrap_socket(stream, server_hostname="localhost", session=session)

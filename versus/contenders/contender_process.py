@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A contender's program under test: started on a free port, spoken to, ended; and what its clients do in several tests.
+"""Starts a contender's program on a free port for a test, talks to it and ends it. Also has the client steps that
+several tests share.
 
-Runs against built programs: PEAL_BIN_DIR names the folder that holds contenders/. What was not built is skipped.
+The tests use built programs: PEAL_BIN_DIR names the folder that holds contenders/. Tests of programs that are not built
+are skipped.
 """
 import contextlib
 import json
@@ -19,22 +21,23 @@ import contender_certificate
 from versus.built_programs import built
 from versus.lockstep import receive
 
-# Where the tests of other people's programs have their clients.
+# The folders with the clients that the tests of foreign programs use.
 sys.path += [str(Path(__file__).parents[2] / "tests" / folder) for folder in ("outside", "examples")]
 
 SERVE_HTTP = ("serve", "http", "--server-name", "bench", "--say-keep-alive")
-# The contenders that are not a program of their own: peal's (versus/roster.py). A client that stays holds none up.
+# Contenders that have no program of their own: they are commands of peal's program (versus/roster.py). With a drain
+# time of 100 ms, a client that stays connected does not delay the server's end.
 OF_PEAL = {f"{kind}_peal_{name}": (*serve, "--engine", engine, "--drain", "100ms")
            for kind, serve in (("http", SERVE_HTTP), ("https", SERVE_HTTP), ("tls", ("serve", "pingpong")))
            for name, engine in (("epoll", "epoll"), ("uring", "io_uring"))}
-# Those that speak TLS, and of whom they are: another contender, where they are no program of their own.
+# Contenders that speak TLS. The value is the contender whose program serves it.
 OF_TLS = {"raw_tls": "raw_tls", "raw_tls_gather": "raw_tls_gather", "libevent_tls": "libevent_tls",
           "asio_tls": "asio_tls", "go_tls": "go_tls", "https_raw": "https_raw", "https_beast": "https_beast",
           "https_nginx": "http_nginx", "https_go": "http_go", "https_hyper": "http_hyper",
           **{name: "peal" for name in OF_PEAL if name.startswith(("tls_", "https_"))}}
 ECHOES_OVER_TLS = [name for name in OF_TLS if not name.startswith("https_")]
 PATIENCE_S = 30
-# What no contender that serves in the clear takes.
+# Command lines that every contender without TLS must refuse.
 WRONG_WORDS = [[], ["--listen"], ["--listen", "nonsense"], ["--listen", "127.0.0.1:0", "-x", "1"],
                ["--listen", "127.0.0.1:0", "--threads", "0"]]
 
@@ -65,7 +68,7 @@ class Server:
         self.address = f"127.0.0.1:{self.port}"
 
     def connect(self):
-        """A client's connection; over TLS where the server speaks that."""
+        """Opens a client's connection, over TLS if the server speaks TLS."""
         return contender_certificate.over(self.connect_plainly()) if self.is_over_tls else self.connect_plainly()
 
     def connect_plainly(self):
@@ -90,12 +93,12 @@ class Server:
 
 @contextlib.contextmanager
 def serving(name, **options):
-    """A server for the length of the block."""
+    """Runs a server while the block runs."""
     running = Server(name, **options)
     try:
         yield running
     finally:
-        assert running.end() == 0, "the server must outlive its clients and end well"
+        assert running.end() == 0, "the server must outlive its clients and end with exit code 0"
 
 
 def echo_once(stream, message):
@@ -104,7 +107,7 @@ def echo_once(stream, message):
 
 
 def run_client(client, *arguments):
-    """What a bare client counted."""
+    """Runs a bare client and returns its counts."""
     result = subprocess.run([program(client), *map(str, arguments)], capture_output=True, text=True, timeout=PATIENCE_S,
                             check=False)
     assert result.returncode == 0, result.stderr + result.stdout

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every ping-pong contender is an honest one, and the bare clients count what they do. Those over TLS are held to more
-in tls_contenders_test.py."""
+"""Every echo contender sends back all bytes in order, survives hard clients, and ends cleanly. The bare clients count
+correctly. tls_contenders_test.py has more tests of the contenders over TLS."""
 import random
 import signal
 import socket
@@ -14,7 +14,7 @@ import pytest
 
 from contender_process import (ECHOES_OVER_TLS, PATIENCE_S, WRONG_WORDS, Server, assert_holds, echo_once, program,
                                run_client, serving)
-from programs import reset  # where contender_process says
+from programs import reset  # contender_process puts its folder on the path
 from versus.lockstep import receive
 
 SERVERS = ["raw_epoll", "raw_uring", "libevent", "libevent_write_first", "asio_shared", "asio_per_thread", "libuv",
@@ -61,7 +61,7 @@ def test_a_megabyte_in_random_chunks_comes_back_then_the_end(server):
 
 
 def test_client_reads_late_while_output_is_queued(server):
-    # More than the kernel's buffers take, so that output queues in the server until the reading starts.
+    # 16 MiB are more than the kernel buffers, so output queues in the server until the client reads.
     data = random.Random(3).randbytes(16 << 20)
     with server.connect() as stream:
         sender = threading.Thread(target=send_in_random_chunks, args=(stream, data, 4))
@@ -97,7 +97,7 @@ def test_slow_readers_neither_starve_others_nor_grow_the_server(server):
     for _ in range(20):
         stream = server.connect()
         stream.settimeout(0.02)
-        try:  # until neither side's kernel buffers nor the server take any more for a while
+        try:  # until the kernel buffers of both sides are full and the server reads no more for a while
             while True:
                 stream.send(b"y" * 16384)
         except TimeoutError:
@@ -135,7 +135,8 @@ def test_several_threads_serve_one_port(name):
 @over_tls_too
 def test_it_survives_running_out_of_fds_without_spinning(name):
     with serving(name, fd_limit=40) as running:
-        # Over TLS a server may shed who comes before it has seen others leave, at once or in his handshake.
+        # Over TLS a server that has not yet seen the others leave may close a new connection: at once or in the
+        # handshake.
         may_shed = (ConnectionError, ssl.SSLError) if running.is_over_tls else ()
         with running.connect() as first:
             echo_once(first, b"served")
@@ -158,7 +159,7 @@ def test_it_survives_running_out_of_fds_without_spinning(name):
 
 
 @pytest.mark.parametrize("arguments", WRONG_WORDS)
-def test_called_wrongly_it_says_how(name, arguments):
+def test_wrong_options_print_the_usage(name, arguments):
     result = subprocess.run([program(name), *arguments], capture_output=True, text=True, timeout=PATIENCE_S,
                             check=False)
     assert result.returncode == 2
@@ -167,7 +168,7 @@ def test_called_wrongly_it_says_how(name, arguments):
 
 @pytest.fixture
 def floor():
-    """One server for what is about the clients."""
+    """A server for tests that are about the clients."""
     with serving("raw_epoll") as running:
         yield running
 

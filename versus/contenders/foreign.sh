@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# foreign.sh SOURCE_FOLDER WORK_FOLDER BIN_FOLDER: builds the contenders of other languages, each where its toolchain is
-# found. Never a failure: who could not be built has a BIN_FOLDER/NAME.missing that says why, which the lab repeats.
-# Go needs nothing but its own library; hyper's and rustls's crates come from crates.io at the versions of Cargo.lock.
+# foreign.sh SOURCE_FOLDER WORK_FOLDER BIN_FOLDER: builds the contenders in Go and Rust whose toolchain is installed. It
+# never fails: if a contender cannot be built, BIN_FOLDER/NAME.missing says why, and the lab repeats that sentence. The
+# Go programs need only Go's own library. The crates of hyper and rustls come from crates.io, in the versions of
+# Cargo.lock.
 set -uo pipefail
 source="$1" work="$2" bin="$3"
 limit_s=600
 mkdir -p "$work" "$bin"
 
-# attempt NAME TOOL COMMAND...
+# attempt NAME TOOL COMMAND...: builds NAME with COMMAND if TOOL is installed; otherwise writes NAME.missing.
 attempt() {
   local name="$1" tool="$2" log="$work/$1.log"
   shift 2
@@ -21,10 +22,10 @@ attempt() {
     return 0
   fi
   rm -f "$bin/$name"
-  echo "contender $name left out: $(cat "$bin/$name.missing")"
+  echo "contender $name is not built: $(cat "$bin/$name.missing")"
 }
 
-# build_go NAME
+# build_go NAME: builds one Go program.
 build_go() (
   cd "$source/$1" &&
     GOTOOLCHAIN=local GOPROXY=off GOFLAGS=-mod=mod CGO_ENABLED=0 go build -buildvcs=false -o "$bin/$1" .

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Contenders of other languages: who cannot be built is said to be missing, with the reason, and nothing fails."""
+"""Contenders in other languages: if one cannot be built, a .missing file gives the reason, and the build does not
+fail."""
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,7 +13,8 @@ TOOLS = ("bash", "cat", "cp", "env", "grep", "mkdir", "rm", "tail", "timeout")
 
 @pytest.fixture
 def build(tmp_path):
-    """Runs foreign.sh where there are no compilers but those given as NAME=SCRIPT; returns the folder of programs."""
+    """Returns a function that runs foreign.sh and returns the folder of programs. The only compilers on the PATH are
+    the scripts that the test gives as NAME=SCRIPT."""
     (tmp_path / "tools").mkdir()
     for tool in TOOLS:
         (tmp_path / "tools" / tool).symlink_to(shutil.which(tool))
@@ -43,14 +45,14 @@ def test_a_failing_build_gives_its_first_error_as_the_reason(build):
         "cargo could not build it: error: failed to download hyper\n")
 
 
-def test_what_was_missing_and_builds_now_is_there(build):
+def test_a_program_that_builds_now_loses_its_missing_file(build):
     build()
     programs = build(go='while [ "$1" != -o ]; do shift; done; echo built >"$2"')
     for name in ("http_go", "go_tls"):
         assert (programs / name).read_text() == "built\n" and not (programs / f"{name}.missing").exists()
 
 
-def test_what_built_once_and_fails_now_is_gone(build):
+def test_a_program_that_no_longer_builds_is_deleted(build):
     build(go='while [ "$1" != -o ]; do shift; done; echo built >"$2"')
     programs = build(go="exit 1")
     assert not (programs / "http_go").exists() and (programs / "http_go.missing").exists()

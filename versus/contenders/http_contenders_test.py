@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every HTTP contender gives the one answer of contender_http.h, byte for byte, and keeps to the protocol around it."""
+"""Every HTTP contender gives the answer of contender_http.h, byte for byte, and follows HTTP otherwise."""
 import os
 import re
 import signal
@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from contender_process import OF_PEAL, OF_TLS, PATIENCE_S, WRONG_WORDS, Server, command, serving
-from programs import reset  # where contender_process says
+from programs import reset  # contender_process puts its folder on the path
 
 HTTPS = [name for name in OF_TLS if name.startswith("https_")]
 SERVERS = ["http_raw_epoll", "http_raw_uring", "http_nginx", "http_libevent", "http_beast", "http_beast_locked",
            "http_beast_shared", "http_go", "http_hyper", "http_python",
            *(name for name in OF_PEAL if name.startswith("http_")), *HTTPS]
-OWN_ORDER = {"http_go", "http_hyper", "https_go", "https_hyper", *OF_PEAL}  # as many bytes, in an order of their own
-# nginx's `return` does not look at the method; peal's program takes what is posted there.
+OWN_ORDER = {"http_go", "http_hyper", "https_go", "https_hyper", *OF_PEAL}  # same number of bytes, but another order
+# These accept POST: nginx's `return` ignores the method, and peal's program accepts posted bodies.
 ONE_METHOD_FOR_ALL = {"http_nginx", "https_nginx", *OF_PEAL}
 BODY = b"Hello, World!"
 DATE = rb"(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT"
@@ -36,13 +36,13 @@ def name(request):
 
 @pytest.fixture(scope="module")
 def server(name):
-    """One process for all the tests of a contender."""
+    """Runs one process for all tests of a contender."""
     with serving(name) as running:
         yield running
 
 
 class Client:
-    """A connection whose answers are read one by one; what came beyond them is kept."""
+    """A connection whose answers are read one by one. Bytes after an answer are kept for the next one."""
 
     def __init__(self, server):
         self.stream = server.connect()
@@ -67,7 +67,7 @@ class Client:
         return bool(chunk)
 
     def answer(self, has_body=True):
-        """The next answer, whole: (all of it, status, headers by name in small letters, body)."""
+        """Reads the next answer. Returns (all its bytes, status, headers by lower-case name, body)."""
         while b"\r\n\r\n" not in self.rest:
             assert self.more(), f"the server closed after {self.rest!r}"
         head, _, rest = self.rest.partition(b"\r\n\r\n")
@@ -81,7 +81,7 @@ class Client:
         return head + b"\r\n\r\n" + rest[:length], int(status.split()[1]), headers, rest[:length]
 
     def closed(self):
-        """Whether the server closes without another byte."""
+        """True if the server closes the connection without sending another byte."""
         return self.rest == b"" and not self.more()
 
 
@@ -104,7 +104,7 @@ def assert_answered(client, name):
 
 
 @pytest.mark.parametrize("target", [b"/", b"/collect", b"/collect?v=1", b"/?x"])
-def test_the_answer_is_everybodys(server, name, target):
+def test_the_answer_is_that_of_all_contenders(server, name, target):
     with Client(server) as client:
         client.send(b"GET " + target + b" HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: test\r\nAccept: */*\r\n\r\n")
         assert_common(client.answer(), name)
@@ -116,7 +116,7 @@ def test_a_connection_stays_for_the_next_request(server, name):
             assert_answered(client, name)
 
 
-def test_the_answer_is_everybodys_when_the_second_has_changed_too(server, name):
+def test_the_answer_stays_right_when_the_date_changes(server, name):
     dates = set()
     with Client(server) as client:
         while len(dates) < 2:
@@ -135,11 +135,11 @@ def test_sixteen_requests_in_one_write(server, name):
 
 
 def test_more_requests_than_any_buffer_holds(server, name):
-    count = 5000  # 770 KB of answers
+    count = 5000  # their answers have 770 KB
     with Client(server) as client:
         client.stream.setblocking(False)
         left = GET * count
-        while left:  # until everything is sent, or the server waits for us to read
+        while left:  # until everything is sent; if the server waits until this client reads, it reads
             try:
                 left = left[client.stream.send(left):]
             except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
@@ -163,7 +163,7 @@ def test_a_request_split_at_every_byte(server, name):
         assert_common(client.answer(), name)
 
 
-def test_half_of_the_next_request_comes_with_this_one(server, name):
+def test_half_of_the_next_request_arrives_with_this_one(server, name):
     with Client(server) as client:
         client.send(GET + GET[:20])
         assert_common(client.answer(), name)
@@ -173,7 +173,7 @@ def test_half_of_the_next_request_comes_with_this_one(server, name):
         assert_common(client.answer(), name)
 
 
-def test_who_asks_to_close_is_closed(server, name):
+def test_a_request_with_connection_close_ends_the_connection(server, name):
     with Client(server) as client:
         client.send(b"GET /collect?v=1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
         whole, status, headers, body = client.answer()
@@ -220,7 +220,7 @@ def test_a_huge_header_is_refused_and_harms_nobody(server, name, header_bytes):
         try:
             client.send(b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * header_bytes + b"\r\n\r\n")
         except OSError:
-            pass  # it closed while we were sending
+            pass  # the server has closed while this client was sending
         if client.more():
             assert 400 <= client.answer()[1] < 500
     with Client(server) as client:
@@ -229,7 +229,7 @@ def test_a_huge_header_is_refused_and_harms_nobody(server, name, header_bytes):
 
 def test_garbage_is_refused_and_harms_nobody(server, name):
     if name in OF_TLS:
-        pytest.skip("Python's ssl cannot end one direction alone")
+        pytest.skip("Python's ssl cannot end one direction only")
     for garbage in (b"\r\n\r\n\r\n\r\nx", b"GET", b"GET /", b"\0" * 100, b" "):
         with Client(server) as client:
             client.send(garbage + b"\r\n\r\n")
@@ -263,7 +263,8 @@ def test_two_hundred_connections_on_two_threads(name):
 
 
 def gone(pid):
-    """Whether the process ends, waited for without a sleep: nobody but the kernel can tell when an orphan is gone."""
+    """Returns whether the process ends in time. It yields the processor instead of sleeping: no event tells when a
+    process that is not a child has gone."""
     deadline = time.monotonic() + PATIENCE_S
     while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
         os.sched_yield()
@@ -288,9 +289,9 @@ def test_a_signal_ends_it_with_zero_and_leaves_nothing(name, number, tmp_path, m
 
 
 @pytest.mark.parametrize("arguments", WRONG_WORDS)
-def test_called_wrongly_it_says_how(name, arguments):
+def test_wrong_options_print_the_usage(name, arguments):
     if not arguments and name in OF_PEAL:
-        pytest.skip("it has an address of its own")
+        pytest.skip("it has a default address")
     result = subprocess.run([*command(name), *arguments], capture_output=True, text=True, timeout=PATIENCE_S)
     assert result.returncode == 2
     assert result.stderr.startswith("usage: ") or name in OF_PEAL

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every ping-pong contender over TLS keeps to its records, all do the same cryptography, and the bare clients over TLS
-count what they do. What is asked of every ping-pong contender is in contenders_test.py; those that speak HTTP are held
-to the answer of everybody in http_contenders_test.py."""
+"""Every echo contender over TLS handles records correctly, all contenders over TLS use the same cryptography, and the
+bare clients over TLS count correctly. contenders_test.py has the tests for all echo contenders, http_contenders_test.py
+those for HTTP."""
 import json
 import os
 import random
@@ -16,7 +16,7 @@ import contender_certificate
 from contender_process import (ECHOES_OVER_TLS, OF_PEAL, OF_TLS, PATIENCE_S, assert_holds, command, echo_once, program,
                                run_client, serving)
 from versus.lockstep import receive
-from programs import reset  # where contender_process says
+from programs import reset  # contender_process puts its folder on the path
 from tls_parties import ByHand
 
 HTTPS = [name for name in OF_TLS if name.startswith("https_")]
@@ -35,14 +35,14 @@ def server(name):
 
 
 class Stream(ByHand):
-    """A client that may read late, cut records, and see how it ends: Python's sockets over TLS hide that."""
+    """A client that can read late, cut records apart and see how the connection ends. Python's TLS sockets cannot."""
 
     def __init__(self, server):
         super().__init__(("127.0.0.1", server.port), contender_certificate.context())
         self.shake_hands()
 
     def send(self, plain):
-        """Also while nobody reads what comes back: what arrives meanwhile is kept."""
+        """Sends even if the server waits until this client reads: bytes that arrive meanwhile are kept."""
         left = memoryview(self.records(plain))
         self.socket.setblocking(False)
         while left:
@@ -61,7 +61,8 @@ class Stream(ByHand):
         return received
 
     def says_goodbye(self):
-        """Whether the server answers our end with its own, not with an end without a word."""
+        """Returns whether the server answers our close_notify with its own, instead of ending the connection without
+        one."""
         try:
             self.tls.unwrap()
         except ssl.SSLWantReadError:
@@ -81,7 +82,7 @@ def test_a_megabyte_in_random_chunks_comes_back_then_a_true_end(server):
 
 
 def test_a_client_that_reads_late_gets_all(server):
-    # More than the kernel's buffers take, so that output queues in the server until the reading starts.
+    # 8 MiB are more than the kernel buffers, so output queues in the server until the client reads.
     data = random.Random(3).randbytes(8 << 20)
     with Stream(server) as stream:
         for at in range(0, len(data), 65536):
@@ -139,7 +140,8 @@ def _said_to_a_web_server(words):
 
 
 def _said_to_an_echo(words):
-    """What s_client says; with -quiet off a line "Q" ends it, once the echo is back and with it the ticket."""
+    """Returns what s_client prints. It runs without -quiet, so a line "Q" ends it. The line is sent after the echo,
+    because the session ticket arrives before the echo."""
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True) as child:
         child.stdin.write("an echo\n")
@@ -155,7 +157,7 @@ def _said_to_an_echo(words):
 
 
 @pytest.mark.parametrize("name", OF_TLS)
-def test_a_session_is_resumed_and_without_it_is_not(name):
+def test_handshakes_resume_a_session_only_if_asked(name):
     with serving(name) as running:
         count = [program("bare_handshakes"), running.address, "--handshakes", "5"]
         for resume in ("0", "1"):
@@ -167,7 +169,7 @@ def test_a_session_is_resumed_and_without_it_is_not(name):
 
 
 @pytest.mark.parametrize("name", OF_TLS)
-def test_a_certificate_that_is_not_there_is_named(name):
+def test_the_error_names_a_certificate_file_that_is_missing(name):
     words = [*command(name), "--listen", "127.0.0.1:0"]
     words[words.index("--tls-cert") + 1] = "/nowhere/cert.pem"
     done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
@@ -177,9 +179,9 @@ def test_a_certificate_that_is_not_there_is_named(name):
 @pytest.mark.parametrize("arguments", [[], ["--listen", "127.0.0.1:0"], ["--listen", "127.0.0.1:0", "--tls-cert"],
                                        ["--listen", "127.0.0.1:0", "--tls-cert", "x"],
                                        ["--tls-cert", "x", "--tls-key", "x"]])
-def test_called_wrongly_it_says_how(name, arguments):
+def test_wrong_options_print_the_usage(name, arguments):
     if name in OF_PEAL:
-        pytest.skip("it has words of its own: tests/outside/serve_tls_test.py")
+        pytest.skip("its options differ; see tests/outside/serve_tls_test.py")
     result = subprocess.run([program(name), *arguments], capture_output=True, text=True, timeout=PATIENCE_S,
                             check=False)
     assert result.returncode == 2 and "--tls-cert FILE --tls-key FILE" in result.stderr
@@ -228,7 +230,7 @@ def test_the_bare_client_holds_its_connections_until_its_input_ends(floor):
     assert_holds(floor, 100, "bare_tls_client", "--connections", "100", "--messages", "1", "--idle", "1")
 
 
-def test_handshakes_that_cannot_be_resumed_are_no_figure():
+def test_bare_handshakes_fails_if_no_ticket_arrives():
     certificate, key = contender_certificate.certificate()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -238,5 +240,5 @@ def test_handshakes_that_cannot_be_resumed_are_no_figure():
         with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as child:
             peer, _ = listener.accept()
             made.wrap_socket(peer, server_side=True).close()
-            assert "no ticket came" in child.communicate(timeout=PATIENCE_S)[1]
+            assert "the server sent no session ticket" in child.communicate(timeout=PATIENCE_S)[1]
     assert child.returncode == 1

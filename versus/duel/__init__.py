@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Duels: `peal load duel` as the labs and the bars use it, and what its restarts say."""
+"""Duels: how the labs and the bars use `peal load duel`, and how its restarts are evaluated."""

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""An experiment by duels: one for each cell and mode, its rate found first. Resumable duel by duel.
+"""Measures an experiment by duels: one duel for each cell and mode. A fixed rate is found first. An interrupted
+campaign resumes after the last complete duel.
 
-Where all contenders can play side by side (fit_together()), they take turns slice by slice. Elsewhere each contender
-plays all its rounds of a restart by itself, one contender after the other: in turn.
+If all contenders can run side by side (fit_together()), they take turns slice by slice. Otherwise they run "in turn":
+each contender plays all its rounds of a restart alone, one contender after the other.
 """
 
 import math
@@ -23,32 +24,33 @@ from versus.run.echo_cell import EchoCell
 from versus.run.server_host import ServerHost
 from versus.run.store import Store
 
-# The certificate signs itself, and who would check it is the client, whose CPU is not compared.
+# The certificate is self-signed. Only the client would check it, and the client's CPU is not compared.
 BELIEVES = "--tls-insecure"
-# Files the generator needs beside its connections.
+# File descriptors that the generator needs besides its connections.
 SPARE_FDS = 128
-# More servers than these, waiting for their slices, would disturb each other.
+# If more servers than this wait for their slices, they disturb each other.
 MOST_SIDE_BY_SIDE = 32
-# With very many connections the end of a slice, waiting for every answer, takes longer.
+# With very many connections, a slice takes longer to end, because it waits for every answer.
 MANY, LONG_SLICE_S = 1000, 0.03
 CALIBRATION_RESTARTS = 2
-# Who could not play so often is not asked again: each try costs the others a start.
+# A contender that fails this often is not tried again: each attempt costs the others a start.
 MOST_FAILURES = 2
-START_S = 10.0  # what starting and connecting may take in a restart where there is no budget
-# In turn: the rounds after the one that warms a server, and what a budget makes of a turn at least and at most.
+START_S = 10.0  # the most that starting and connecting take in a restart, if there is no budget
+# In turn: the number of rounds after the one that warms the server, and the limits between which a budget sets a turn.
 TURN_ROUNDS = 4
 SHORTEST_TURN_S, LONGEST_TURN_S = 0.15, 3.0
 
 
 def fit_together(cell: Load, players: tuple[Contender, ...], fd_limit: int) -> bool:
-    """Whether all can play slice by slice: 31 at most, whose connections fit together, and who serve all of theirs."""
+    """Returns whether all can play slice by slice: at most 31 players, whose connections fit together and who serve all
+    of them."""
     return len(players) < MOST_SIDE_BY_SIDE and \
         (len(players) + 1) * (cell.connections + cell.idle) + SPARE_FDS <= fd_limit and \
         all(player.serves_at_once(cell) >= cell.connections for player in players)
 
 
 def load_of(experiment: str, cell: Load, duels: Duels, mode: str, rate: float = 0.0) -> DuelLoad:
-    """What `peal load duel` is told where all play slice by slice."""
+    """Returns the load of `peal load duel` if all play slice by slice."""
     words = ["--connections", str(cell.connections), "--threads", str(cell.generator_threads)]
     if isinstance(cell, EchoCell):
         kind, more = "echo", cell.generator_words()
@@ -69,7 +71,7 @@ def load_of(experiment: str, cell: Load, duels: Duels, mode: str, rate: float = 
 
 def in_turn(load: DuelLoad, cell: Load, players: tuple[Contender, ...], mode: str, turns: int,
             turn_s: float) -> DuelLoad:
-    """The same where each of them plays by itself, for `turn_s` in each of so many restarts."""
+    """Returns the load if each player runs alone, for `turn_s` in each of `turns` restarts."""
     rounds = TURN_ROUNDS if mode == CLOSED else max(1, round(turn_s / RATED_SLICE_S))
     slice_s = turn_s / rounds if mode == CLOSED else max(RATED_SLICE_S, turn_s / rounds)
     queueing = tuple(c.name for c in players if c.serves_at_once(cell) < cell.connections)
@@ -78,19 +80,19 @@ def in_turn(load: DuelLoad, cell: Load, players: tuple[Contender, ...], mode: st
 
 
 def machines_of(found: dict) -> dict | None:
-    """Of a duel's JSON what server_host.py speaks of; None: this machine alone."""
+    """Returns the part of a duel's JSON that server_host.py needs, or None if only this machine was used."""
     if not found.get("server_host"):
         return None
     return {key: found[key] for key in ("server_host", "server_cpus", "client_cpus")}
 
 
 class DuelCampaign:
-    """Plays one experiment. The twin is the duel's own. `say` is told what is going on."""
+    """Runs one experiment. The duel itself adds the twin. `say` gets lines about the progress."""
 
     def __init__(self, experiment: Experiment, contenders: list[Contender], program: Path, folder: Path, store: Store,
                  seed: int, say: Callable[[str], None], host: ServerHost | None = None):
         self._contenders = contenders
-        # Who is twinned stands first.
+        # The contender that has the twin must be the first.
         self._everybody = sorted((c for c in contenders if c.name != experiment.twin_name),
                                  key=lambda contender: contender.name != experiment.twin_of)
         self._experiment = experiment
@@ -101,7 +103,7 @@ class DuelCampaign:
         self._say = say
         self._host = host
         self._fd_limit = process.raise_fd_limit()
-        self.machines: dict | None = None  # where a duel was played, if not here alone: machines_of()
+        self.machines: dict | None = None  # machines_of() of the last duel; None if all ran on this machine
         self._began = time.monotonic()
         self._plays_left = sum(1 for cell in experiment.cells for _ in cell.modes)
         self.left_out: list[str] = []
@@ -109,7 +111,7 @@ class DuelCampaign:
 
     @property
     def contenders(self) -> list[Contender]:
-        """Those that played, and the twin."""
+        """Returns the contenders that played, and the twin."""
         played = {record["contender"] for record in self._records()} | {self._experiment.twin_name}
         return [contender for contender in self._contenders if contender.name in played]
 
@@ -121,15 +123,15 @@ class DuelCampaign:
         return [record for record in self._store.records if record.get("experiment") == self._experiment.name]
 
     def run(self) -> None:
-        """Every cell, in a closed loop first: what is reached there fixes the rate. The cells that take their time
-        whatever the budget leaves come last: the others have their shares."""
+        """Runs every cell, first in a closed loop, because the throughput reached there fixes the rate. Cells whose
+        turns have a minimum length run last, so that they cannot take time from the others."""
         for cell in sorted(self._experiment.cells, key=lambda cell: cell.least_turn_s):
             if CLOSED in cell.modes:
                 self._play(Played(self._experiment.name, cell, CLOSED), self._experiment.duels)
             if RATE in cell.modes:
                 rate = self._rate_of(cell)
                 if rate:
-                    self._say(f"{cell.name}: fixed rate {rate:,.0f} {self._experiment.unit}s/s, half of the "
+                    self._say(f"{cell.name}: fixed rate {rate:,.0f} {self._experiment.unit}s/s: half of the "
                               "slowest contender's saturation")
                     self._play(Played(self._experiment.name, cell, RATE, rate), self._experiment.duels)
 
@@ -152,7 +154,7 @@ class DuelCampaign:
         return rate
 
     def _share_s(self) -> float:
-        """What the budget has for the next duel; without one, for ever."""
+        """Returns the budget for the next duel; infinite if there is no budget."""
         return max(1.0, self._time_left_s() / max(1, self._plays_left))
 
     def _budget_s(self, load: DuelLoad, players: int, is_calibration: bool) -> float:
@@ -160,7 +162,8 @@ class DuelCampaign:
         return most if load.in_turn or is_calibration else min(most, self._share_s())
 
     def _turn_s(self, cell: Load, duels: Duels, players: int) -> float:
-        """Seconds of a turn: duels.turn_s, or its share of a budget (0.15 to 3 s); at least cell.least_turn_s."""
+        """Returns the seconds of a turn: duels.turn_s, or its share of a budget (0.15 to 3 s), but at least
+        cell.least_turn_s."""
         each_s = self._share_s() / duels.turns / (players + 1) - duel_runner.TURN_START_S
         left_s = min(LONGEST_TURN_S, max(SHORTEST_TURN_S, each_s * TURN_ROUNDS / (TURN_ROUNDS + 1)))
         return max(duels.turn_s if math.isinf(each_s) else left_s, cell.least_turn_s)
@@ -173,7 +176,7 @@ class DuelCampaign:
         return in_turn(load, played.cell, played.contenders, played.mode, duels.turns, turn_s)
 
     def _play(self, played: Played, duels: Duels) -> None:
-        """One duel into the store, if it is not there from before a restart."""
+        """Runs one duel and stores it, unless the store has it from before a restart."""
         cell, key = played.cell, f"duel/{played.experiment}/{played.cell.name}/{played.mode}/{played.first_block}"
         kept = self._store.get(key)
         if kept:
@@ -206,5 +209,5 @@ class DuelCampaign:
     def _note_failures(self, duel: duel_runner.Duel) -> None:
         self.left_out += duel.left_out
         self._failures.update(duel.blamed)
-        self.left_out += [f"{name}: {MOST_FAILURES} times it could not play, and was not asked again"
+        self.left_out += [f"{name}: could not play {MOST_FAILURES} times; it was not tried again"
                           for name in duel.blamed if self._failures[name] == MOST_FAILURES]

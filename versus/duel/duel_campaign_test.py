@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""An experiment by duels, with programs that only pretend: what is played, what becomes of it, and going on."""
+"""Tests of an experiment by duels, with fake programs: what is played, which records result, and how it resumes."""
 
 import json
 import math
@@ -38,7 +38,7 @@ def campaign(folder, bin_dir, planned, store, names=NAMES, given=()):
 
 
 def played_into(folder, bin_dir, planned, names=NAMES, given=()):
-    """The campaign once it is over, and its store."""
+    """Runs a campaign. Returns it and its store."""
     store = Store(folder / "out", {})
     played = campaign(folder, bin_dir, planned, store, names, given)
     played.run()
@@ -51,7 +51,7 @@ def make_bin(tmp_path):
     return fakes.make_bin(tmp_path / "bin")
 
 
-def test_what_the_generator_is_told():
+def test_the_options_of_the_generator():
     def words(cell, mode=CLOSED, rate=0.0):
         load = duel_campaign.load_of("e", cell, DUELS, mode, rate)
         return load, " ".join(load.words)
@@ -74,13 +74,13 @@ def players(count, serves=None):
                  for number in range(count))
 
 
-def test_what_does_not_fit_together_is_played_in_turn():
+def test_players_that_do_not_fit_together_play_in_turn():
     assert duel_campaign.fit_together(Cell(64, 1000), players(14), 20_000)
     assert not duel_campaign.fit_together(Cell(64, 10_000), players(2), 20_000)
     assert duel_campaign.fit_together(EchoCell(64, 10, idle=990), players(14), 20_000)
     assert not duel_campaign.fit_together(EchoCell(64, 10, idle=9990), players(2), 20_000)
-    assert not duel_campaign.fit_together(EchoCell(64, 10), players(2, serves=1), 20_000), "who serves one answers one"
-    assert not duel_campaign.fit_together(Cell(64, 10), players(32), 20_000), "they are many"
+    assert not duel_campaign.fit_together(EchoCell(64, 10), players(2, serves=1), 20_000), "it serves one at a time"
+    assert not duel_campaign.fit_together(Cell(64, 10), players(32), 20_000), "32 servers are too many"
 
 
 def test_the_shape_of_a_duel_in_turn():
@@ -94,11 +94,11 @@ def test_the_shape_of_a_duel_in_turn():
     load = shape(Cell(64, 10), RATE, 2.0)
     assert (load.rounds, load.slice_ms) == (4, 500)
     load = shape(Cell(64, 10), RATE, 0.1)
-    assert (load.rounds, load.slice_ms) == (1, 500), "shorter ones hide queueing"
+    assert (load.rounds, load.slice_ms) == (1, 500), "shorter slices would hide queueing"
     assert shape(EchoCell(64, 10), CLOSED, 0.4, serves=1).queueing == ("c0", "c1")
 
 
-def test_the_generator_is_told_what_to_expect_of_whom(tmp_path):
+def test_the_generator_is_told_which_contenders_queue(tmp_path):
     load = replace(duel_campaign.load_of("e", EchoCell(64, 100), DUELS, CLOSED), in_turn=True, queueing=("a", "gone"))
     both = [duel_runner.Player(name, (name, "{listen}")) for name in ("a", "b")]
     words = duel_runner.command("peal", load, both, [], 5.0, 1, tmp_path / "x")
@@ -110,7 +110,7 @@ def test_the_generator_is_told_what_to_expect_of_whom(tmp_path):
 
 
 def in_turn(folder, bin_dir, planned, monkeypatch, names=NAMES, given=()):
-    """What is played, and told, where no two contenders' connections fit beside each other."""
+    """Returns the campaign and its records, in a situation in which no two contenders' connections fit together."""
     monkeypatch.setattr(duel_campaign.process, "raise_fd_limit", lambda: 300)
     played, store = played_into(folder, bin_dir, planned, names, given)
     return played, [record for record in store.records if "contender" in record]
@@ -122,10 +122,10 @@ def test_a_cell_whose_connections_do_not_fit_is_played_in_turn(tmp_path, bin_dir
     played, records = in_turn(tmp_path, bin_dir, planned, monkeypatch)
     assert {record["block"] for record in records} == set(range(5)) and not played.left_out
     assert {record["figures"]["turn_s"] for record in records} == {0.4}
-    assert all(record["figures"]["latency_hdr"] for record in records), "each restart has its own"
+    assert all(record["figures"]["latency_hdr"] for record in records), "each restart has its own histogram"
     mine = next(record for record in records if record["contender"] == "libevent")
     assert "--in-turn" in mine["commands"][0]
-    assert mine["commands"][0].count("--run") == 1 and "libevent=" in mine["commands"][0], "what plays it alone"
+    assert mine["commands"][0].count("--run") == 1 and "libevent=" in mine["commands"][0], "it must play alone"
     found = experiment_results.of(planned, played.contenders, Store(tmp_path / "out", {}), {})
     assert "One contender at a time, in 5 restarts" in found["how"] and "64 B, 100 connections: 400 ms" in found["how"]
     row = next(row for row in found["costs"] if row["contender"] == "libevent")
@@ -138,24 +138,24 @@ def test_a_budget_shortens_the_turns_and_not_their_number(tmp_path, bin_dir, mon
     planned = replace(experiment(Cell(64, 100, modes=(CLOSED,)), budget_s=20.0), duels=duels)
     _, records = in_turn(tmp_path, bin_dir, planned, monkeypatch)
     assert {record["block"] for record in records} == set(range(5))
-    # 20 s for 5 restarts of 3 contenders and the twin: 1 s each, of which 0.25 s go to its start, the rest to 5 rounds.
+    # 20 s for 5 restarts of 3 contenders and the twin: 1 s per turn. Its start takes 0.25 s, 5 rounds take the rest.
     assert records[0]["figures"]["turn_s"] == pytest.approx(0.6, rel=0.02)
     long = planned.cells[0]
     assert DuelCampaign(planned, [], bin_dir / "peal", tmp_path, Store(tmp_path / "none", {}), 1, say_nothing)._turn_s(
-        SimpleNamespace(least_turn_s=1.5, name=long.name), duels, 3) == 1.5, "as long as its percentiles need"
+        SimpleNamespace(least_turn_s=1.5, name=long.name), duels, 3) == 1.5, "as long as the percentiles need"
 
 
-def test_who_cannot_play_in_turn_does_not_end_the_duel(tmp_path, bin_dir, monkeypatch):
+def test_a_contender_that_cannot_play_in_turn_does_not_end_the_duel(tmp_path, bin_dir, monkeypatch):
     planned = experiment(*(Cell(64, connections, modes=(CLOSED,)) for connections in (100, 101, 102)))
     played, records = in_turn(tmp_path, bin_dir, planned, monkeypatch, [*NAMES, "broken"],
                               ["broken=/bin/false {port}"])
     why = "broken: the server ended by itself: exit code 1"
     assert played.left_out == [f"64 B, 100 connections: {why}", f"64 B, 101 connections: {why}",
-                               "broken: 2 times it could not play, and was not asked again"]
+                               "broken: could not play 2 times; it was not tried again"]
     assert {record["contender"] for record in records} == {*NAMES, "peal-epoll-twin"}
 
 
-def test_who_serves_few_is_said_to_and_who_answered_nobody_has_no_figures():
+def test_a_server_of_few_connections_is_marked_and_one_without_answers_has_no_figures():
     cell = EchoCell(64, 100)
     load = replace(duel_campaign.load_of("e", cell, DUELS, CLOSED), in_turn=True, queueing=("one",))
     duel = duel_fakes.duel(load, ("one", "all"), restarts=3, queueing=("one",), connections=100)
@@ -180,7 +180,7 @@ def test_who_serves_few_is_said_to_and_who_answered_nobody_has_no_figures():
     assert [record["status"] for record in records if record["contender"] == "one"] == ["UNSERVED"] * 3
 
 
-def test_the_length_follows_the_options():
+def test_options_set_the_length_of_duels():
     assert Duels().shaped(None, None) == Duels()
     shaped = Duels().shaped(3, 2.0)
     assert (shaped.restarts, shaped.rated_restarts, shaped.rounds, shaped.rated_rounds) == (3, 3, 100, 4)
@@ -190,7 +190,7 @@ def test_the_length_follows_the_options():
     assert duel_campaign.load_of("e", Cell(64, 10), long, CLOSED).slice_ms == 60
 
 
-def test_everybody_plays_in_every_restart_of_every_cell(tmp_path, bin_dir):
+def test_every_contender_plays_in_every_restart_of_every_cell(tmp_path, bin_dir):
     cells = Cell(64, 10, modes=(CLOSED, RATE)), Cell(64, 100, modes=(RATE,))
     played, store = played_into(tmp_path, bin_dir, experiment(*cells))
     assert [c.name for c in played.contenders] == ["raw-epoll", "libevent", "peal-epoll", "peal-epoll-twin"]
@@ -198,27 +198,28 @@ def test_everybody_plays_in_every_restart_of_every_cell(tmp_path, bin_dir):
     for cell, mode, restarts in (("64Bx10", CLOSED, 6), ("64Bx10", RATE, 5), ("64Bx100", RATE, 5)):
         for name in [*NAMES, "peal-epoll-twin"]:
             assert seen.count((cell, mode, name)) == restarts
-    # The rate is half of what the slowest reaches in a closed loop, the calibration's where there is no other.
+    # The rate is half of what the slowest reaches in a closed loop. If the cell has no closed loop, a calibration
+    # measures it.
     rates = {record["key"]: record["rate"] for record in store.records if record["key"].startswith("rate/")}
     assert set(rates) == {"rate/pingpong/64Bx10", "rate/pingpong/64Bx100"}
     assert all(85_000 <= rate <= 115_000 for rate in rates.values())
 
 
-def test_who_cannot_play_is_not_asked_for_ever(tmp_path, bin_dir):
+def test_a_contender_that_fails_twice_is_not_tried_again(tmp_path, bin_dir):
     planned = experiment(*(Cell(64, connections, modes=(CLOSED,)) for connections in (1, 10, 100)))
     played, store = played_into(tmp_path, bin_dir, planned, [*NAMES, "broken"], ["broken=/bin/false {port}"])
     why = "broken: the server ended by itself: exit code 1"
     assert played.left_out == [f"64 B, 1 connection: {why}", f"64 B, 10 connections: {why}",
-                               "broken: 2 times it could not play, and was not asked again"]
+                               "broken: could not play 2 times; it was not tried again"]
     assert "broken" not in {record.get("contender") for record in store.records}
 
 
-def test_it_goes_on_where_it_was_stopped(tmp_path, bin_dir):
+def test_a_campaign_resumes_where_it_was_stopped(tmp_path, bin_dir):
     planned = experiment(Cell(64, 10, modes=(CLOSED,)), Cell(64, 100, modes=(CLOSED,)))
     played_into(tmp_path, bin_dir, planned)
     path = tmp_path / "out" / "runs.ndjson"
     lines = path.read_text().splitlines(keepends=True)
-    assert len(lines) == 2  # a line a duel
+    assert len(lines) == 2  # one line per duel
     path.write_text(lines[0] + lines[1][:200])
     played_into(tmp_path, bin_dir, planned)
     kept = path.read_text().splitlines(keepends=True)
@@ -244,7 +245,7 @@ def test_the_figures_of_a_restart():
     assert records["libevent", 0]["started"] == 100.0 < records["libevent", 1]["started"]
 
 
-def test_what_is_rare_in_a_restart_counts():
+def test_a_single_expensive_round_counts_in_its_restart():
     load = duel_campaign.load_of("e", Cell(64, 10), DUELS, CLOSED)
     duel = duel_fakes.duel(load, ("raw-epoll", "libevent"), restarts=1, rounds=4, scatter=0.0)
     at = duel.found["slice_columns"].index
@@ -257,7 +258,7 @@ def test_what_is_rare_in_a_restart_counts():
     assert pair == [pytest.approx(math.log(runs["libevent"] / runs["raw-epoll"]), abs=0.001)]
 
 
-def test_cpu_that_is_not_known_is_none_and_says_nothing_of_the_server():
+def test_if_the_servers_cpu_is_unknown_it_is_0_and_the_server_does_not_count_as_idle():
     load = duel_campaign.load_of("e", Cell(64, 10), DUELS, CLOSED)
     duel = duel_fakes.duel(load, ("raw-epoll", "libevent"), restarts=2)
     for row in duel.found["slices"]:
@@ -269,7 +270,7 @@ def test_cpu_that_is_not_known_is_none_and_says_nothing_of_the_server():
     assert not any(never_saturated(record) for record in records if record["contender"] == "libevent")
 
 
-def test_what_others_used_of_the_machine_is_told_and_fills_it():
+def test_foreign_load_has_a_gate_and_counts_towards_a_full_machine():
     load = duel_campaign.load_of("e", Cell(64, 10), DUELS, CLOSED)
     duel = duel_fakes.duel(load, ("raw-epoll",), restarts=1)
     for row in duel.found["slices"]:
@@ -285,7 +286,7 @@ def test_what_others_used_of_the_machine_is_told_and_fills_it():
     assert [gate["name"] for gate in records[0]["gates"]] == ["foreign_load"]
 
 
-def test_a_gate_is_told_once_and_one_that_voids_leaves_no_figures():
+def test_a_gate_stands_in_one_record_and_an_invalid_contender_has_no_figures():
     load = duel_campaign.load_of("e", Cell(64, 10), DUELS, CLOSED)
     duel = duel_fakes.duel(load, ("raw-epoll", "libevent", "libuv"), restarts=3)
     duel.found["gates"] = [{"verdict": "INVALID", "sentence": "libuv: 3 failures nobody asked for"}]
@@ -301,7 +302,7 @@ def test_a_gate_is_told_once_and_one_that_voids_leaves_no_figures():
     for row in duel.found["slices"]:
         row[duel.found["slice_columns"].index("server_cpu_ns")] *= 2
     records = duel_records.records_of(duel, Played("pingpong", Cell(64, 10), CLOSED))
-    assert not any(record["gates"] for record in records if record["contender"] == "libevent"), "its thread was full"
+    assert not any(record["gates"] for record in records if record["contender"] == "libevent"), "the server was full"
 
 
 def test_a_claim_is_judged_on_the_rounds_that_both_played(tmp_path, bin_dir):

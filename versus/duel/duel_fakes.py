@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Duels that were never played, as `peal load duel --json` would write them: for the tests.
+"""Made-up duels for tests, in the format of `peal load duel --json`.
 
-What a contender costs depends on its name alone; restarts and rounds scatter about it, from a seed.
+A contender's cost depends only on its name. Restarts and rounds scatter around it; the scatter comes from a seed.
 """
 
 import json
@@ -23,11 +23,11 @@ COSTS_NS = {"raw-epoll": 3400.0, "peal-epoll": 3300.0, "peal-uring": 3200.0, "ra
 COLUMNS = ["restart", "round", "place", "contender", "messages", "seconds", "server_cpu_ns", "client_cpu_ns", "p50_ns",
            "p99_ns", "server_switches"]
 CLIENT_NS = 3000.0
-FORGETS = "blocking_process_per_connection"  # it ignores SIGCHLD: what its ended children used is not known
+FORGETS = "blocking_process_per_connection"  # ignores SIGCHLD, so the CPU of its ended children is not known
 
 
 def cost_ns(name: str) -> float:
-    """Server CPU a message; who has the I/O thread write pays for that."""
+    """Returns server CPU per message. A model whose I/O thread writes ("+io") costs more."""
     name = name.removesuffix("-twin")
     otherwise = fakes.MODEL_COST_NS.get(name.partition("+")[0], 5000.0) * (1.3 if name.endswith("+io") else 1.0)
     return COSTS_NS.get(name, otherwise)
@@ -39,7 +39,7 @@ def _slices(names: list[str], restarts: int, rounds: int, scatter: float, seed: 
     for restart in range(restarts):
         moods = {name: noise.lognormvariate(0.0, scatter / 2) for name in names}
         for round_ in range(rounds):
-            shared = noise.lognormvariate(0.0, 3 * scatter)  # falls on all, and out of the ratios
+            shared = noise.lognormvariate(0.0, 3 * scatter)  # affects all contenders, so it cancels out in the ratios
             for at, name in enumerate(names):
                 cost = cost_ns(name) * moods[name] * shared * noise.lognormvariate(0.0, scatter)
                 messages = int((0.25 if short else 1.0) * 20e6 / cost)
@@ -60,7 +60,7 @@ def _claim(found: dict, text: str) -> dict:
 
 
 def _judged(rows: list[dict]) -> list[dict]:
-    """The rows with what the judge says of each by itself."""
+    """Returns the rows with the judge's answer for each row alone."""
     answers = judge.ask([judge.question(row["logs"], row["subject"], row["rival"], family=str(number),
                                         bar=row.get("bar"), side=row.get("side"))
                          for number, row in enumerate(rows)])
@@ -80,8 +80,8 @@ def _contender(name: str, first: str, restarts: int, short: bool, served: int, f
 def document(names: list[str], claims: list[str] = (), restarts: int = 16, rounds: int = 4, scatter: float = 0.02,
              seed: int = 7, short: bool = False, queueing: tuple[str, ...] = (), connections: int = 1,
              faults: dict[str, str] | None = None) -> dict:
-    """The JSON of a duel of `names`, the twin added; with a connection per request where `short`. Those that are
-    `queueing` serve one connection, where connections live; those that have `faults` were left out."""
+    """Returns the JSON of a duel of `names` and the twin. With `short`, each request has its own connection. Contenders
+    in `queueing` serve one connection at a time unless `short`. Contenders in `faults` could not play."""
     names, faults = [*names, f"{names[0]}-twin"], faults or {}
     slices = [row for row in _slices(names, restarts, rounds, scatter, seed, short) if names[row[3]] not in faults]
     found = {"schema": 1, "tool": "peal load duel", "restarts": restarts, "rounds": rounds, "slice_s": 0.02,
@@ -101,13 +101,13 @@ def document(names: list[str], claims: list[str] = (), restarts: int = 16, round
 
 
 def duel(load: DuelLoad, names: tuple[str, ...], claims: tuple[Claim, ...] = (), **more) -> Duel:
-    """A duel of `names`, with the claims about them."""
+    """Returns a duel of `names` with the claims about them."""
     words = [claim.words for claim in claims if {claim.subject, claim.rival} <= set(names)]
     return Duel(load, f"peal load duel {load.kind}", document(list(names), words, **more))
 
 
 def load_duel(words: list[str]) -> int:
-    """`peal load duel ...`: writes made-up figures at once."""
+    """Acts as `peal load duel ...`: writes made-up figures at once."""
 
     def every(name: str) -> list[str]:
         return [words[at + 1] for at, word in enumerate(words) if word == name]
@@ -129,7 +129,7 @@ def load_duel(words: list[str]) -> int:
     return 0
 
 
-# `peal` where a duel is all that is asked of it.
+# A fake `peal` that supports only duels.
 PROGRAM = f"""#!{fakes.PYTHON} -ISE
 import sys
 sys.path.insert(0, {str(Path(__file__).parent.parent.parent)!r})

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a duel's JSON says: ratios by restart, its twin, its gates. Pure: no files, no clock."""
+"""Evaluates a duel's JSON: ratios by restart, the twin, the gates. Pure functions: no files, no clock."""
 
 import math
 
 from versus import stats
 
-CPU, RATE = "cpu", "rate"  # as `peal load duel` calls what a pair is compared by
+CPU, RATE = "cpu", "rate"  # the metrics of a pair, as `peal load duel` names them
 
 
 def columns(duel: dict) -> dict[str, int]:
-    """Where each value of a slice stands."""
+    """Returns the position of each value in a slice."""
     return {name: at for at, name in enumerate(duel["slice_columns"])}
 
 
 def _values(duel: dict, metric: str) -> dict[int, dict[str, float]]:
-    """The metric by restart and contender: of all rounds of the restart together."""
+    """Returns the metric by restart and contender, over all rounds of the restart."""
     names = [contender["name"] for contender in duel["contenders"]]
     at = columns(duel)
     sums: dict[tuple[int, str], list[float]] = {}
@@ -33,7 +33,7 @@ def _values(duel: dict, metric: str) -> dict[int, dict[str, float]]:
 
 
 def restart_logs(duel: dict, metric: str, subject: str, rival: str) -> list[float]:
-    """ln(subject / rival) of each restart that has both."""
+    """Returns ln(subject / rival) for each restart that has both."""
     return [math.log(values[subject] / values[rival]) for values in _values(duel, metric).values()
             if subject in values and rival in values]
 
@@ -52,12 +52,12 @@ def differs_from_itself(duel: dict, metric: str) -> bool:
 
 
 def gates_of(duel: dict, name: str) -> list[dict]:
-    """The gates that speak of this contender."""
+    """Returns the gates that are about this contender."""
     return [gate for gate in duel["gates"] if gate["sentence"].startswith(f"{name}: ")]
 
 
 def obstacle(duel: dict, metric: str, names: tuple[str, ...]) -> str:
-    """Why nothing can be said of these contenders, or ""."""
+    """Returns why there can be no verdict about these contenders, or ""."""
     if differs_from_itself(duel, metric):
         return "the same program differs from itself"
     return next((gate["sentence"] for name in names for gate in gates_of(duel, name) if gate["verdict"] == "INVALID"),

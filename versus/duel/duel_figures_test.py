@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a duel's JSON says; and that what is worked out here is what the program says."""
+"""Tests of the evaluation of a duel's JSON. Ratios computed here must equal those of the program."""
 
 import json
 import subprocess
@@ -30,7 +30,7 @@ def test_rounds_without_a_figure_are_left_out():
     assert len(duel_figures.restart_logs(found, CPU, "libuv", "raw-epoll")) == 3
 
 
-def test_what_stands_in_the_way_of_a_verdict():
+def test_an_invalid_gate_or_a_differing_twin_prevents_a_verdict():
     found = duel_fakes.document(["raw-epoll", "libuv", "libevent"])
     assert duel_figures.obstacle(found, CPU, ("libuv", "raw-epoll")) == ""
     found["gates"] = [{"verdict": "INVALID", "sentence": "libuv: 3 failures nobody asked for"},
@@ -52,7 +52,7 @@ def test_the_command_of_a_duel(tmp_path):
     assert words[words.index("--budget") + 1] == "12.0s" and words[words.index("--seed") + 1] == "3"
 
 
-def test_who_is_to_blame_is_left_out_and_the_others_play(tmp_path):
+def test_a_player_that_cannot_start_is_left_out_and_the_others_play(tmp_path):
     program = tmp_path / "peal"
     program.write_text(duel_fakes.PROGRAM, encoding="utf-8")
     program.chmod(0o755)
@@ -61,12 +61,12 @@ def test_who_is_to_blame_is_left_out_and_the_others_play(tmp_path):
     duel = duel_runner.play_all(str(program), load, players, [], 10.0, 1, tmp_path / "out")
     assert [each["name"] for each in duel.found["contenders"]] == ["a", "a-twin"]
     assert duel.left_out == ["a cell: broken: the server ended by itself: exit code 1"]
-    with pytest.raises(duel_runner.NoDuel, match="nobody could play"):
+    with pytest.raises(duel_runner.NoDuel, match="no contender could play"):
         duel_runner.play_all(str(program), load, players[1:], [], 10.0, 1, tmp_path / "out")
 
 
-def test_it_reads_what_the_program_writes_and_finds_the_same(tmp_path):
-    """A short duel of the real program: the ratios worked out here from its slices are its own."""
+def test_ratios_computed_here_equal_those_of_the_program(tmp_path):
+    """Runs a short duel with the real program."""
     peal = built("peal")
     out = tmp_path / "duel.json"
     command = f"{peal} serve pingpong --listen {{listen}}"

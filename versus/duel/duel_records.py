@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A duel's slices as the records of a lab's runs: one for each contender and restart. Pure: no files, no clock."""
+"""Makes a lab's run records from a duel's slices: one record per contender and restart. Pure functions: no files, no
+clock."""
 
 import os
 import statistics
@@ -17,13 +18,13 @@ MIB = 2**20
 
 @dataclass(frozen=True)
 class Played:
-    """What a duel was played for, and by whom."""
+    """The experiment, cell and mode of a duel, and its contenders."""
 
     experiment: str
     cell: Load
     mode: str
     rate: float = 0.0
-    first_block: int = 0  # below 0: a calibration's
+    first_block: int = 0  # negative in a calibration
     began: float = 0.0  # seconds since 1970
     contenders: tuple[Contender, ...] = ()
 
@@ -31,23 +32,23 @@ class Played:
         return f"{self.experiment}/{self.cell.name}/{self.mode}/{block}/{name}/0"
 
     def _of(self, name: str) -> Contender | None:
-        """A twin is what it copies."""
+        """Returns the contender; for a twin, the contender that it copies."""
         return next((c for c in self.contenders if c.name == name.removesuffix("-twin")), None)
 
     def parallel(self, name: str) -> int:
-        """How many threads of it can compute at a time."""
+        """Returns how many of its threads can compute at once."""
         contender = self._of(name)
         return contender.parallel(self.cell) if contender else self.cell.threads
 
     def at_once(self, name: str) -> int:
-        """How many connections it serves at a time."""
+        """Returns how many connections it serves at once."""
         contender = self._of(name)
         return contender.serves_at_once(self.cell) if contender else self.cell.connections
 
 
 @dataclass
 class _Sum:
-    """The slices of one contender in one restart."""
+    """The sum of one contender's slices in one restart."""
 
     messages: int = 0
     seconds: float = 0.0
@@ -74,10 +75,10 @@ def _figures(duel: Duel, played: Played, rows: list[list], contender: dict, rest
         total.switches = None if None in (counted, total.switches) else total.switches + counted
     per, cell = max(1, total.messages), played.cell
     cores = len(os.sched_getaffinity(0))
-    at_most = 10**6 if duel.found["server_cpus"] else cores  # without CPUs of their own all share what there is
+    at_most = 10**6 if duel.found["server_cpus"] else cores  # if CPUs are not pinned, all processes share them
     busy_ns = max(total.seconds, 1e-9) * 1e9
     on_machine_ns = total.server_cpu_ns + total.client_cpu_ns
-    if duel.is_apart:  # whether the machine is full is asked of the server's
+    if duel.is_apart:  # then the question is whether the server's machine is full
         cores, on_machine_ns = max(1, duel.server_host["cpus"]), total.server_cpu_ns
     speed = total.messages / max(total.seconds, 1e-9)
     return {
@@ -95,17 +96,17 @@ def _figures(duel: Duel, played: Played, rows: list[list], contender: dict, rest
         "server_rss_bytes": contender["rss_by_restart"][restart],
         "rss_start_bytes": contender["rss_start_by_restart"][restart],
         "switches": None if total.switches is None else total.switches / per,
-        # In turn each restart has its own; else it is of all restarts together, so it stands once.
+        # In turn, each restart has its own histogram. Otherwise it covers all restarts, so only one record has it.
         "latency_hdr": contender["hdr_by_restart"][restart] if duel.load.in_turn
                        else contender["latency"]["hdr"] if restart == 0 else "",
         "connect_hdr": contender.get("connect", {}).get("hdr", "") if restart == 0 else "",
         "rounds": duel.found["rounds"],
-        "turn_s": duel.load.rounds * duel.load.slice_ms / 1e3 if duel.load.in_turn else 0.0,  # by itself; 0: it did not
+        "turn_s": duel.load.rounds * duel.load.slice_ms / 1e3 if duel.load.in_turn else 0.0,  # 0 if not in turn
     }
 
 
 def _is_bounded(contender: dict, figures: list[dict]) -> bool:
-    """Whether the generator was full before the server was, which may have fewer threads than there are CPUs for it."""
+    """Returns whether the generator was full before the server. The server may have fewer threads than it has CPUs."""
     return contender["bounded"] and \
         statistics.median(each["server_share"] for each in figures) < gates.FULL_CORE
 
@@ -120,11 +121,12 @@ def _gates(duel: Duel, contender: dict) -> list[Gate]:
 
 
 def _unserved(played: Played, name: str) -> Gate:
-    """The gate of a contender that answered nobody: UNSERVED if it serves few at a time, else INVALID."""
+    """Returns the gate of a contender that answered no request: UNSERVED if it serves few connections at a time,
+    otherwise INVALID."""
     at_once, asked = played.at_once(name), played.cell.connections
     if at_once < asked:
-        return Gate("unserved", gates.UNSERVED, f"It serves {at_once} of {asked} connections at a time, and of those "
-                    "nobody was answered.")
+        return Gate("unserved", gates.UNSERVED, f"It serves {at_once} of {asked} connections at a time, and answered "
+                    "none of them.")
     return Gate("nothing", gates.INVALID, "Not one message came back.")
 
 
@@ -138,8 +140,8 @@ def _record(duel: Duel, played: Played, block: int, contender: dict, found: list
 
 
 def records_of(duel: Duel, played: Played) -> list[dict]:
-    """The records. A gate speaks of the whole duel and stands in the contender's first; an INVALID one has no
-    others. Who was left out has none."""
+    """Returns the records. A gate is about the whole duel, so it stands only in the contender's first record. If it is
+    INVALID, there are no further records. A contender that could not play has none."""
     records = []
     for number, contender in enumerate(duel.found["contenders"]):
         if contender["fault"]:
@@ -149,7 +151,7 @@ def records_of(duel: Duel, played: Played) -> list[dict]:
         figures = {} if gates.status(found) == gates.INVALID else {
             restart: _figures(duel, played, some, contender, restart) for restart, some in enumerate(rows) if some}
         if figures and _is_bounded(contender, list(figures.values())):
-            sentence = "The generator's core filled before the server's: the throughput is a lower bound."
+            sentence = "The generator's core was full before the server's: the throughput is only a lower bound."
             found.append(Gate("generator", gates.NOISY if played.mode == CLOSED else gates.INVALID, sentence))
         if gates.status(found) == gates.INVALID:
             records.append(_record(duel, played, played.first_block, contender, found))

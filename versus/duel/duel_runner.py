@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The seam to `peal load duel`: the only module that knows its command line."""
+"""Runs `peal load duel`. Only this module knows its command line."""
 
 import json
 import shlex
@@ -13,12 +13,12 @@ from versus.run.counters import HostDelta
 from versus.run.generator import EXIT_DONE, EXIT_GATE
 from versus.run.server_host import ServerHost
 
-SPARE_S = 60.0  # beyond its budget, for a restart that takes long
-TURN_START_S = 0.25  # what starting, connecting and ending a server takes when it plays by itself
+SPARE_S = 60.0  # time beyond the budget, for a restart that takes long
+TURN_START_S = 0.25  # starting, connecting and ending a server that plays alone
 
 
 class NoDuel(RuntimeError):
-    """A duel could not be played: one sentence why; `contender`: who was to blame, or ""."""
+    """A duel could not be played. The text is one sentence that says why; `contender` is the one at fault, or ""."""
 
     def __init__(self, sentence: str, contender: str = ""):
         super().__init__(sentence)
@@ -26,7 +26,7 @@ class NoDuel(RuntimeError):
 
 
 class Player(NamedTuple):
-    """A server as `peal load duel --run` is told: its command holds {listen}, or {host} and {port}."""
+    """A server for `peal load duel --run`. Its command contains {listen}, or {host} and {port}."""
 
     name: str
     command: tuple[str, ...]
@@ -37,7 +37,7 @@ class Player(NamedTuple):
 
 
 class Claim(Protocol):
-    """What is judged: `words` as --claim takes them, about these two."""
+    """A claim about two players. `words` is the argument of --claim."""
 
     subject: str
     rival: str
@@ -48,51 +48,51 @@ class Claim(Protocol):
 
 @dataclass(frozen=True)
 class DuelLoad:
-    """What is played, and how long a restart of it is."""
+    """The load of a duel, and the length of a restart."""
 
-    name: str  # of its file
+    name: str  # part of its file's name
     title: str
     kind: str  # pingpong, http or echo
-    words: tuple[str, ...]  # of the load
+    words: tuple[str, ...]  # the options of the load
     slice_ms: int = 20
     rounds: int = 8
     restarts: int = 24  # at most; the budget may allow fewer
     server_threads: int = 1
-    in_turn: bool = False  # each plays by itself
-    queueing: tuple[str, ...] = ()  # those that serve fewer connections at a time than there are
+    in_turn: bool = False  # each player runs alone
+    queueing: tuple[str, ...] = ()  # players that serve fewer connections at a time than there are
 
     def least_s(self, players: int) -> float:
-        """What one restart takes, the twin and a warming round among it; the servers' starts where they are in turn."""
+        """Returns how long one restart takes, with the twin and a warming round; in turn, also the servers' starts."""
         each_s = (self.rounds + 1) * self.slice_ms / 1e3 + (TURN_START_S if self.in_turn else 0.0)
         return (players + 1) * each_s
 
 
 @dataclass
 class Duel:
-    """What was played."""
+    """A duel that was played."""
 
     load: DuelLoad
     command: str
     found: dict  # the JSON
-    host: HostDelta | None = None  # what happened on this machine meanwhile
+    host: HostDelta | None = None  # what happened on this machine during the duel
     left_out: list[str] = field(default_factory=list)
-    blamed: list[str] = field(default_factory=list)  # whom those lines are about
-    alone: dict[str, str] = field(default_factory=dict)  # in turn: what plays this contender against its twin
+    blamed: list[str] = field(default_factory=list)  # the contenders that those lines are about
+    alone: dict[str, str] = field(default_factory=dict)  # in turn: the command that plays a contender against its twin
 
     @property
     def server_host(self) -> dict | None:
-        """What it found of the machine of its servers; None: this one."""
+        """The facts that the duel reported about the servers' machine; None if it was this machine."""
         return self.found.get("server_host")
 
     @property
     def is_apart(self) -> bool:
-        """Whether its servers were on another machine than its generator."""
+        """True if the servers ran on another machine than the generator."""
         return self.server_host is not None and not self.server_host["is_here"]
 
 
 def command(program: str, load: DuelLoad, players: list[Player], claims: list[Claim], budget_s: float, seed: int,
             json_path: Path, host: ServerHost | None = None) -> list[str]:
-    """The command line of a duel; with `host` its servers run there."""
+    """Returns the command line of a duel. If `host` is given, its servers run there."""
     words = [program, "load", "duel", load.kind]
     if host:
         words += ["--server-host", host.name, "--remote-shell", host.shell, "--agent", host.agent_command]
@@ -111,14 +111,14 @@ def command(program: str, load: DuelLoad, players: list[Player], claims: list[Cl
 
 
 def _blamed(complaint: str, players: list[Player]) -> str:
-    """The player that "peal: NAME: what went wrong" speaks of."""
+    """Returns the player that an error line "peal: NAME: ..." names, or ""."""
     told = complaint.removeprefix("peal: ")
     return next((each.name for each in players if told.startswith((f"{each.name}: ", f"{each.name}-twin: "))), "")
 
 
 def play(program: str, load: DuelLoad, players: list[Player], claims: list[Claim], budget_s: float, seed: int,
          folder: Path, host: ServerHost | None = None) -> Duel:
-    """Plays one duel. Raises NoDuel."""
+    """Runs one duel. Raises NoDuel."""
     budget_s = max(budget_s, 1.1 * load.least_s(len(players)))  # a duel has at least one restart
     folder.mkdir(parents=True, exist_ok=True)
     json_path = folder / f"duel-{load.name}.json"
@@ -133,18 +133,19 @@ def play(program: str, load: DuelLoad, players: list[Player], claims: list[Claim
     outcome = process.run(words, limit_s=budget_s + SPARE_S)
     happened = counters.between(before, counters.sample())
     if outcome.code not in (EXIT_DONE, EXIT_GATE):
-        why = outcome.complaint or ("it did not end in time" if outcome.code is None else f"exit code {outcome.code}")
+        why = outcome.complaint or ("the duel did not end in time" if outcome.code is None
+                                    else f"exit code {outcome.code}")
         raise NoDuel(why.removeprefix("peal: "), _blamed(why, players))
     try:
         alone = {player.name: shlex.join(words_for([player])) for player in players} if load.in_turn else {}
         return Duel(load, shlex.join(words), json.loads(json_path.read_text(encoding="utf-8")), happened, alone=alone)
     except (OSError, ValueError) as error:
-        raise NoDuel(f"{json_path} cannot be read: {error}") from error
+        raise NoDuel(f"cannot read {json_path}: {error}") from error
 
 
 def play_all(program: str, load: DuelLoad, players: list[Player], claims: list[Claim], budget_s: float, seed: int,
              folder: Path, host: ServerHost | None = None) -> Duel:
-    """The same; whoever cannot play is left out and named. Raises NoDuel when nobody can."""
+    """Runs one duel. Players that cannot play are left out and named. Raises NoDuel if none can."""
     left_out, blamed, playing = [], [], list(players)
     while playing:
         try:
@@ -159,4 +160,4 @@ def play_all(program: str, load: DuelLoad, players: list[Player], claims: list[C
             left_out.append(f"{load.title}: {error}")
             blamed.append(error.contender)
             playing = [player for player in playing if player.name != error.contender]
-    raise NoDuel(f"{load.title}: nobody could play ({'; '.join(left_out)})")
+    raise NoDuel(f"{load.title}: no contender could play ({'; '.join(left_out)})")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The seam to `peal load judge`: which word may be said of a ratio, and why none may. docs/load.md has its rules.
+"""Runs `peal load judge`, which decides what may be said about a ratio. docs/load.md has its rules.
 
-It is asked of the program in the folder PEAL_BIN_DIR, else of that in build/release/bin, whatever is measured.
+The judging program is that of the folder PEAL_BIN_DIR, by default build/release/bin, whatever program is measured.
 """
 
 import json
@@ -17,37 +17,37 @@ PROGRAM = Path(os.environ.get("PEAL_BIN_DIR") or Path(__file__).parents[2] / "bu
 
 
 class NoJudge(OSError):
-    """The program that judges is missing or failed; the message says why in one sentence."""
+    """The judging program is missing or failed. The message says why in one sentence."""
 
 
 def need() -> None:
-    """Raises NoJudge if the program is missing. To be called before anything is measured."""
+    """Raises NoJudge if the program is missing. Must be called before anything is measured."""
     if not os.access(PROGRAM, os.X_OK):
-        raise NoJudge(f"{PROGRAM}, which judges the ratios, is not there: run `make build`, or name the folder of a "
-                      "built peal with PEAL_BIN_DIR")
+        raise NoJudge(f"{PROGRAM}, which judges the ratios, is missing: run `make build`, or set PEAL_BIN_DIR to the "
+                      "folder of a built peal")
 
 
 def question(logs: Sequence[float | None], subject: str = "", rival: str = "", **more) -> dict:
-    """About a pair whose log ratio is one of `logs` in each restart; `more` as `peal load judge` reads it, without what
-    is None or infinite."""
+    """Returns a question for the judge about a pair. `logs` are the pair's log ratios, one per restart. `more` has
+    further keys of `peal load judge`; None and infinite values are dropped."""
     asked = {key: value for key, value in more.items() if value not in (None, math.inf)}
     restarts = [None if log is None else math.exp(log) for log in logs]
     return {"subject": subject, "rival": rival, "restarts": restarts} | asked
 
 
 def ask(questions: list[dict]) -> list[dict]:
-    """An answer for each, in order: ratio, low, high, restarts, p, p_adjusted, verdict, why, sentence. Raises
-    NoJudge."""
+    """Returns the judge's answers in order. Each has ratio, low, high, restarts, p, p_adjusted, verdict, why, sentence.
+    Raises NoJudge."""
     if not questions:
         return []
     need()
     answered = subprocess.run([PROGRAM, "load", "judge", "--json", "-"], input=json.dumps({"ratios": questions}),
                               capture_output=True, text=True, check=False)
     if answered.returncode:
-        raise NoJudge(f"{PROGRAM} did not judge: {answered.stderr.strip()}")
+        raise NoJudge(f"{PROGRAM} load judge failed: {answered.stderr.strip()}")
     return json.loads(answered.stdout)["ratios"]
 
 
 def alone(logs: Sequence[float | None], **more) -> str:
-    """The verdict of one that stands by itself."""
+    """Returns the verdict on a single question, without a family."""
     return ask([question(logs, **more)])[0]["verdict"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/findings.md from the results of one or more runs: every published finding, how it stands today, by which figure,
-measured when, where and by which command. Pure, but for the files that are read."""
+"""Makes docs/findings.md from the results of one or more runs. The page says of each published finding how it stands
+today and by which figure, and of each run its date, machine and command. Pure, except for the files that are read."""
 
 import json
 from dataclasses import dataclass
@@ -15,18 +15,18 @@ TITLES = {1: "Ping-pong throughput", 2: "Drum passing", 3: "REST servers under w
           5: "Concurrency models"}
 MACHINE = ("Processor", "CPUs usable", "Kernel", "C++ compiler", "C++ flags", "Open files")
 HEAD = Path(__file__).parent / "findings_head.md"
-# How the sentence of a row begins that tells of peal what was said of another: it was not published, and not counted.
+# Begins the sentences that judge peal by a finding about muduo. They were not published, so they are not counted.
 STAND_IN = "In muduo's place"
 SCHEMA = 2  # of the results that are read
 
 
 class BadResults(ValueError):
-    """A file that holds no results: one sentence why."""
+    """A file does not hold results; the message says why in one sentence."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """A finding as a run left it, and which run: its place among those that were read."""
+    """A finding as a run left it, and the index of that run among those that were read; -1: no run."""
 
     row: dict
     run: int
@@ -37,13 +37,13 @@ class Told:
 
 
 def everything() -> list[dict]:
-    """Every published finding there is, in order, as it stands without a run."""
+    """Every published finding, in order, as it stands without a run."""
     nothing = {"experiments": []}
     return published_findings.of(nothing) + model_findings.of(nothing)
 
 
 def chosen(runs: list[dict]) -> list[Told]:
-    """Of every finding what the last run that decides it says; of one that none decides, the last that says why not."""
+    """For each finding, what the last run that decides it says. If none decides it, the last run that says why not."""
     found = []
     for finding in everything():
         told = [Told(row, number) for number, results in enumerate(runs) for row in results["findings"]
@@ -71,7 +71,7 @@ def _counts(told: list[Told]) -> list[str]:
 def _experiment(number: int, told: list[Told], runs: list[dict]) -> list[str]:
     lines = [f"## {number}. {TITLES[number]}", ""]
     lines += [f"- {source.what}: {source.where}" for source in published.SOURCES if source.experiment == number]
-    lines += ["", "| what was said | today | the figure that says so |", "|---|---|---|"]
+    lines += ["", "| published finding | today | the figure that decides |", "|---|---|---|"]
     rows = [each for each in told if each.row["experiment"] == number]
     lines += [f"| {_cell(each.row['sentence'])} | {each.row['verdict']} | {_cell(each.row['figure'])} |"
               for each in rows]
@@ -87,7 +87,7 @@ def _machine(runs: list[dict]) -> list[str]:
 
 
 def text(runs: list[dict]) -> str:
-    """The page; `runs` are results, the later ones having the last word."""
+    """The page. `runs` are results; if several decide a finding, the last of them counts."""
     told = chosen(runs)
     head = HEAD.read_text(encoding="utf-8").rstrip()
     parts = [[head], _counts(told), *(_experiment(number, told, runs) for number in TITLES), _machine(runs)]
@@ -110,7 +110,7 @@ def _read(file: Path) -> dict:
 
 
 def _is_results(results) -> bool:
-    """Whether it has what the page tells of it."""
+    """Whether it has everything that the page needs."""
     kinds = {"findings": list, "started": str, "command": str, "environment": dict}
     return isinstance(results, dict) and results.get("schema") == SCHEMA \
         and all(isinstance(results.get(name), kind) for name, kind in kinds.items()) \

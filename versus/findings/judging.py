@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How a published finding is held against a run: confirmed, refuted, at the bound, or not measurable here.
 
-It is the whole interval of a paired ratio that judges, never its middle: wholly inside what the finding says, wholly
-outside, or across its bound. Nothing is said where a program differs from itself. A throughput that the generator
-limited says little about the server; then what a message costs the server stands for it, and the figure says so.
+The whole interval of a paired ratio judges, never its middle: it lies inside what the finding says, outside, or across
+the bound. If a program differs from itself, nothing is said. If the generator limited a throughput, the server's CPU
+per message judges instead, and the figure says so.
 """
 
 import statistics
@@ -20,7 +20,7 @@ CONFIRMED, REFUTED, AT_BOUND, NOT_HERE = "confirmed", "refuted", "at the bound",
 VERDICTS = (CONFIRMED, REFUTED, AT_BOUND, NOT_HERE)
 DECIDED = (CONFIRMED, REFUTED)
 SAID = {judge.WITHIN: CONFIRMED, judge.OUTSIDE: REFUTED, judge.AT_THE_BOUND: AT_BOUND}  # by the judge
-FEWEST_BLOCKS = 6  # fewer restarts than this judge no published finding
+FEWEST_BLOCKS = 6  # with fewer restarts than this, no published finding is judged
 LEVEL = 1.10  # "level": within a tenth of each other
 EQUAL = 1.05  # "equal" of two compilers
 UNUSABLE = "there is no usable run of one of the two"

@@ -55,13 +55,13 @@ def test_keep_alive_against_short_connections(name, keep, expected):
 @pytest.mark.parametrize("one, expected", [(100.0, CONFIRMED), (900.0, REFUTED)])
 def test_one_client_against_ten(name, one, expected):
     made = experiment("pages", SHORT_CELLS, {("short1", name): one, ("short10", name): 1000.0})
-    assert verdict_of(found(made), f"of 10 clients' pages: {name}")[0] == expected
+    assert verdict_of(found(made), f"is slow ({name} published")[0] == expected
 
 
 @pytest.mark.parametrize("unpooled, expected", [(800.0, CONFIRMED), (1200.0, REFUTED)])
-def test_pooled_connections(unpooled, expected):
+def test_reused_objects(unpooled, expected):
     rows = found(short(http_peal_epoll=1000.0, http_peal_epoll_unpooled=unpooled))
-    assert verdict_of(rows, "Pooled connection objects")[0] == expected
+    assert verdict_of(rows, "Reused objects")[0] == expected
 
 
 def test_who_did_not_run_is_named():

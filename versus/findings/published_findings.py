@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The findings of experiments 1, 3 and 4 as one table, in the order of the page; of() puts those of the drum,
-experiment 2, between them. Those of experiment 5 are in models/model_findings.py."""
+"""The findings of experiments 1, 3 and 4 as one table, in the order of the page. of() inserts the findings of the drum,
+experiment 2. The findings of experiment 5 are in models/model_findings.py."""
 
 import math
 from dataclasses import asdict
@@ -14,7 +14,7 @@ from versus.findings.traced_findings import LOCKED, SHARED, UNLOCKED, rest_cell
 
 FAR_AHEAD, HALF = 1.20, 0.5
 NEAR = 1.15  # "near each other": within what was published of muduo and libio from 10 clients on
-LOCK_COST = 2.0  # a lock that makes a server slow; published: asio at 0.17 of libevent
+LOCK_COST = 2.0  # a lock that makes a server this many times slower counts as slow; published: asio at 0.17 of libevent
 MORE = (1.0, math.inf)
 ASIO = ("asio-per-thread", "asio-shared")
 LIBRARIES = ("http-libevent", "http-beast", "muduo", "libio")
@@ -52,12 +52,12 @@ def _kept_alive(experiment: dict) -> list[tuple[str, str]]:
 
 
 def _one_client(experiment: dict) -> list[tuple[str, str]]:
-    """One client against ten: who hands a connection over pays two switches of threads each time."""
+    """One client against ten. A server that hands a connection over pays two thread switches for each one."""
     return list(zip(cells_of(experiment, short=True, connections=1), cells_of(experiment, short=True, connections=10)))
 
 
 def _lead(subject: str, words: str, rival: str, size: int, how: str, bound: float) -> Rule:
-    """A lead of muduo's; or another's in its place."""
+    """A lead of muduo, or of another contender in its place."""
     threads = {"threads": 1} if rival == "libevent" else {}  # its published runs had one thread
     lead = "at least" if how == "average" else "up to"
     sentence = f"{words} {lead} {(bound - 1) * 100:.0f} % ahead of {rival} at {size // 1024} KiB"
@@ -74,7 +74,7 @@ def _requests(sentence: str, subject: str, rivals: tuple[str, ...], bounds: tupl
 def _lock(which: str, name: str):
     """Judges the lock by the server CPU of the same server with locks / without."""
     return partial(traced_findings.lock, rule=Rule(
-        3, "rest", f"asio is slow for a mutex around epoll: {which}", name, (UNLOCKED,), (LOCK_COST, math.inf),
+        3, "rest", f"asio is slow because of a mutex around epoll: {which}", name, (UNLOCKED,), (LOCK_COST, math.inf),
         "server CPU per request, with locks / without", _in_rest, CPU, "its load on 8 threads belongs to the full lab"))
 
 
@@ -96,8 +96,8 @@ def _keep_alive(name: str, words: str) -> Rule:
 
 
 def _alone(name: str, words: str) -> Rule:
-    return Rule(4, "pages", f"One client is slow for whoever hands connections over (published, of 10 clients' pages: "
-                f"{words})", name, (name,), (0.0, HALF), "pages/min, 1 client / 10 clients", _one_client)
+    return Rule(4, "pages", f"With one client, a server that hands connections over is slow ({words} of 10 clients' "
+                "pages)", name, (name,), (0.0, HALF), "pages/min, 1 client / 10 clients", _one_client)
 
 
 # A rule, or a function of the results that answers a finding.
@@ -134,25 +134,26 @@ FINDINGS = (
            ("libio",), (FAR_AHEAD, math.inf)),
     _pages("With a connection per request nginx is far ahead of the fastest of the libraries here", "http-nginx",
            LIBRARIES, (FAR_AHEAD, math.inf)),
-    _pages("libio and muduo are near each other from 10 clients on (published: 0.96 to 1.01, short)", "libio",
-           ("muduo",), (1 / NEAR, NEAR), _short(*CROWDS)),
+    _pages("libio and muduo are near each other from 10 clients on (published: 0.96 to 1.01, a connection per "
+           "request)", "libio", ("muduo",), (1 / NEAR, NEAR), _short(*CROWDS)),
     _pages("With one client libio is clearly behind muduo (published: 0.54)", "libio", ("muduo",), (0.0, 1 / FAR_AHEAD),
            _short(1)),
     _keep_alive("libio", "libio (published: 2.4 to 5.2 times)"),
     _keep_alive("muduo", "muduo (published: 2.4 to 4.0 times)"),
     _keep_alive("http-libevent", "libevent"),
-    _alone("libio", "libio 0.17"),
-    _alone("muduo", "muduo 0.31"),
-    # What libio's author did to double his pages, as far as peal itself has the switch; `make models` has the rest.
-    _pages("Pooled connection objects carry more pages than new ones (here peal itself)", "http-peal-epoll",
-           ("http-peal-epoll-unpooled",), MORE),
+    _alone("libio", "libio published 0.17"),
+    _alone("muduo", "muduo published 0.31"),
+    # Two of the steps by which libio's author doubled his pages (docs/models.md: all steps). libio pooled the objects
+    # of connections. peal reuses the exchanges of requests, and deletes the session of a connection.
+    _pages("Reused objects carry more pages than newly allocated ones (libio: connection objects; here peal's "
+           "exchanges, and sessions until 28 November 2026)", "http-peal-epoll", ("http-peal-epoll-unpooled",), MORE),
     _compiled(4, "-O2 instead of -O0 makes a server faster (here peal itself)", "peal-epoll-gcc-O0", "peal-epoll", MORE,
               "g++ -O0 / g++ -O2"),
 )
 
 
 def of(results: dict) -> list[dict]:
-    """Every finding, as plain data, in the order of the experiments; of those the plan left out, too."""
+    """Every finding, as plain data, in the order of the experiments, also those that the plan left out."""
     drummed = (results.get("drum") or {}).get("findings") or drum_analysis.findings([])
     found = [asdict(judged(results, each) if isinstance(each, Rule) else each(results)) for each in FINDINGS]
     return sorted([*found, *({"experiment": 2} | finding for finding in drummed)], key=lambda row: row["experiment"])

@@ -92,7 +92,7 @@ def test_where_nobody_saturated_it_is_not_the_servers_doing():
 def test_what_a_lock_costs_is_what_the_same_server_costs_without_it(name, words, slower, expected):
     costs = [{"cell": WHERE, "contender": name, "calls_by_name": {"futex": 0.25, "recvmsg": 1.0}}]
     rows = found(rest({"http-beast": 1000.0 * slower, name: 1000.0}, costs=costs))
-    verdict, figure = verdict_of(rows, f"asio is slow for a mutex around epoll: {words}")
+    verdict, figure = verdict_of(rows, f"asio is slow because of a mutex around epoll: {words}")
     assert verdict == expected and "0.250 futex calls a request" in figure
 
 
@@ -106,7 +106,7 @@ def test_of_a_lock_nothing_is_said_where_a_program_differs_from_itself():
 @pytest.mark.parametrize("futexes, expected", [(2.0, CONFIRMED), (0.01, REFUTED)])
 def test_cppcmss_lock_shows_as_futex_calls(futexes, expected):
     costs = [{"cell": WHERE, "contender": "cppcms", "calls_by_name": {"futex": futexes}}]
-    verdict, figure = verdict_of(found(rest({"cppcms": 500.0}, costs=costs)), "cppcms is slow for a mutex")
+    verdict, figure = verdict_of(found(rest({"cppcms": 500.0}, costs=costs)), "cppcms is slow because of a mutex")
     assert verdict == expected and f"{futexes:.3f}" in figure
 
 

@@ -14,7 +14,7 @@ from versus.roster import PINGPONG
 
 LOCKED, UNLOCKED, SHARED = "http-beast-locked", "http-beast", "http-beast-shared"
 READS = ("read", "readv", "recv", "recvfrom", "recvmsg")
-# What counts as a lock on the way of a request.
+# From this many futex calls a request on, a lock counts as part of each request.
 FUTEX_PER_REQUEST = 0.1
 
 
@@ -25,7 +25,7 @@ def rest_cell(experiment: dict | None) -> tuple[str, ...]:
 
 
 def short_reads(results: dict) -> Finding:
-    """From the system calls of a 16 KiB message: who reads 4,096 bytes a time needs four of them."""
+    """Judged by the system calls of a 16 KiB message: a server that reads 4,096 bytes at a time needs four reads."""
     experiment, size = experiment_of(results, "pingpong"), 16384
     sentence = f"libevent reads at most {published.LIBEVENT_READS:,} bytes at a time, muduo a whole message of 16 KiB"
     rows = [row for row in (experiment or {}).get("costs", ()) if row["calls_by_name"]
@@ -44,7 +44,7 @@ def short_reads(results: dict) -> Finding:
 
 def never_full(results: dict) -> Finding:
     experiment = experiment_of(results, "rest")
-    sentence = "asio's and cppcms's rows never saturated the CPU (published: 302-357 and 230-249 of 800 %)"
+    sentence = "asio and cppcms never saturated the CPU (published: 302-357 and 230-249 of 800 %)"
     cells = rest_cell(experiment)
     rows = [row for row in (experiment or {}).get("saturation", ()) if row["cell"] in cells]
     slow = [row for row in rows if row["contender"] in (LOCKED, "cppcms")]
@@ -52,7 +52,7 @@ def never_full(results: dict) -> Finding:
         return Finding(3, sentence, NOT_HERE, f"{LOCKED} on 8 threads belongs to the full lab; "
                        + published.how_to_add("cppcms"))
     if all(other["never_saturated"] for other in rows):
-        return Finding(3, sentence, NOT_HERE, "nobody saturated under this load: that is the generator's doing")
+        return Finding(3, sentence, NOT_HERE, "no server saturated under this load: the generator limited all of them")
     verdict = CONFIRMED if all(row["never_saturated"] for row in slow) else REFUTED
     told = [f"{row['contender']} used {row['server_percent']['mean']:.0f} % (100 is a core), "
             f"{row['server_share'] * 100:.0f} % of what it could have" for row in slow]
@@ -67,17 +67,17 @@ def _futexes(results: dict, name: str) -> float | None:
 
 
 def lock(results: dict, rule: Rule) -> Finding:
-    """What the rule says, and how often the server called futex."""
+    """The verdict of the rule, with the number of futex calls of the server."""
     found, futexes = judged(results, rule), _futexes(results, rule.subject)
     return found if futexes is None else replace(found, figure=f"{found.figure}; {futexes:.3f} futex calls a request")
 
 
 def cppcms_lock(results: dict) -> Finding:
-    sentence = "cppcms is slow for a mutex around epoll"
+    sentence = "cppcms is slow because of a mutex around epoll"
     futexes = _futexes(results, "cppcms")
     if futexes is None:
         is_known = "cppcms" in known_names(experiment_of(results, "rest"))
         return Finding(3, sentence, NOT_HERE, UNUSABLE if is_known else published.how_to_add("cppcms"))
     verdict = CONFIRMED if futexes >= FUTEX_PER_REQUEST else REFUTED
-    return Finding(3, sentence, verdict, f"{futexes:.3f} futex calls a request: its loop hands each to a pool of "
-                   "threads; what they cost cannot be taken away to see")
+    return Finding(3, sentence, verdict, f"{futexes:.3f} futex calls a request: its loop hands each request to a "
+                   "pool of threads; there is no build without these calls to compare with")

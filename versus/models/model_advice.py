@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""When to choose a model and when not to, in sentences made from its cells: each names the figure it rests on.
+"""Says when to choose a model and when not to. The sentences are made from the model's cells, and each names the figure
+that it rests on.
 
-The rules are fixed here: level is within 5 % of the best, far behind is half as much again, a long tail five times the
-shortest. A model about which the cells say nothing in its favour is told so.
+The rules are fixed here. "Level" is within 5 % of the best. "Far behind" is 1.5 times the best or more. A "long tail"
+is five times the shortest p99. If no cell is in a model's favour, a sentence says so.
 """
 
 from versus.models.model_analysis import CPU, LEVEL, MEMORY, SPEED, TAIL, Metric, Situations, serves_all
@@ -10,12 +11,12 @@ from versus.models.model_analysis import CPU, LEVEL, MEMORY, SPEED, TAIL, Metric
 FAR_BEHIND = 1.5
 LONG_TAIL = 5.0
 HEAVY = 5.0
-SPOKEN = 3  # situations named in one sentence
+SPOKEN = 3  # the number of situations that one sentence names
 PRAISE = ((SPEED, "Fastest, or level with the fastest"), (CPU, "Least server CPU per request, or level"),
           (TAIL, "Shortest p99, or level"), (MEMORY, "Least memory, or level"))
 BLAME = ((SPEED, FAR_BEHIND, "Fewer requests"), (CPU, FAR_BEHIND, "More server CPU"),
          (TAIL, LONG_TAIL, "A longer p99"), (MEMORY, HEAVY, "More memory"))
-SHARED = " (a page that its processes share counts in each)"
+SHARED = " (a page that processes share counts once for each of them)"
 
 
 def _figure(at: Situations, cell: dict, name: str, metric: Metric) -> str:
@@ -43,19 +44,19 @@ def reasons_for(at: Situations, name: str) -> list[str]:
     for times, cell in at.times(name, SPEED):
         if cell.get("work_kind") == "sleep" and cell.get("work") and LEVEL < times <= 2.0:
             found.append(f"Requests that sleep {cell['work']} overlap: {_figure(at, cell, name, SPEED)}, "
-                         f"{1 / times:.2f} of the most.")
+                         f"{1 / times:.2f} of the fastest.")
     nearest = at.times(name, SPEED)
     if not found and nearest:
         times, cell = nearest[0]
-        found.append(f"Nowhere here within {(LEVEL - 1) * 100:.0f} % of the best; it comes nearest in {cell['title']}: "
-                     f"{_figure(at, cell, name, SPEED)}, {1 / times:.2f} of the most.")
-    return found or ["No situation here speaks for it: in none did it serve all connections."]
+        found.append(f"In no situation here is it within {(LEVEL - 1) * 100:.0f} % of the best. It is nearest in "
+                     f"{cell['title']}: {_figure(at, cell, name, SPEED)}, {1 / times:.2f} of the fastest.")
+    return found or ["No situation here speaks for it: it did not serve all connections in any of them."]
 
 
 def _few_served(at: Situations, name: str) -> list[str]:
     few = [f"{row['served']} of {row['asked']} ({cell['title']})" for cell in at.cells
            if (row := at.row(cell, name)) and not serves_all(row)]
-    return [f"Connections beyond what it serves at a time wait for ever: served {_listed(few)}."] if few else []
+    return [f"It serves few connections at a time; the others wait for ever: served {_listed(few)}."] if few else []
 
 
 def reasons_against(at: Situations, name: str, contender: dict) -> list[str]:
@@ -71,12 +72,13 @@ def reasons_against(at: Situations, name: str, contender: dict) -> list[str]:
     if unfit:
         found.append(f"Not run: {_listed(unfit)}.")
     if contender.get("times_out") is False:
-        found.append("A client that stops within a frame keeps its place: it closes no slow ones (peal model list).")
+        found.append("A client that stops in the middle of a frame keeps its place: slow clients are not closed "
+                     "(peal model list).")
     return found or ["Nothing here speaks against it."]
 
 
 def advice(experiment: dict) -> list[dict]:
-    """Of every model that ran, and each of its variants: the sentences for it and against it."""
+    """Returns the sentences for and against each model that ran, and each of its variants."""
     at = Situations(experiment)
     ran = {row["contender"] for row in experiment["rows"]}
     return [{"contender": contender["name"], "for": reasons_for(at, contender["name"]),

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a model did in a situation, a row each; and who is best in it. Pure: from results to plain data.
+"""Computes one row for each model in each situation, and who is best. Pure functions: from results to plain data.
 
-Medians over the blocks; percentiles from histograms merged over them. What could not be known is None, never 0.
+Figures are medians over the blocks; percentiles come from histograms merged over the blocks. A figure that is not known
+is None, never 0.
 """
 
 from dataclasses import dataclass
@@ -11,12 +12,12 @@ from versus.analysis import chosen_runs, middle_of
 from versus.experiments import CLOSED, RATE
 
 PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
-LEVEL = 1.05  # within this of the best: level with it
+LEVEL = 1.05  # at most this factor behind the best is level with it
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure of a row: where it stands, how it is called, whether less of it is better, how it is shown."""
+    """A figure of a row: its key, its name, whether less is better, and how it is shown."""
 
     key: str
     words: str
@@ -41,12 +42,13 @@ METRICS = (SPEED, CPU, TAIL, MEMORY)
 
 
 def mode_of(cell: dict) -> str:
-    """The one mode a situation's rows are of."""
+    """Returns the mode that a situation's rows are measured in."""
     return CLOSED if CLOSED in cell["modes"] else RATE
 
 
 def rows(experiment: dict) -> list[dict]:
-    """A row for each contender in each cell it ran in; `experiment` is what results_of() has so far."""
+    """Returns a row for each contender in each cell that it ran in. `experiment` is what experiment_results.of() has so
+    far."""
     found = []
     for cell in experiment["cells"]:
         for contender in (c for c in experiment["contenders"] if c["shown"]):
@@ -63,7 +65,7 @@ def _unserved(runs: list[dict], cell: str, name: str) -> bool:
 
 
 def _nothing(cell: dict, name: str) -> dict:
-    """The row of who by its nature answered nobody."""
+    """Returns the row of a model that, by its design, answered no request."""
     keys = ("messages_per_s", "server_us", "switches", "rss_bytes", *(f"{p}_us" for p in PERCENTILES))
     return {"cell": cell["name"], "contender": name, "runs": 0, "asked": cell["connections"], "served": 0, "failed": 0,
             "at_rate": False, "lower_bound": False, "known": []} | dict.fromkeys(keys)
@@ -84,7 +86,7 @@ def _row(cell: dict, name: str, runs: list[dict]) -> dict:
         "served": round(middle("served")),
         "messages_per_s": middle("messages_per_s"),
         "server_us": cpu / 1e3 if cpu else None,
-        "switches": middle("switches") if cpu else None,  # of children that ended they are not known either
+        "switches": middle("switches") if cpu else None,  # unknown for children that have ended, like the CPU
         "rss_bytes": middle("server_rss_bytes"),
         "failed": sum(figure["failed"] for figure in figures),
         "lower_bound": any(gate["name"] == "generator" for run in runs for gate in run["gates"]),
@@ -93,21 +95,22 @@ def _row(cell: dict, name: str, runs: list[dict]) -> dict:
 
 
 def serves_all(row: dict) -> bool:
-    """Whether the figures are those of the situation, not of the few connections that were served."""
+    """True if the row's figures are about the whole situation, not about the few connections that were served."""
     return row["served"] >= row["asked"]
 
 
 def best_of(rows_: list[dict], metric: Metric) -> dict | None:
-    """The best row of a situation by `metric`, of those that served everybody."""
+    """Returns the best row of a situation by `metric`, among the rows that served all connections."""
     known = [row for row in rows_ if row[metric.key] is not None and serves_all(row)
-             and not (metric is SPEED and row["at_rate"])]  # all are as fast there as they are asked to be
+             and not (metric is SPEED and row["at_rate"])]  # at a fixed rate, all are equally fast
     if not known:
         return None
     return (min if metric.less else max)(known, key=lambda row: row[metric.key])
 
 
 def behind(row: dict, best: dict | None, metric: Metric) -> float | None:
-    """How many times worse than the best: 1 is the best itself. None where that cannot be said of the row."""
+    """Returns how many times worse than the best the row is; 1 is the best itself. Returns None if they cannot be
+    compared."""
     if best is None or row[metric.key] is None or not best[metric.key] or not row[metric.key] or not serves_all(row):
         return None
     ratio = row[metric.key] / best[metric.key]
@@ -115,7 +118,7 @@ def behind(row: dict, best: dict | None, metric: Metric) -> float | None:
 
 
 class Situations:
-    """The rows of a grid by situation, and the best of each."""
+    """The rows of a grid by situation, and the best row of each."""
 
     def __init__(self, experiment: dict):
         self.cells = experiment["cells"]
@@ -131,14 +134,14 @@ class Situations:
         return self._best[cell["name"], metric.key]
 
     def times(self, name: str, metric: Metric) -> list[tuple[float, dict]]:
-        """How many times worse than the best it is, by situation, nearest first."""
+        """Returns (how many times worse than the best, situation), the nearest to the best first."""
         found = [(times, cell) for cell in self.cells if (row := self.row(cell, name))
                  and (times := behind(row, self.best(cell, metric), metric)) is not None]
         return sorted(found, key=lambda entry: entry[0])
 
 
 def winners(experiment: dict) -> list[dict]:
-    """Of each situation and metric the best, and who is level with it."""
+    """Returns the best contender by situation and metric, and the contenders that are level with it."""
     found, at = [], Situations(experiment)
     for cell in at.cells:
         here = [row for row in experiment["rows"] if row["cell"] == cell["name"]]

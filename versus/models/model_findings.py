@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each published finding about the concurrency models held against this run.
+"""Compares each published finding about the concurrency models with this run.
 
-Each is a ratio of one figure, subject / rival, in the published load it was made with. The rules are fixed here,
-beforehand, and judge as all findings are judged: the whole interval of a ratio paired by block, over at least six
-blocks. Where a finding speaks of several rivals, each by itself must bear it out, and one that contradicts refutes it.
+A finding is a ratio of one figure, subject / rival, in the published load that it was made with. The rules are fixed
+here beforehand. They judge as for all findings: the whole interval of a ratio that is paired by block, over at least
+six blocks. If a finding names several rivals, it must hold for each of them; one that contradicts refutes it.
 """
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 
 from versus import hdr, stats
 from versus.models import model_plans as plan
@@ -24,14 +24,14 @@ SAME = (1 / LEVEL, LEVEL)
 NO_CHANGE = (1 / EQUAL, EQUAL)
 A_LITTLE = (1.0, 1.25)
 NOT_FASTER = (0.0, EQUAL)
-# libio's author told: one client has 0.17 of ten clients' pages.
+# libio's author published this ratio: one client gets 0.17 of ten clients' pages.
 HALF_AT_MOST = (0.0, 0.5)
 WORDS = {SPEED: "requests/s", CPU: "server CPU per request", "p50": "p50", "p95": "p95", "p99": "p99",
          "p999": "p99.9"}
 PUBLISHED_PER_S = 220_000
 NOT_RUN = "its load did not run"
 NO_FIGURE = "one of the two has no such figure here"
-TOO_SHORT = "in no block have both ten requests above it: the runs are too short"
+TOO_SHORT = "the runs are too short: in no block do both have ten requests above it"
 
 SINGLE = "blocking_single"
 PER_PROCESS, PER_THREAD = "blocking_process_per_connection", "blocking_thread_per_connection"
@@ -43,8 +43,8 @@ ALL_POOLS = (PROCESS_POOL_1, PROCESS_POOL_2, THREAD_POOL)
 
 @dataclass(frozen=True)
 class Rule:
-    """A finding: subject / each rival of `figure` lies in `bounds`, in one cell of the published loads; where a
-    `rival_cell` is named, the rivals' side is from there."""
+    """A finding: the ratio of `figure`, subject / rival, lies in `bounds` for each rival, in one cell of the published
+    loads. If `rival_cell` is set, the rivals' figure comes from that cell."""
 
     sentence: str
     cell: str
@@ -61,9 +61,7 @@ class Rule:
 
 def _alike(sentence: str, cell: str, subject: str, rival: str) -> list[Rule]:
     """The two are the same by every figure, each a finding of its own."""
-    first, *rest = WORDS
-    return [Rule(f"{sentence}: {WORDS[first]}", cell, subject, (rival,), SAME, first),
-            *(Rule(f"... {WORDS[figure]}", cell, subject, (rival,), SAME, figure) for figure in rest)]
+    return [Rule(f"{sentence}: {words}", cell, subject, (rival,), SAME, figure) for figure, words in WORDS.items()]
 
 
 def _rules() -> list[Rule]:
@@ -73,59 +71,56 @@ def _rules() -> list[Rule]:
     return [
         Rule("A single process is the slowest of the simple models", simple, SINGLE,
              (PER_PROCESS, PER_THREAD, *ALL_POOLS, LEADER), LESS),
-        Rule("A process per connection is faster than a single one", simple, PER_PROCESS, (SINGLE,), MORE),
-        Rule("... with a high p50", simple, PER_PROCESS, ALL_POOLS, MORE, "p50"),
-        Rule("... and p95", simple, PER_PROCESS, ALL_POOLS, MORE, "p95"),
+        Rule("A process per connection is faster than a single process", simple, PER_PROCESS, (SINGLE,), MORE),
+        Rule("A process per connection has a higher p50 than every pool", simple, PER_PROCESS, ALL_POOLS, MORE, "p50"),
+        Rule("A process per connection has a higher p95 than every pool", simple, PER_PROCESS, ALL_POOLS, MORE, "p95"),
         Rule("A thread per connection is faster than a single process", simple, PER_THREAD, (SINGLE,), MORE),
-        Rule("... with a high p50", simple, PER_THREAD, ALL_POOLS, MORE, "p50"),
-        Rule("... and p95", simple, PER_THREAD, ALL_POOLS, MORE, "p95"),
-        Rule("A process pool is faster still than a process per connection", simple, PROCESS_POOL_1, (PER_PROCESS,),
-             MORE),
-        Rule("A thread pool is faster still than a thread per connection", simple, THREAD_POOL, (PER_THREAD,), MORE),
-        Rule("A pool with a listener per worker is a little faster than one with a shared listener", simple,
+        Rule("A thread per connection has a higher p50 than every pool", simple, PER_THREAD, ALL_POOLS, MORE, "p50"),
+        Rule("A thread per connection has a higher p95 than every pool", simple, PER_THREAD, ALL_POOLS, MORE, "p95"),
+        Rule("A process pool is faster than a process per connection", simple, PROCESS_POOL_1, (PER_PROCESS,), MORE),
+        Rule("A thread pool is faster than a thread per connection", simple, THREAD_POOL, (PER_THREAD,), MORE),
+        Rule("A process pool with a listener per worker is a little faster than one with a shared listener", simple,
              PROCESS_POOL_2, (PROCESS_POOL_1,), A_LITTLE),
-        Rule("... with the worse p99.9: processes", simple, PROCESS_POOL_2, (PROCESS_POOL_1,), MORE, "p999"),
-        Rule("... with the worse p99.9: threads", simple, THREAD_POOL, (PROCESS_POOL_1,), MORE, "p999"),
+        Rule("A process pool with a listener per worker has a worse p99.9 than one with a shared listener", simple,
+             PROCESS_POOL_2, (PROCESS_POOL_1,), MORE, "p999"),
+        Rule("A thread pool with a listener per worker has a worse p99.9 than a process pool with a shared listener",
+             simple, THREAD_POOL, (PROCESS_POOL_1,), MORE, "p999"),
         *_alike("The thread pool is like the process pool with a listener per worker", simple, THREAD_POOL,
                 PROCESS_POOL_2),
         *_alike("Leader/follower is like the process pool with a shared listener", simple, LEADER, PROCESS_POOL_1),
-        Rule("select, poll and epoll as a trigger alone are as fast as a single process: select", simple,
-             "trigger_select", (SINGLE,), SAME),
-        Rule("... poll", simple, "trigger_poll", (SINGLE,), SAME),
-        Rule("... epoll", simple, "trigger_epoll", (SINGLE,), SAME),
+        *(Rule(f"{poller}, used only as a trigger, is as fast as a single process", simple, f"trigger_{poller}",
+               (SINGLE,), SAME) for poller in ("select", "poll", "epoll")),
         Rule("select is slower than poll and epoll (published at 2,000 connections; here at as many as fit)",
              plan.SELECT_LOAD.name, "reactor_select", ("reactor_poll", "reactor_epoll"), LESS),
         Rule("poll is as fast as epoll at 2,000 connections", plan.POLLER_LOAD.name, "reactor_poll",
              ("reactor_epoll",), SAME),
-        Rule("poll is slower than epoll at many more (published at 4 x 8,000; here at as many as fit)",
+        Rule("poll is slower than epoll at many more connections (published at 4 x 8,000; here at as many as fit)",
              plan.MOST_LOAD.name, "reactor_poll", ("reactor_epoll",), LESS),
-        Rule("Edge-triggered is not faster than level-triggered", edge, "reactor_epoll_edge", ("reactor_epoll",),
-             NOT_FASTER),
+        Rule("Edge-triggered epoll is not faster than level-triggered epoll", edge, "reactor_epoll_edge",
+             ("reactor_epoll",), NOT_FASTER),
         Rule("Coroutines cost a little latency", edge, "coroutine_stackful", ("reactor_epoll",), A_LITTLE, "p50"),
-        Rule("Writing first beats asking for writability first by 4 %", plan.WRITE_LOAD.name, "reactor_epoll",
-             ("reactor_epoll+epollout",), (1.04, math.inf)),
-        Rule("Workers that write beat handing back to the I/O thread by 25 %: unbounded queue", reply,
-             "half_sync_unbounded_queue", ("half_sync_unbounded_queue+io",), (1.25, math.inf)),
-        Rule("... bounded queue", reply, "half_sync_bounded_queue", ("half_sync_bounded_queue+io",),
-             (1.25, math.inf)),
-        Rule("Waiting for the first readable event before handing over changes almost nothing: long connections",
-             plan.WAIT_LOADS[0].name, "main_sub_threads+wait", ("main_sub_threads",), NO_CHANGE),
-        Rule("... short connections", plan.WAIT_LOADS[1].name, "main_sub_threads+wait", ("main_sub_threads",),
-             NO_CHANGE),
-        Rule("A dynamic timeout gains 14 % with many events", plan.DYNAMIC_LOAD.name, "coroutine_stackful+dynamic",
-             ("coroutine_stackful",), (1.14, math.inf)),
-        Rule("With long connections main and sub reactors in processes win", long, "main_sub_processes",
+        Rule("Writing first is at least 4 % faster than asking for writability first", plan.WRITE_LOAD.name,
+             "reactor_epoll", ("reactor_epoll+epollout",), (1.04, math.inf)),
+        *(Rule(f"A server is at least 25 % faster if its workers write the answers, not its I/O thread: {queue} queue",
+               reply, f"half_sync_{queue}_queue", (f"half_sync_{queue}_queue+io",), (1.25, math.inf))
+          for queue in ("unbounded", "bounded")),
+        *(Rule(f"Waiting for the first readable event before the hand-over changes almost nothing: {life} connections",
+               load.name, "main_sub_threads+wait", ("main_sub_threads",), NO_CHANGE)
+          for life, load in zip(("long", "short"), plan.WAIT_LOADS)),
+        Rule("A dynamic timeout of the wait gains at least 14 % with many events", plan.DYNAMIC_LOAD.name,
+             "coroutine_stackful+dynamic", ("coroutine_stackful",), (1.14, math.inf)),
+        Rule("With long connections, main and sub reactors in processes are the fastest", long, "main_sub_processes",
              ("reactor_thread_pool", "coroutine_process_pool", "main_sub_threads"), MORE),
-        Rule("... the thread pool of reactors is second, the process pool of coroutines third", long,
+        Rule("With long connections, the thread pool of reactors is faster than the process pool of coroutines", long,
              "reactor_thread_pool", ("coroutine_process_pool",), MORE),
-        Rule("With short connections processes beat threads: main and sub reactors", short, "main_sub_processes",
-             ("main_sub_threads",), MORE),
-        Rule("... a process pool of coroutines and a thread pool of reactors", short, "coroutine_process_pool",
-             ("reactor_thread_pool",), MORE),
-        Rule("One client is slow for who hands connections over (libio published 0.17 of 10 clients' pages): "
-             "through a queue", one, "libio_accept_thread", ("libio_accept_thread",), HALF_AT_MOST, rival_cell=ten),
-        Rule("... straight into the other's epoll", one, "main_sub_threads", ("main_sub_threads",), HALF_AT_MOST,
-             rival_cell=ten),
+        Rule("With short connections, main and sub reactors are faster in processes than in threads", short,
+             "main_sub_processes", ("main_sub_threads",), MORE),
+        Rule("With short connections, the process pool of coroutines is faster than the thread pool of reactors", short,
+             "coroutine_process_pool", ("reactor_thread_pool",), MORE),
+        Rule("With one client, a server that hands connections over through a queue is slow (libio published 0.17 of "
+             "10 clients' pages)", one, "libio_accept_thread", ("libio_accept_thread",), HALF_AT_MOST, rival_cell=ten),
+        Rule("With one client, a server that adds connections to another thread's epoll is slow (libio published 0.17 "
+             "of 10 clients' pages)", one, "main_sub_threads", ("main_sub_threads",), HALF_AT_MOST, rival_cell=ten),
     ]
 
 
@@ -133,7 +128,7 @@ RULES = tuple(_rules())
 
 
 def _percentile(experiment: dict, cell: str, name: str, percent: float) -> dict[int, float]:
-    """A percentile by block, where enough lies above it."""
+    """Returns a percentile by block, for blocks with enough requests above it."""
     runs = chosen_runs(experiment["runs"], cell, CLOSED, name)
     found = {block: hdr.decode(run["figures"]["latency_hdr"]) for block, run in runs.items()
              if run["figures"]["latency_hdr"]}
@@ -158,7 +153,8 @@ def _bounded(experiment: dict, cell: str, name: str) -> bool:
 
 
 def _judged(experiment: dict, rule: Rule, rival: str) -> tuple[str, str]:
-    """(verdict, figure) of one rival; what a generator that filled its core could turn over is no verdict."""
+    """Returns (verdict, figure) for one rival. If the generator filled its core, a verdict that this could change is
+    not given."""
     pair, both = pair_of(experiment, rule, rival), tuple(zip(rule.cells, (rule.subject, rival)))
     what = f"{WORDS[rule.figure]}, {rule.subject} / {rival}"
     if rule.rival_cell:
@@ -183,7 +179,7 @@ def _together(verdicts: list[str]) -> str:
 
 
 def finding(experiment: dict | None, rule: Rule) -> Finding:
-    """The rule's verdict; of several rivals the figure names the one that decides."""
+    """Returns the rule's verdict. If there are several rivals, the figure names the one that decides."""
     names = [cell["name"] for cell in experiment["cells"]] if experiment else []
     if not set(rule.cells) <= set(names):
         return Finding(NUMBER, rule.sentence, NOT_HERE, NOT_RUN)
@@ -212,15 +208,6 @@ def _one_reactor(experiment: dict | None) -> Finding:
 
 
 def of(results: dict) -> list[dict]:
-    """Every published finding of experiment 5, as plain data."""
+    """Returns every published finding of experiment 5, as plain data."""
     loads = next((each for each in results["experiments"] if each["name"] == plan.HISTORIC), None)
-    found = [*(finding(loads, rule) for rule in RULES), _one_reactor(loads)]
-    for number, each in enumerate(found):  # a row stands by itself wherever it is quoted
-        if each.sentence.startswith("..."):
-            found[number] = replace(each, sentence=_head(found, number) + each.sentence)
-    return [asdict(each) for each in found]
-
-
-def _head(found: list[Finding], number: int) -> str:
-    before = next(each.sentence for each in reversed(found[:number]) if not each.sentence.startswith("..."))
-    return before.partition(": ")[0].partition(" ...")[0] + " "
+    return [asdict(each) for each in (*(finding(loads, rule) for rule in RULES), _one_reactor(loads))]

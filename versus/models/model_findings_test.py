@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each published finding about the models comes out both ways on made-up runs, and says what it lacks otherwise."""
+"""Each published finding about the models can be confirmed and refuted by made-up runs. If it cannot be judged, it says
+why."""
 
 import random
 
@@ -13,8 +14,8 @@ BLOCKS = 8
 
 
 class Made:
-    """A published-loads experiment whose runs have the speeds given: {(cell, contender): requests/s}, within 1 %, and
-    that of `swinging`, (cell, contender), in every other block above and below it by a tenth."""
+    """A made-up experiment of published loads with the given speeds: {(cell, contender): requests/s}, within 1 %. The
+    speed of `swinging`, a (cell, contender), is 10 % above or below in alternate blocks."""
 
     def __init__(self, speeds, blocks=BLOCKS, full=(), swinging=()):
         noise = random.Random(3)
@@ -40,7 +41,7 @@ def speeds_of(rule, ratio):
 
 
 def of_rule(rule, ratio, **more):
-    """The finding of `rule` where subject / each rival is `ratio`."""
+    """Returns the finding of `rule` if subject / each rival is `ratio`."""
     return model_findings.finding(Made(speeds_of(rule, ratio), **more).experiment, rule)
 
 
@@ -48,7 +49,7 @@ SPEED_RULES = [rule for rule in RULES if rule.figure == "messages_per_s"]
 
 
 def sides(bounds):
-    """A ratio within the bounds, one out of them, and one on the bound."""
+    """Returns a ratio within the bounds, one outside, and one on the bound."""
     least, most = bounds
     if least == 0.0:
         return 0.5 * most, 2.0 * most, most
@@ -57,7 +58,7 @@ def sides(bounds):
 
 
 @pytest.mark.parametrize("rule", SPEED_RULES, ids=lambda rule: f"{rule.cell}:{rule.sentence}"[:60])
-def test_every_rule_is_confirmed_and_refuted_and_left_open(rule):
+def test_every_rule_can_be_confirmed_refuted_or_at_the_bound(rule):
     inside, outside, edge = sides(rule.bounds)
     assert of_rule(rule, inside).verdict == CONFIRMED
     assert of_rule(rule, outside).verdict == REFUTED
@@ -66,19 +67,19 @@ def test_every_rule_is_confirmed_and_refuted_and_left_open(rule):
 
 
 @pytest.mark.parametrize("figure", ["p50", "p95", "p99", "p999"])
-def test_each_of_two_that_are_alike_is_so_by_every_figure(figure):
+def test_two_alike_models_have_a_rule_for_every_figure(figure):
     rules = [rule for rule in RULES if (rule.subject, rule.figure) == ("blocking_leader_follower", figure)]
     assert len(rules) == 1 and rules[0].bounds == model_findings.SAME
     assert model_findings.WORDS[figure] in rules[0].sentence
 
 
-def test_one_client_is_held_against_ten():
+def test_one_client_is_compared_with_ten():
     rule = next(rule for rule in RULES if rule.rival_cell)
     found = of_rule(rule, 0.17)
     assert found.verdict == CONFIRMED and f"{rule.cell} / {rule.rival_cell}: 0.17" in found.figure
     assert of_rule(rule, 0.17, blocks=4).verdict == NOT_HERE
     alone = Made({(rule.cell, rule.subject): 1.0}).experiment
-    assert model_findings.finding(alone, rule).figure == model_findings.NOT_RUN, "a cell of the two is missing"
+    assert model_findings.finding(alone, rule).figure == model_findings.NOT_RUN, "one of the two cells is missing"
 
 
 def test_latency_rules_read_the_histograms(monkeypatch):
@@ -94,7 +95,7 @@ def test_latency_rules_read_the_histograms(monkeypatch):
     assert model_findings.finding(experiment, rule).verdict == CONFIRMED
 
 
-def test_a_percentile_with_too_little_above_it_is_none():
+def test_a_percentile_with_too_few_requests_above_it_does_not_count():
     rule = next(rule for rule in RULES if rule.figure == "p999")
     experiment = Made({(rule.cell, name): 1.0 for name in (rule.subject, *rule.rivals)}).experiment
     found = model_findings.finding(experiment, rule)
@@ -103,7 +104,7 @@ def test_a_percentile_with_too_little_above_it_is_none():
     assert "no such figure here" in model_findings.finding(alone, rule).figure
 
 
-def test_of_several_rivals_one_can_refute():
+def test_one_of_several_rivals_can_refute():
     rule = next(rule for rule in RULES if "slowest of the simple" in rule.sentence)
     speeds = {(rule.cell, rule.subject): 1000.0} | {(rule.cell, rival): 2000.0 for rival in rule.rivals}
     assert model_findings.finding(Made(speeds).experiment, rule).verdict == CONFIRMED
@@ -112,17 +113,17 @@ def test_of_several_rivals_one_can_refute():
     assert found.verdict == REFUTED and rule.rivals[2] in found.figure
 
 
-def test_what_a_full_generator_could_turn_over_is_no_verdict():
+def test_no_verdict_that_a_full_generator_could_change():
     rule = next(rule for rule in RULES if "Writing first" in rule.sentence)
     rival = rule.rivals[0]
-    assert of_rule(rule, 1.5, full=(rule.subject,)).verdict == CONFIRMED, "the subject may be faster still"
+    assert of_rule(rule, 1.5, full=(rule.subject,)).verdict == CONFIRMED, "the subject may be even faster"
     assert of_rule(rule, 1.5, full=(rival,)).verdict == NOT_HERE
     assert of_rule(rule, 0.9, full=(rival,)).verdict == REFUTED
     found = of_rule(rule, 0.9, full=(rule.subject,))
     assert found.verdict == NOT_HERE and f"filled first with {rule.subject}" in found.figure
 
 
-def test_where_a_program_differs_from_itself_nothing_is_judged():
+def test_no_verdict_if_a_program_differs_from_itself():
     rule = next(rule for rule in RULES if "Writing first" in rule.sentence)
     made = Made({(rule.cell, rule.rivals[0]): 1000.0, (rule.cell, rule.subject): 1500.0}).experiment
     made["noise"] = [{"cell": rule.cell, "metric": "speed", "differs": True}]
@@ -130,7 +131,7 @@ def test_where_a_program_differs_from_itself_nothing_is_judged():
     assert found.verdict == NOT_HERE and "differs from itself" in found.figure
 
 
-def test_too_few_blocks_judge_nothing():
+def test_no_verdict_with_too_few_blocks():
     found = of_rule(SPEED_RULES[0], 0.5, blocks=5)
     assert found.verdict == NOT_HERE and "5 blocks: too few, 6 are needed" in found.figure
 
@@ -138,23 +139,22 @@ def test_too_few_blocks_judge_nothing():
 @pytest.mark.parametrize("speed, full, expected", [
     (300_000.0, (), CONFIRMED), (100_000.0, (), REFUTED), (100_000.0, ("reactor_epoll",), NOT_HERE),
     (300_000.0, ("reactor_epoll",), CONFIRMED)])
-def test_a_single_reactor_is_held_against_what_was_published(speed, full, expected):
+def test_a_single_reactor_is_compared_with_the_published_figure(speed, full, expected):
     found = Made({(model_plans.SINGLE_LOAD.name, "reactor_epoll"): speed}, full=full).found()
     row = next(row for row in found if "220,000" in row["sentence"])
     assert row["verdict"] == expected and "/s (" in row["figure"]
 
 
-def test_without_the_published_loads_nothing_is_judged():
+def test_no_verdict_without_the_published_loads():
     rows = model_findings.of({"experiments": []})
     assert {row["verdict"] for row in rows} == {NOT_HERE} and len(rows) == len(RULES) + 1
     assert all(row["figure"] == "its load did not run" and row["experiment"] == 5 for row in rows)
 
 
-def test_a_sentence_stands_by_itself():
+def test_each_sentence_is_complete():
     rows = model_findings.of({"experiments": []})
-    assert all(not row["sentence"].startswith("...") for row in rows)
-    assert any(row["sentence"].startswith("A thread per connection is faster") and row["sentence"].endswith("and p95")
-               for row in rows)
+    sentences = [row["sentence"] for row in rows]
+    assert len(set(sentences)) == len(sentences) and not any("..." in sentence for sentence in sentences)
 
 
 def test_every_rule_is_about_rows_that_run_in_its_cell():

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Experiment 5 as data: the situations every model is put into, the published loads, and the claim, declared before
-anything is measured.
+"""Experiment 5 as data: the situations that every model is put into, the published loads, and the claims. All of it is
+declared before anything is measured.
 
-Everywhere a server that has several workers gets as many, and the generator is one thread; which CPUs they have is said
-of each situation. `models` is the grid; in it nothing is claimed, its figures are what "when to choose it" rests on.
-`model_claims` is the claim about peal, one loop against one loop: in a closed loop, in the full plan at a fixed rate.
-`historic` are the published loads. In the grid, and in the published load of the simple models, each plays by itself:
-the models are many, and a blocking one leaves connections waiting.
+A server with several workers gets the same number everywhere, and the generator is one thread. The page says which CPUs
+they have in each situation.
+- `models` is the grid. It has no claims; its figures are the basis of "when to choose which".
+- `model_claims` has the claims about peal, one loop against one loop: in a closed loop, and in the full plan at a fixed
+  rate.
+- `historic` has the published loads.
+
+In the grid, and in the published load of the simple models, each contender plays alone: there are many models, and a
+blocking one leaves connections waiting.
 """
 
 from dataclasses import replace
@@ -22,10 +26,10 @@ BEST = "the best hand-written epoll reactor"
 HAND_WRITTEN = ("reactor_epoll", "reactor_epoll_edge")
 ALL_HAND_WRITTEN = (*HAND_WRITTEN, "reactor_thread_pool", "libio_reactor")
 EACH_BESIDE_PEAL = ((SUBJECT, ("*",)),)
-NO_CLAIM = ("No claim was declared for this part: its figures are medians over the blocks, and what is within 5 % of "
-            "the best is called level with it.")
+NO_CLAIM = ("No claim was declared for this part. Its figures are medians over the blocks. A model within 5 % of the "
+            "best is called level with it.")
 
-# The situations of the quick grid; each shows something else.
+# The situations of the quick grid. Each shows a different aspect.
 FEW, MANY = EchoCell(64, 100), EchoCell(64, 1000)
 SHORT = EchoCell(64, 100, ONE)
 SLEEPING = EchoCell(64, 64, work="1ms", work_kind="sleep")
@@ -50,12 +54,12 @@ QUICK_GRID = Experiment(
 
 
 def one_loop(cell: EchoCell) -> EchoCell:
-    """The same, one loop against one loop."""
+    """Returns the cell with one loop on each side."""
     return replace(cell, pool=1)
 
 
 def rated(cell: EchoCell) -> EchoCell:
-    """The same at a fixed rate; a single connection runs closed loop, as everywhere."""
+    """Returns the cell at a fixed rate. A cell with one connection stays in a closed loop."""
     return cell if cell.connections == 1 else cell.at_a_rate()
 
 
@@ -105,12 +109,12 @@ ONE_AND_ONE = (("--io-threads", "1"), ("--workers", "1"))
 
 def published(label: str, threads: int, requests: int, size: int, clients: int, only: tuple[str, ...],
               **more) -> EchoCell:
-    """A load as the historic tool was told it: clients a thread."""
+    """Returns a load as it was given to the historic tool: `clients` is the number per thread."""
     return EchoCell(size, threads * clients, requests, client_threads=threads, only=only, label=label, **more)
 
 
-# threads, requests a connection, body, clients a thread. What the tool called its rate limit was never reached.
-# A p99.9 needs 10,000 requests of each restart: the slowest of the simple models answers some ten thousand a second.
+# Arguments: threads, requests per connection, body bytes, clients per thread. The tool's rate limit was never reached.
+# A p99.9 needs 10,000 requests in each restart; the slowest simple models answer about ten thousand a second.
 TAILS_S = 1.5
 SIMPLE_LOAD = published("simple models", 1, 40, 1024, 64, SIMPLE, least_turn_s=TAILS_S)
 SELECT_LOAD = published("pollers where select fits", 1, 40, 256, 480, POLLERS)
@@ -125,7 +129,7 @@ DYNAMIC_LOAD = published("dynamic timeout", 4, LONG, 4096, 1000, ("coroutine_sta
                          options=(("--events", "2048"),))
 POOL_LONG, POOL_SHORT = (published("pools", 4, requests, 512, 500, POOLS) for requests in (LONG, ONE))
 SINGLE_LOAD = published("one reactor", 4, LONG, 1024, 250, ("reactor_epoll",))
-# libio's short connections: one client, and ten, with a client thread for each up to four.
+# libio's short connections: one client and ten clients, with at most four client threads.
 ONE_CLIENT, TEN_CLIENTS = (EchoCell(64, clients, ONE, client_threads=min(clients, 4), label="hand-over",
                                     only=("libio_accept_thread", "main_sub_threads")) for clients in (1, 10))
 
@@ -137,11 +141,11 @@ FULL_HISTORIC = replace(
            DYNAMIC_LOAD, POOL_LONG, POOL_SHORT, SINGLE_LOAD, ONE_CLIENT, TEN_CLIENTS),
     grid=(),
     duels=Duels(turn_s=1.0),
-    note="The published runs lasted 30 or 60 s (--run-seconds 60 does the same) and were limited to 200,000 or "
-         "1,000,000 requests a second and thread, which no run here comes near: they are closed loops.",
+    note="The published runs lasted 30 or 60 s (use --run-seconds 60 for the same), and were limited to 200,000 or "
+         "1,000,000 requests per second and thread. No run here comes near this limit, so they are closed loops.",
 )
 
-# What fits into minutes: without the 4 x 8000 connections, whose opening alone takes seconds.
+# The loads that fit into minutes: without the one with 4 x 8000 connections, which take seconds to open.
 QUICK_HISTORIC = replace(
     FULL_HISTORIC,
     cells=tuple(cell for cell in FULL_HISTORIC.cells if cell is not MOST_LOAD),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The rows of experiment 5: every concurrency model the program lists, and the variants of those that have options.
+"""The rows of experiment 5: every concurrency model that the program lists, and variants of models that have options.
 
-A model appears by itself as soon as `peal model list --json` has it. A variant is a row of its own, MODEL+VARIANT; one
-whose option the model does not take is left away. What a model by its nature cannot do is known from its row.
+A new model appears as soon as `peal model list --json` lists it. A variant is its own row, named MODEL+VARIANT. If the
+model does not have the variant's option, there is no such row. The row also says what a model by its design cannot do.
 """
 
 import json
@@ -16,19 +16,19 @@ from versus.roster import MODEL, Contender
 
 LIST_LIMIT_S = 30.0
 FD_SETSIZE = 1024
-SELECT_SPARE = 24  # files of the server's own below FD_SETSIZE
+SELECT_SPARE = 24  # descriptors that the server itself needs below FD_SETSIZE
 FORKS = "blocking_process_per_connection"
 MOST_PROCESSES = 2000
-# How often a model serves: as `peal model list` says it.
+# How many connections a model serves at a time, in the words of `peal model list`.
 ONE, PER_WORKER, MANY = "one", "one a worker", "many"
 
 
 @dataclass(frozen=True)
 class Variant:
-    suffix: str  # "": the model by its defaults
+    suffix: str  # "": the model with its defaults
     words: tuple[str, ...]
     note: str = ""
-    usual: bool = True  # else in the full plan alone
+    usual: bool = True  # False: runs only in the full plan
 
 
 PLAIN = Variant("", ())
@@ -37,10 +37,10 @@ REPLY = (Variant("", ("--reply-by", "worker"), "the worker writes"),
 POLLERS = (Variant("", ("--poller", "epoll"), "on epoll"), Variant("+poll", ("--poller", "poll"), "on poll", False),
            Variant("+select", ("--poller", "select"), "on select", False))
 WRITE = Variant("+epollout", ("--write", "epollout"), "waits for writability, then writes")
-WAIT = Variant("+wait", ("--wait-for-readable",), "hands a connection over once its first bytes are there")
+WAIT = Variant("+wait", ("--wait-for-readable",), "hands a connection over when its first bytes have arrived")
 DYNAMIC = Variant("+dynamic", ("--dynamic-timeout",), "does not sleep after a wait that brought events")
-QUEUES = (Variant("", ("--queues", "per-worker"), "a queue for each worker"),
-          Variant("+one_queue", ("--queues", "one"), "one queue that all share"))
+QUEUES = (Variant("", ("--queues", "per-worker"), "one queue per worker"),
+          Variant("+one_queue", ("--queues", "one"), "one queue for all workers"))
 BOOST = Variant("+boost", ("--contexts", "boost"), "Boost.Context instead of the C library's")
 
 
@@ -52,7 +52,7 @@ def _engines(usual: tuple[str, ...]) -> tuple[Variant, ...]:
 
 VARIANTS: dict[str, tuple[Variant, ...]] = {
     "reactor_epoll": (PLAIN, WRITE, Variant("+drain", ("--read-until-eagain",), "reads until EAGAIN", False),
-                      Variant("+accept_one", ("--no-loop-accept",), "accepts one connection a readiness", False)),
+                      Variant("+accept_one", ("--no-loop-accept",), "accepts one connection per event", False)),
     "coroutine_stackful": (Variant("", ("--contexts", "c"), "the C library's contexts"), BOOST, DYNAMIC),
     "coroutine_stackless": (PLAIN, Variant(DYNAMIC.suffix, DYNAMIC.words, DYNAMIC.note, False)),
     "half_sync_unbounded_queue": REPLY,
@@ -61,7 +61,7 @@ VARIANTS: dict[str, tuple[Variant, ...]] = {
     "libio_reactor": POLLERS,
     "libio_proactor": POLLERS,
     "libio_accept_thread": QUEUES,
-    "peal_callbacks": (*_engines(("epoll", "uring")), Variant("+loops", ("--engine", "epoll"), "a loop a worker")),
+    "peal_callbacks": (*_engines(("epoll", "uring")), Variant("+loops", ("--engine", "epoll"), "one loop per worker")),
     "peal_coroutines": _engines(("epoll",)),
 }
 
@@ -114,11 +114,11 @@ class ModelContender(Contender):
     def unfit_for(self, cell) -> str:
         many = cell.connections + getattr(cell, "idle", 0)
         if any("select" in word for word in (self.name, *self.command)) and many > FD_SETSIZE - SELECT_SPARE:
-            return f"select knows no file beyond {FD_SETSIZE}"
+            return f"select works only with file descriptors below {FD_SETSIZE}"
         if self.model == FORKS and many > MOST_PROCESSES:
-            return f"a process for each of {many:,} connections"
+            return f"it would need a process for each of {many:,} connections"
         if RATE in cell.modes and self.serves_at_once(cell) < cell.connections:
-            return f"it serves {self.serves_at_once(cell)} at a time: no rate over {cell.connections:,}"
+            return f"it serves {self.serves_at_once(cell)} at a time and cannot hold a rate over {cell.connections:,}"
         return ""
 
 
@@ -132,7 +132,8 @@ def _row(program: Path, model: dict, variant: Variant, everything: bool) -> Mode
 
 
 def rows_of(listed: list[dict], program: Path, everything: bool = False) -> list[ModelContender]:
-    """A row for each variant of each model listed whose options the model takes; with `everything` all are usual."""
+    """Returns a row for each variant of each listed model that has the variant's options. With `everything`, all are
+    usual."""
     rows = []
     for model in listed:
         for variant in VARIANTS.get(model["name"], (PLAIN,)):
@@ -142,12 +143,12 @@ def rows_of(listed: list[dict], program: Path, everything: bool = False) -> list
 
 
 def _options(variant: Variant) -> list[str]:
-    """What a variant needs its model to take; --no-X is --X's other side."""
+    """Returns the options that a variant needs. --no-X is the negative form of --X."""
     return [word.replace("--no-", "--") for word in variant.words if word.startswith("--")]
 
 
 def listed_by(program: Path) -> list[dict]:
-    """What the program says of its models; nothing from one that has none."""
+    """Returns what the program lists as its models. Returns [] if it has none."""
     try:
         said = subprocess.run([str(program), "model", "list", "--json"], capture_output=True, timeout=LIST_LIMIT_S,
                               check=True, text=True)
@@ -157,11 +158,11 @@ def listed_by(program: Path) -> list[dict]:
 
 
 def matching(names: list[str], patterns: tuple[str, ...]) -> list[str]:
-    """Those of `names` that a pattern names; without patterns all."""
+    """Returns the names that match a pattern; without patterns, all names."""
     return [name for name in names if not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)]
 
 
 def is_meant(contender: Contender, cell) -> bool:
-    """Whether the cell is about this contender; a twin is what it copies."""
+    """True if the cell is about this contender. A twin counts as the contender that it copies."""
     patterns = getattr(cell, "only", ())
     return bool(matching([contender.name.removesuffix("-twin")], patterns))

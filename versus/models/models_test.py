@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Experiment 5 as data and as runs: its rows, its situations, what a model by nature cannot do, and the whole way with
-programs that only pretend."""
+"""Tests of experiment 5 as data and as runs: its rows, its situations, the limits of models, and the whole way with
+fake programs."""
 
 import json
 
@@ -37,7 +37,7 @@ def test_the_plans_are_consistent(plan):
     assert not plan.drum and (plan.budget_s is None) == (plan is model_plans.FULL)
 
 
-def test_the_full_claim_stands_in_every_situation_at_a_fixed_rate():
+def test_the_full_plan_has_a_claim_in_every_situation_at_a_fixed_rate():
     full = model_plans.FULL_CLAIMS
     assert {claim.cell for claim in full.claims} == {cell.name for cell in full.cells}
     assert {(c.size, c.connections, c.requests, c.work, c.idle) for c in full.cells} == {
@@ -45,25 +45,25 @@ def test_the_full_claim_stands_in_every_situation_at_a_fixed_rate():
     assert all(cell.modes == ((CLOSED,) if cell.connections == 1 else (RATE,)) for cell in full.cells)
 
 
-def test_every_published_load_is_there_as_it_was_told_then():
+def test_the_plan_has_every_published_load():
     told = {(c.client_threads, c.requests, c.size, c.connections // c.client_threads)
             for c in model_plans.FULL_HISTORIC.cells}
     assert {(1, 40, 1024, 64), (1, 40, 256, 2000), (4, 0, 512, 8000), (4, 0, 4096, 250), (4, 0, 512, 250),
             (4, 1, 4096, 250), (4, 0, 4096, 1000), (4, 0, 512, 500), (4, 1, 512, 500)} <= told
 
 
-def test_what_does_not_fit_under_the_fd_limit_is_cut_and_said():
+def test_a_load_above_the_fd_limit_is_reduced_and_its_title_says_so():
     cell = model_plans.MOST_LOAD.fitted(20000)
     assert cell.connections == 19872 and cell.connections % 4 == 0 and cell.name == model_plans.MOST_LOAD.name
-    assert "19,872 connections" in cell.title and "of 32,000 published" in cell.title
+    assert "19,872 connections" in cell.title and "published with 32,000" in cell.title
     assert "--source-addresses" in cell.generator_words()
     options = cli.parser().parse_args(["models", "--full"])
     _, left = comparison.shaped(model_plans.FULL, options, 20000)
-    assert any("of 32,000 published" in line for line in left)
+    assert any("published with 32,000" in line for line in left)
     assert model_plans.FEW.fitted(20000) == model_plans.FEW
 
 
-def test_a_new_model_appears_by_itself():
+def test_a_new_model_appears_without_a_change_here():
     found = model_roster.rows_of([model("brand_new", options=["--workers"])], "peal")
     assert [row.name for row in found] == ["brand_new"]
     assert found[0].for_cell(EchoCell(64, 100, pool=3))("127.0.0.1", 7) == [
@@ -78,7 +78,7 @@ def test_variants_need_their_option():
     assert [row.name for row in one] == ["reactor_epoll", "reactor_epoll+accept_one"]
 
 
-def test_a_row_is_told_what_it_takes_and_nothing_else():
+def test_a_row_gets_only_options_that_its_model_has():
     words = rows()["half_sync_unbounded_queue+io"].for_cell(
         EchoCell(64, 64, work="1ms", work_kind="sleep", options=(("--workers", "1"), ("--events", "9"))))("h", 1)
     assert words[-6:] == ["--work", "1ms", "--work-kind", "sleep", "--workers", "1"] and "--events" not in words
@@ -87,7 +87,7 @@ def test_a_row_is_told_what_it_takes_and_nothing_else():
     assert peal.count("--workers") == 1 and peal[peal.index("--workers") + 1] == "1"
 
 
-def test_what_a_model_cannot_do_is_known_beforehand():
+def test_a_models_limits_are_known_before_it_runs():
     table = rows()
     assert table["blocking_single"].serves_at_once(model_plans.FEW) == 1
     assert table["reactor_epoll"].serves_at_once(model_plans.FEW) == 100
@@ -102,7 +102,7 @@ def test_what_a_model_cannot_do_is_known_beforehand():
 
 @pytest.fixture(scope="module")
 def campaign(tmp_path_factory):
-    """A quick comparison of a few rows; what it left."""
+    """Runs a quick comparison of a few rows. Returns its folder and results."""
     folder = tmp_path_factory.mktemp("models")
     fakes.make_bin(folder / "bin", ())
     return folder, made_up.played(folder, *WORDS)
@@ -112,9 +112,9 @@ def part(campaign, name):
     return experiment_of(campaign[1], name)
 
 
-def test_only_those_named_ran_and_the_twin(campaign):
+def test_only_the_named_rows_and_the_twin_ran(campaign):
     ran = {run["contender"] for run in part(campaign, model_plans.GRID)["runs"]}
-    assert ran == {*RAN, "peal_callbacks+epoll-twin"} - {"peal_callbacks+uring"}, "who could not play has no record"
+    assert ran == {*RAN, "peal_callbacks+epoll-twin"} - {"peal_callbacks+uring"}, "what could not play has no record"
 
 
 def test_an_engine_that_cannot_run_is_reported(campaign):
@@ -124,7 +124,7 @@ def test_an_engine_that_cannot_run_is_reported(campaign):
     assert all(row["contender"] != "peal_callbacks+uring" for row in part(campaign, model_plans.GRID)["rows"])
 
 
-def test_a_blocking_model_is_said_to_have_served_one(campaign):
+def test_a_blocking_model_is_reported_to_serve_one_connection(campaign):
     grid = part(campaign, model_plans.GRID)
     found = {row["cell"]: row for row in grid["rows"] if row["contender"] == "blocking_single"}
     assert (found["64Bx100"]["served"], found["64Bx100"]["asked"]) == (1, 100)
@@ -136,11 +136,11 @@ def test_a_blocking_model_is_said_to_have_served_one(campaign):
     assert "--in-turn" in told["reactor_epoll"] and "--expect-queueing" not in told["reactor_epoll"]
 
 
-def test_the_cpu_of_children_that_the_kernel_forgets_is_not_known(campaign):
+def test_the_cpu_of_ended_children_is_unknown_if_sigchld_is_ignored(campaign):
     grid = part(campaign, model_plans.GRID)
     found = {row["cell"]: row for row in grid["rows"] if row["contender"] == "blocking_process_per_connection"}
     assert found["64Bx100-short"]["server_us"] is None and found["64Bx100-short"]["messages_per_s"] > 0
-    assert found["64Bx100"]["server_us"] == pytest.approx(8.0, rel=0.05), "those of long connections live on"
+    assert found["64Bx100"]["server_us"] == pytest.approx(8.0, rel=0.05), "those children are still alive"
 
 
 def test_the_claim_is_about_the_best_of_the_rivals(campaign):
@@ -156,7 +156,7 @@ def test_the_summary_shows_every_situation(campaign):
     assert all(cell.title in text for cell in model_plans.QUICK_GRID.cells)
 
 
-def test_it_goes_on_where_it_stopped(campaign):
+def test_a_comparison_resumes_where_it_stopped(campaign):
     out, cut = campaign[0] / "out", campaign[0] / "cut"
     lines = (out / "runs.ndjson").read_text().splitlines(keepends=True)
     cut.mkdir()
@@ -167,7 +167,7 @@ def test_it_goes_on_where_it_stopped(campaign):
     assert again[: len(lines) - 2] == lines[:-2] and len(again) == len(lines)
 
 
-def test_what_is_claimed_has_restarts_enough():
+def test_claims_have_enough_restarts():
     for experiment in (model_plans.QUICK_CLAIMS, model_plans.FULL_CLAIMS):
         assert experiment.duels.rated_restarts > stats.FEWEST_BLOCKS
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page: its template, its figures, its verdict, and the browser that looks at it in tests."""
+"""The report pages: templates, figures, verdicts, and the browser that opens them in tests."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Headless Chromium on a pipe: opens the report as a reader would, and tells what went wrong.
+"""Runs headless Chromium over a pipe: opens a page as a reader would, and reports what went wrong.
 
-It speaks the browser's own debugging protocol over two file descriptors (no port). One Page belongs to one thread; the
-browser, every process it started and its profile are gone when the block ends.
+It uses the browser's debugging protocol over two file descriptors, not a port. A Page belongs to one thread. When the
+block ends, the browser, its processes and its profile are gone.
 """
 
 import base64
@@ -20,7 +20,7 @@ from pathlib import Path
 
 ANSWER_LIMIT_S = 30.0
 CLOSE_LIMIT_S = 5.0
-# What the browser says of a load that it gave up because some network interface came or went meanwhile.
+# The browser reports this if it gave up a load because a network interface appeared or disappeared meanwhile.
 NETWORK_CHANGED = "net::ERR_NETWORK_CHANGED"
 MOST_VISITS = 5
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-extensions", "--disable-sync",
@@ -29,7 +29,7 @@ FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--dis
 
 
 class BrowserFailed(RuntimeError):
-    """The browser did not do what it was asked: one sentence why."""
+    """The browser did not do what it was asked. The text is one sentence that says why."""
 
 
 def program() -> str | None:
@@ -37,7 +37,8 @@ def program() -> str | None:
 
 
 class Page:
-    """One tab. `complaints` are console errors, exceptions and failed loads; `requests` every address it asked for."""
+    """One tab. `complaints` has console errors, exceptions and failed loads; `requests` has every address that it
+    requested."""
 
     def __init__(self, read_fd: int, write_fd: int):
         self._read, self._write = read_fd, write_fd
@@ -64,7 +65,7 @@ class Page:
         return json.loads(message)
 
     def _note(self, message: dict) -> None:
-        """Keeps what an event says."""
+        """Stores what an event reports."""
         method, told = message.get("method"), message.get("params", {})
         if method == "Runtime.exceptionThrown":
             self.complaints.append(told["exceptionDetails"].get("text", "an exception"))
@@ -80,7 +81,7 @@ class Page:
             self._loaded = True
 
     def ask(self, method: str, **values) -> dict:
-        """The answer to one command. Raises BrowserFailed."""
+        """Sends one command and returns the answer. Raises BrowserFailed."""
         self._last += 1
         message = {"id": self._last, "method": method, "params": values}
         if self._session:
@@ -97,16 +98,17 @@ class Page:
                 return answer["result"]
 
     def close(self) -> None:
-        """Asks the whole browser to end."""
+        """Ends the whole browser."""
         self._session = None
         self.ask("Browser.close")
 
     def open(self, path: Path) -> None:
-        """Loads a file and waits until it is all there."""
+        """Loads a file and waits until it is complete."""
         self.visit(path.resolve().as_uri())
 
     def visit(self, url: str) -> None:
-        """The same with any address. Tried again where the machine's interfaces change meanwhile."""
+        """Loads an address and waits until it is complete. Tries again if the machine's network interfaces change
+        meanwhile."""
         for _ in range(MOST_VISITS):
             self._loaded = False
             complaints = len(self.complaints)
@@ -121,15 +123,15 @@ class Page:
             self._note(self._next_message(deadline))
 
     def theme(self, name: str) -> None:
-        """As a reader whose system is set to `name` ("light", "dark") sees it."""
+        """Shows the page as a reader sees it whose system has the theme `name` ("light", "dark")."""
         self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
 
     def value(self, script: str):
-        """What a piece of JavaScript gives."""
+        """Returns the value of a piece of JavaScript."""
         return self._evaluated(script)
 
     def until(self, script: str):
-        """Waits until a piece of JavaScript gives what is true; what that is."""
+        """Waits until a piece of JavaScript is true, and returns its value."""
         wait = f"new Promise(done => {{ const look = () => {{ const value = {script}; " \
                "if (value) done(value); else setTimeout(look, 10); }; look(); })"
         return self._evaluated(wait, awaitPromise=True)
@@ -141,7 +143,7 @@ class Page:
         return answer["result"].get("value")
 
     def screenshot(self, path: Path, whole: bool = False) -> bytes:
-        """A PNG of the window, or of the whole page, written to `path`."""
+        """Writes a PNG of the window, or of the whole page, to `path`. Returns its bytes."""
         shot = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         image = base64.b64decode(shot["data"])
         path.write_bytes(image)
@@ -149,20 +151,20 @@ class Page:
 
 
 def alive(group: int) -> list[int]:
-    """The processes of a group that still run; those ended but not yet waited for do not."""
+    """Returns the running processes of a group. Ended processes that nobody has waited for do not count."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             state, _parent, its_group = (folder / "stat").read_text().rpartition(") ")[2].split()[:3]
         except OSError:
-            continue  # it ended meanwhile
+            continue  # it has ended meanwhile
         if int(its_group) == group and state not in "ZX":
             found.append(int(folder.name))
     return found
 
 
 def _end(child: subprocess.Popen) -> None:
-    """Ends the browser and whatever it started: they are a process group of their own."""
+    """Ends the browser and all that it started: they are a process group of their own."""
     try:
         child.wait(CLOSE_LIMIT_S)
     except subprocess.TimeoutExpired:
@@ -176,10 +178,10 @@ def _end(child: subprocess.Popen) -> None:
 
 @contextmanager
 def opened(*more_flags: str) -> Iterator[Page]:
-    """A page of a browser that lives as long as the block."""
+    """Opens a page in a browser that runs as long as the block."""
     found = program()
     if found is None:
-        raise BrowserFailed("chromium is not there: run scripts/setup.")
+        raise BrowserFailed("chromium is not installed: run scripts/setup.")
     their_read, our_write = os.pipe()
     our_read, their_write = os.pipe()
     with tempfile.TemporaryDirectory(prefix="versus-browser-", ignore_cleanup_errors=True) as profile:

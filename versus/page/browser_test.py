@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a Page makes of what the browser answers, with a browser that says what it is told to."""
+"""Tests how a Page handles the browser's answers. The browser is a fake whose answers the test gives."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from versus.page import browser
 
 
 def serve(read_fd, write_fd, answers):
-    """Answers each command, those that navigate with `answers` in turn (None: it loads)."""
+    """Answers each command. Navigations get `answers` in turn (None: the page loads)."""
     seen = b""
     while piece := os.read(read_fd, 1 << 16):
         seen += piece
@@ -31,7 +31,7 @@ def serve(read_fd, write_fd, answers):
 
 @contextmanager
 def page_of(*answers):
-    """A page, and what its browser has still to answer."""
+    """Yields a page, and the answers that its browser has left."""
     left = list(answers)
     their_read, our_write = os.pipe()
     our_read, their_write = os.pipe()
@@ -46,20 +46,20 @@ def page_of(*answers):
             os.close(fd)
 
 
-def test_a_load_that_a_changed_network_broke_is_tried_again():
+def test_a_load_that_a_network_change_broke_is_tried_again():
     with page_of(browser.NETWORK_CHANGED, browser.NETWORK_CHANGED, None) as (page, left):
         page.visit("https://localhost/")
         assert not left and not page.complaints
 
 
-def test_another_failure_is_told_at_once():
+def test_any_other_failure_is_reported_at_once():
     with page_of(browser.NETWORK_CHANGED, "net::ERR_CERT_AUTHORITY_INVALID", None) as (page, left):
         with pytest.raises(browser.BrowserFailed, match="^https://localhost/: net::ERR_CERT_AUTHORITY_INVALID.$"):
             page.visit("https://localhost/")
         assert left == [None] and page.complaints == ["net::ERR_CERT_AUTHORITY_INVALID"]
 
 
-def test_a_network_that_never_rests_is_told():
+def test_after_several_network_changes_the_failure_is_reported():
     with page_of(*[browser.NETWORK_CHANGED] * browser.MOST_VISITS) as (page, left):
         with pytest.raises(browser.BrowserFailed, match=browser.NETWORK_CHANGED):
             page.visit("https://localhost/")

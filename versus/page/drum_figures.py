@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The drum's section of the report: four panels (total and loop, without and with idle timers) for each number of
-sticks, each with its table; log x where there are rings of several sizes, bars where there is one.
+"""The drum's section of the report. For each number of active pairs there are four panels (total and loop, without and
+with idle timers), each with its table. With rings of several sizes the panels are curves over a logarithmic x axis;
+with one size they are bars.
 """
 
 from markupsafe import Markup
@@ -12,7 +13,7 @@ from versus.page.templates import template
 TEMPLATE = "drum.html.j2"
 PANELS = (("total", False), ("total", True), ("loop", False), ("loop", True))
 PANEL_HEIGHT_IN = 2.6
-# Variants wear the colour of what they vary, dashed.
+# Variants have the colour of the contender that they vary, and a dashed line.
 VARIANTS = {"peal-epoll-rearm": "peal-epoll", "libevent-changelist": "libevent"}
 
 
@@ -21,13 +22,13 @@ def panel_title(part: str, timeouts: bool) -> str:
 
 
 def panel_rows(rows: list[dict], active: int, part: str, timeouts: bool) -> list[dict]:
-    """What one panel shows: contender, at (pairs) and value (the median round in microseconds)."""
+    """Returns the rows of one panel: contender, at (pairs) and value (the median round in microseconds)."""
     return [{"contender": row["contender"], "at": row["pairs"], "value": row[f"{part}_median_us"]}
             for row in rows if row["active"] == active and row["timeouts"] == timeouts]
 
 
 def panel_table(rows: list[dict], active: int, part: str, timeouts: bool) -> dict:
-    """The same as a table: a column per ring, a row per contender, None where it did not play."""
+    """Returns a panel as a table: one column per ring, one row per contender, None if it did not play."""
     shown = panel_rows(rows, active, part, timeouts)
     columns = sorted({row["at"] for row in shown})
     names = _names(shown)
@@ -37,7 +38,8 @@ def panel_table(rows: list[dict], active: int, part: str, timeouts: bool) -> dic
 
 
 def plot_tables(rows: list[dict], active: int) -> list[dict]:
-    """The tables of the four panels; of a single ring they are the columns of one."""
+    """Returns the tables of the four panels. If there is only one ring size, the panels become the columns of one
+    table."""
     tables = [table for table in (panel_table(rows, active, *panel) for panel in PANELS) if table["rows"]]
     if any(len(table["columns"]) > 1 for table in tables):
         return tables
@@ -81,7 +83,7 @@ def _bars(axes, shown: list[dict], names: list[str]) -> None:
 
 
 def panels(rows: list[dict], active: int) -> str:
-    """The four panels of `active` sticks as one SVG; "" where nothing was measured."""
+    """Returns the four panels of `active` active pairs as one SVG, or "" if nothing was measured."""
     mine = [row for row in rows if row["active"] == active]
     if not mine:
         return ""
@@ -96,10 +98,10 @@ def panels(rows: list[dict], active: int) -> str:
         if shown:
             (_lines if scales else _bars)(axes, shown, names)
     for axes in grid[1]:
-        axes.set_xlabel("pairs in the ring" if scales else "microseconds a round")
+        axes.set_xlabel("pairs in the ring" if scales else "microseconds per round")
     if scales:
         for row in grid:
-            row[0].set_ylabel("microseconds a round")
+            row[0].set_ylabel("microseconds per round")
         labels = {label: handle for axes in grid.flat for handle, label in zip(*axes.get_legend_handles_labels())}
         order = [name for name in names if name in labels]
         figure.get_layout_engine().set(rect=(0, 0, 1, 0.9))
@@ -117,7 +119,7 @@ def _groups(results: dict) -> list[dict]:
         rings = f"{sizes[0]:,} pairs" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,} pairs"
         cells = {cell["name"]: cell["title"] for cell in results["cells"] if cell["active"] == active}
         groups.append({
-            "title": f"{active:,} bytes on their way among {rings}, {mine[0]['writes']:,} writes a round",
+            "title": f"{active:,} bytes passed around among {rings}, {mine[0]['writes']:,} writes per round",
             "plot": Markup(panels(rows, active)),
             "tables": plot_tables(rows, active),
             "cells": [{"title": title, "rows": [row for row in mine if row["cell"] == name],
@@ -128,13 +130,13 @@ def _groups(results: dict) -> list[dict]:
 
 
 def _commands(results: dict) -> list[str]:
-    """One command line of each contender, of the largest ring it played."""
+    """Returns one command line per contender, for the largest ring that it played."""
     found = {run["contender"]: run for run in sorted(results["runs"], key=lambda run: run["pairs"])}
     return [run["commands"][0] for _, run in sorted(found.items())]
 
 
 def section(results: dict) -> str:
-    """The section's HTML, without a heading of its own rank above h3; `results` is what drum.run() returned."""
+    """Returns the section's HTML, whose headings begin at h3. `results` is the result of drum.run()."""
     flagged = [run for run in results["runs"] if run["gates"]]
     return template(TEMPLATE).render(
         d=results, groups=_groups(results), commands=_commands(results), parts=("total", "loop"), flagged=flagged)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The report's plots as inline SVG that follows the page's theme.
 
-Matplotlib draws in marker colours that stand for CSS variables; `_inline` puts the variables in, so one drawing is
-right in the light and in the dark. Text stays text.
+Matplotlib draws in marker colours that stand for CSS variables. `_inline` replaces them by the variables, so that one
+drawing fits the light and the dark theme. Text stays text.
 """
 
 import io
@@ -21,7 +21,7 @@ VARIABLES = {INK: "--ink", MUTED: "--muted", GRID: "--line", PAPER: "--paper"} |
     colour: f"--s{number}" for number, colour in enumerate(SERIES)}
 KNOWN_ORDER = ["peal-epoll", "peal-uring", "raw-epoll", "raw-uring", "libevent", "asio-shared", "asio-per-thread",
                "libuv", "libev", "ace", "poco"]
-# The HTTP servers, and those over TLS, wear the colour of their kin among the ping-pong servers.
+# HTTP servers, and servers over TLS, have the colour of the related echo server.
 KIN = {"http-peal-epoll": "peal-epoll", "http-peal-uring": "peal-uring",
        "http-raw-epoll": "raw-epoll", "http-raw-uring": "raw-uring",
        "http-libevent": "libevent", "http-beast": "asio-per-thread",
@@ -47,7 +47,8 @@ matplotlib.rcParams.update({
 
 
 def place_of(name: str, names: list[str]) -> int:
-    """A contender's number among the series: fixed for those of the table, free places for the others."""
+    """Returns a contender's number among the series. Contenders of KNOWN_ORDER have fixed numbers; the others get free
+    ones."""
     if KIN.get(name, name) in KNOWN_ORDER:
         return KNOWN_ORDER.index(KIN.get(name, name))
     others = [other for other in names if KIN.get(other, other) not in KNOWN_ORDER]
@@ -60,9 +61,9 @@ def _style(name: str, names: list[str]) -> dict:
 
 
 def _inline(figure, label: str) -> str:
-    """The figure as an <svg> element that scales with the page."""
+    """Returns the figure as an <svg> element that scales with the page."""
     buffer = io.StringIO()
-    FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None})  # savefig would draw it twice
+    FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None})  # savefig() would draw it twice
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
@@ -81,14 +82,14 @@ def _axes(height_in: float, width_in: float = WIDTH_IN):
 
 
 def _ticks(axis, places: list[float], words=lambda value: f"{value:g}") -> None:
-    """Ticks at these places alone, so called."""
+    """Sets the ticks of an axis to these places only, with labels from `words`."""
     axis.set_major_locator(FixedLocator(places))
     axis.set_major_formatter(FuncFormatter(lambda value, _: words(value)))
     axis.set_minor_locator(NullLocator())
 
 
 def _lines_named(axes, names: list[str]) -> None:
-    """A line for each name, from below, with a grid behind."""
+    """Labels one line for each name, from the bottom, with a grid behind."""
     axes.set_yticks(range(len(names)), names)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x")
@@ -96,7 +97,8 @@ def _lines_named(axes, names: list[str]) -> None:
 
 
 def _ratio(axes, line: int, row: dict, colour: str, is_sure: bool, words: str) -> None:
-    """A ratio on its line: the interval, a point that is hollow where nothing is sure, and the words at the edge."""
+    """Draws a ratio on its line: the interval, a point (hollow if the ratio is not decided), and the text at the
+    edge."""
     if row["low"] is not None:
         axes.plot([row["low"], row["high"]], [line, line], color=colour, linewidth=2.3, solid_capstyle="butt")
     axes.plot([row["ratio"]], [line], marker=row.get("marker", "o"), markersize=6.5, color=colour,
@@ -105,7 +107,7 @@ def _ratio(axes, line: int, row: dict, colour: str, is_sure: bool, words: str) -
 
 
 def _curves(axes, rows: list[dict], names: list[str], style=_style) -> None:
-    """A line through the values of each name; rows have contender, at, value."""
+    """Draws a curve for each name. Rows have contender, at and value."""
     for name in names:
         mine = sorted((row["at"], row["value"]) for row in rows if row["contender"] == name)
         if mine:
@@ -113,7 +115,7 @@ def _curves(axes, rows: list[dict], names: list[str], style=_style) -> None:
 
 
 def _ratio_ticks(axes, low: float, high: float) -> None:
-    """Plain numbers on a log axis of ratios."""
+    """Sets plain numbers on a logarithmic axis of ratios."""
     axes.set_xscale("log")
     steps = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
     if high / low < 1.3:
@@ -125,7 +127,7 @@ def _ratio_ticks(axes, low: float, high: float) -> None:
 
 
 def forest(pairs: list[dict], floor: float | None, names: list[str], label: str) -> str:
-    """Ratios with their intervals; the band is what the same program differs from itself by."""
+    """Draws ratios with their intervals. The band shows by how much the same program differs from itself."""
     rows = [pair for pair in pairs if pair["low"] is not None]
     if not rows:
         return ""
@@ -146,7 +148,7 @@ def forest(pairs: list[dict], floor: float | None, names: list[str], label: str)
 
 
 def cost_bars(rows: list[dict], names: list[str], label: str, unit: str = "message") -> str:
-    """Server and client CPU per message (or whatever `unit` says), cheapest server first."""
+    """Draws server and client CPU per message (or per `unit`), the cheapest server first."""
     if not rows:
         return ""
     ordered = sorted(rows, key=lambda row: row["server_us"], reverse=True)
@@ -156,13 +158,13 @@ def cost_bars(rows: list[dict], names: list[str], label: str, unit: str = "messa
         colour = SERIES[place_of(row["contender"], names)]
         axes.barh(number, row["server_us"], height=0.62, color=colour)
         axes.barh(number, row["client_us"], left=row["server_us"], height=0.62, color=colour, alpha=0.28)
-        # Inside the bar where it fits, else beside it.
+        # The text is inside the bar if it fits, otherwise beside it.
         inside = row["server_us"] > 0.08 * reach
         axes.annotate(f"{row['server_us']:.2f}", (row["server_us"], number), xytext=(-4 if inside else 4, 0),
                       textcoords="offset points", ha="right" if inside else "left", va="center",
                       color=PAPER if inside else INK, fontsize=9)
     _lines_named(axes, [row["contender"] for row in ordered])
-    axes.set_xlabel(f"CPU per {unit}, microseconds: the server's (solid), the client's (pale)")
+    axes.set_xlabel(f"CPU per {unit}, microseconds: server (solid), client (pale)")
     return _inline(figure, label)
 
 
@@ -172,7 +174,7 @@ def _legend(axes, columns: int) -> None:
 
 
 def latency(rows: list[dict], names: list[str], label: str, unit: str = "message") -> str:
-    """Latency by percentile from merged histograms, as far as ten samples lie above."""
+    """Draws latency by percentile from merged histograms, up to the percentile that has ten samples above it."""
     rows = [row for row in rows if len(row["curve"]) > 1]
     if not rows:
         return ""
@@ -203,7 +205,8 @@ def _plain_log_y(axes) -> None:
 
 
 def series(points: list[dict], names: list[str], figure_name: str, unit: str, scale: float, label: str) -> str:
-    """Every repeat in the order it ran; hollow where a gate marked it, a cross where it is INVALID."""
+    """Draws every run in its order. The point is hollow if a gate marked the run NOISY, and a cross if it is
+    INVALID."""
     points = [point for point in points if "figures" in point]
     if not points:
         return ""
@@ -232,7 +235,7 @@ def series(points: list[dict], names: list[str], figure_name: str, unit: str, sc
 
 
 def scaling(rows: list[dict], names: list[str], along: str, unit: str, label: str) -> str:
-    """Throughput along connections or threads; rows have contender, at, value."""
+    """Draws throughput over connections or threads. Rows have contender, at and value."""
     if len({row["at"] for row in rows}) < 3:
         return ""
     figure, axes = _axes(3.2)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The plot of experiment 5: a heat map, model by situation; each field is how far behind its best that model is."""
+"""The plot of experiment 5: a heat map of models and situations. Each field shows how far the model is behind the
+best."""
 
 import math
 
@@ -11,17 +12,17 @@ from versus.models.model_analysis import SPEED, Metric, Situations, behind
 
 ROW_IN = 0.215
 HEAD_IN = 1.5
-FAR = 10.0  # ten times behind is as pale as it gets
-STRONGEST = 0.5  # the opacity of the best: text stays readable on it in both themes
+FAR = 10.0  # at ten times behind, the field has no colour
+STRONGEST = 0.5  # opacity of the best field: text stays readable in both themes
 
 
 def cells_of(experiment: dict, metric: Metric) -> list[dict]:
-    """The situations the figure can differ in: at a fixed rate all are as fast as they are asked to be."""
+    """Returns the situations in which the figure can differ. At a fixed rate all contenders are equally fast."""
     return [cell for cell in experiment["cells"] if metric is not SPEED or CLOSED in cell["modes"]]
 
 
 def heat_rows(experiment: dict, metric: Metric) -> list[dict]:
-    """A row a model: per situation {text, times}; times is None where nothing can be compared."""
+    """Returns a row per model, with {text, times} per situation. `times` is None if nothing can be compared."""
     found, at = [], Situations(experiment)
     for name in (contender["name"] for contender in experiment["contenders"] if contender["shown"]):
         fields = [_field(at.row(cell, name), at.best(cell, metric), metric, name in cell["unfit"])
@@ -45,12 +46,13 @@ def _field(row: dict | None, best: dict | None, metric: Metric, unfit: bool) -> 
 
 
 def strength(times: float) -> float:
-    """1 for the best, 0 from FAR on."""
+    """Returns the strength of the colour: 1 for the best, 0 from FAR on."""
     return 1.0 - min(1.0, math.log(times) / math.log(FAR))
 
 
 def heat_map(experiment: dict, metric: Metric) -> str:
-    """The fields as an <svg>: 1.0 is the best of its column; k/n: so many of the connections were served."""
+    """Returns the heat map as an <svg>. 1.0 is the best of its column; k/n means that k of n connections were
+    served."""
     rows = heat_rows(experiment, metric)
     if not rows:
         return ""

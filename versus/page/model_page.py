@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The sections of experiment 5 on the page: heat maps, who wins where, when to choose which, and every situation."""
+"""The sections of experiment 5 on the page: heat maps, the best in each situation, when to choose which, and every
+situation."""
 
 from markupsafe import Markup
 
@@ -11,7 +12,7 @@ from versus.models.model_plans import GRID
 from versus.page.templates import template
 
 TEMPLATE = "models.html.j2"
-BETTER = {True: "times the least of the situation", False: "times fewer than the most of the situation"}
+BETTER = {True: "as a multiple of the situation's lowest", False: "as a factor below the situation's highest"}
 
 
 def _heat(experiment: dict, metric: Metric) -> dict:
@@ -21,7 +22,7 @@ def _heat(experiment: dict, metric: Metric) -> dict:
 
 
 def _pair_beside(experiment: dict, cell: str, name: str) -> str:
-    """peal's server CPU over this row's, with its interval."""
+    """Returns the ratio of server CPU, peal / this row, with its interval."""
     for pair in experiment["pairs"]:
         if (pair["cell"], pair["metric"], pair["rival"]) == (cell, "server_cpu", name):
             return verdict.span(pair) if pair["blocks"] else ""
@@ -29,7 +30,7 @@ def _pair_beside(experiment: dict, cell: str, name: str) -> str:
 
 
 def _failures(experiment: dict, cell: str, name: str) -> str:
-    """What a gate said of this row's runs, each once."""
+    """Returns the sentences of the gates on this row's runs, each once."""
     said = [gate["sentence"] for run in experiment["runs"] for gate in run["gates"]
             if (run["cell"], run["contender"]) == (cell, name) and run["status"] == "INVALID"]
     return " ".join(dict.fromkeys(said))
@@ -44,7 +45,7 @@ def _situation(experiment: dict, cell: dict) -> dict:
             and (why := _failures(experiment, cell["name"], contender["name"]))]
     closed = CLOSED in cell["modes"]
     return {**cell, "rows": rows, "lost": lost,
-            "how": "in a closed loop" if closed else f"at {cell['rate']:,.0f} requests/s, half of the slowest's most"}
+            "how": "in a closed loop" if closed else f"at {cell['rate']:,.0f} requests/s, half of the slowest model's"}
 
 
 def _tail(row: dict, percentile: str) -> str:
@@ -52,7 +53,7 @@ def _tail(row: dict, percentile: str) -> str:
 
 
 def section(experiment: dict) -> str:
-    """The section's HTML, with headings from h3 on; `experiment` is one of results.json."""
+    """Returns the section's HTML, whose headings begin at h3. `experiment` is one of results.json."""
     shown = {metric.key: metric.shown for metric in METRICS}
     is_grid = experiment["name"] == GRID
     return template(TEMPLATE, tail=_tail).render(

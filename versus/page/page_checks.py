@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tests of every page look at in a browser."""
+"""The checks that the tests of every page run in the browser."""
 
 PLOTS_WITHOUT_TABLE = """
 [...document.querySelectorAll("svg")].filter(svg => {
@@ -33,7 +33,8 @@ def fits(page, width):
 
 
 def in_light_and_dark(page, tmp_path):
-    """The papers and the inks of the plots, as a reader of either theme sees them; both are drawn."""
+    """Returns the page's background colours and the plots' text colours in both themes, and asserts that both are
+    drawn."""
     papers, inks = [], []
     for name in ("light", "dark"):
         page.theme(name)

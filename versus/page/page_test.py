@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The report in a real browser: it opens offline without a complaint, in light and dark; every plot has its table."""
+"""Tests of the report in a real browser: it opens offline without an error, in light and dark; every plot has its
+table."""
 
 from contextlib import ExitStack
 from dataclasses import replace
@@ -10,7 +11,7 @@ from versus import made_up
 from versus.page import browser, report
 from versus.page.page_checks import DEAD_LINKS, EMPTY_PLOTS, PAPER, PLOTS_WITHOUT_TABLE, fits, in_light_and_dark
 
-# One cell of each experiment: drawing is what costs.
+# The plan has one cell per experiment, because drawing takes most of the time.
 PLAN = replace(made_up.SMALL, experiments=(
     replace(made_up.PINGPONG, cells=made_up.PINGPONG.cells[1:2], claims=made_up.PINGPONG.claims[:1]),
     made_up.REST,
@@ -32,7 +33,7 @@ def written(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browsing():
-    """Closed by the last test, which looks at what is left."""
+    """Closed by the last test, which checks that no process is left."""
     with ExitStack() as stack:
         yield stack
 
@@ -61,7 +62,7 @@ def test_every_plot_is_drawn_and_has_its_table(page):
     assert page.value(PLOTS_WITHOUT_TABLE) == [] and page.value(EMPTY_PLOTS) == []
 
 
-def test_every_link_of_the_page_leads_somewhere(page):
+def test_every_link_of_the_page_has_a_target(page):
     assert page.value(DEAD_LINKS) == 0
 
 
@@ -76,7 +77,7 @@ def test_light_and_dark_differ_and_both_are_drawn(page, tmp_path):
     assert papers == ["rgb(255, 255, 255)", "rgb(20, 23, 29)"] and not light & dark
 
 
-def test_the_button_turns_the_theme_over(page):
+def test_the_button_switches_the_theme(page):
     page.theme("dark")
     page.value("document.getElementById('theme').click()")
     assert page.value(PAPER) == "rgb(255, 255, 255)"
@@ -84,8 +85,9 @@ def test_the_button_turns_the_theme_over(page):
     assert page.value(PAPER) == "rgb(20, 23, 29)"
 
 
-def test_what_the_page_lacks_is_noticed(page, written, tmp_path):
-    """The checks above can fail: a page with a bare plot, an outside picture and an exception."""
+def test_the_checks_notice_a_broken_page(page, written, tmp_path):
+    """Shows that the tests above can fail: opens a page with a plot without a table, a picture from outside and an
+    exception."""
     broken = tmp_path / "broken.html"
     broken.write_text('<figure><svg aria-label="bare"></svg></figure><h4>next</h4><table></table>'
                       '<img src="missing.png"><script>throw new Error("no")</script>', encoding="utf-8")

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The quick page's one picture a cell: server CPU beside the floor's, with its interval, the cheapest on top."""
+"""The picture of each cell on the quick page: server CPU compared with the floor, with intervals, the cheapest on
+top."""
 
 from versus.page.figures import MUTED, SERIES, _axes, _inline, _lines_named, _ratio, _ticks, place_of
 
-FARTHEST = 2.2  # whose ratio lies beyond it is drawn at the edge, as an arrow, and the others have the room
+FARTHEST = 2.2  # a higher ratio is drawn as an arrow at the edge, so that the others have room
 CERTAIN = ("less", "more", "level")
 WIDTH_IN = 5.2
 MOST_TICKS = 6
 
 
 def _round_ratios(low: float, high: float) -> list[float]:
-    """Round ratios, 1 among them, as many as can be read."""
+    """Returns round ratios, 1 among them, as many as are readable."""
     for step in (0.02, 0.05, 0.1, 0.2, 0.5):
         first, last = round((low - 1) / step + 0.499), round((high - 1) / step - 0.499)
         if last - first < MOST_TICKS:
@@ -19,7 +20,7 @@ def _round_ratios(low: float, high: float) -> list[float]:
 
 
 def costs(cell: dict, names: list[str]) -> str:
-    """An <svg>; a filled dot is decided, a hollow one is not."""
+    """Returns the picture as an <svg>. A filled dot is decided; a hollow dot is not."""
     rows = [row for row in cell["rows"] if row["ratio"] is not None]
     if not rows:
         return ""
@@ -39,4 +40,4 @@ def costs(cell: dict, names: list[str]) -> str:
     axes.set_ylim(-0.6, len(rows) - 0.4)
     axes.set_xlim(low, high)
     _ticks(axes.xaxis, _round_ratios(low, high))
-    return _inline(figure, f"server CPU per {cell['unit']} beside {cell['floor']}: {cell['title']}")
+    return _inline(figure, f"server CPU per {cell['unit']} compared with {cell['floor']}: {cell['title']}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The quick lab's page: who costs what, decided; the claims; then what was published, then and now. The rest is folded
-away. One HTML file that opens offline, from results.json alone."""
+"""The quick lab's page: the costs, the claims, and published figures then and now. The rest is folded away. It is one
+HTML file that opens offline, made only from results.json."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ NOT_TOLD = "not measurable here"
 
 
 def _floor(cells: list[dict]) -> str:
-    """What everybody is shown beside."""
+    """Returns the name of the floor that all are compared with."""
     floors = list(dict.fromkeys(cell["floor"] for cell in cells))
     return "a bare epoll loop in C" if all(name.endswith("raw-epoll") for name in floors) else " or ".join(floors)
 
@@ -27,7 +27,7 @@ def _cells(results: dict) -> list[dict]:
 
 
 def render(results: dict) -> str:
-    """The page. `results` is what results.json holds."""
+    """Returns the page. `results` is the content of results.json."""
     tone, sentence = quick_words.headline(results["claims"])
     drummed = results["drum"]
     findings = drummed["findings"] if drummed else []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The quick page in a real browser: the answer is on the first screen, wide and narrow, light and dark; little else is
-open."""
+"""Tests of the quick page in a real browser: the answer is on the first screen, wide and narrow, light and dark. Little
+else is open."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def test_it_opens_offline_without_a_complaint(page):
     assert "claims declared beforehand" in page.value("document.title")
 
 
-def test_who_costs_what_fits_the_first_screen(page):
+def test_the_costs_fit_the_first_screen(page):
     resize(page, 1280, 800)
     assert page.value(BOTTOM_OF.format("#costs")) <= 800
     assert page.value("document.querySelectorAll('figure.cell svg').length") == len(CELLS)
@@ -58,14 +58,14 @@ def test_it_fits_the_window(page, width):
 
 
 @pytest.mark.parametrize("width", [1280, 400])
-def test_every_verdict_is_seen_without_scrolling_sideways(page, width):
+def test_every_verdict_is_visible_without_scrolling_sideways(page, width):
     resize(page, width)
     assert page.value("document.querySelectorAll('#claims .tag').length") == len(CLAIMS)
     assert page.value(f"[...document.querySelectorAll('#claims .tag, #then .tag')].filter(tag => "
                       f"tag.getBoundingClientRect().right > {width} || !tag.offsetHeight).length") == 0
 
 
-def test_who_is_far_out_leaves_the_room_to_the_others():
+def test_a_contender_far_behind_does_not_squeeze_the_others():
     cell = next(cell for cell in results()["cells"] if cell["name"] == "16KiBx100")
     near = [row for row in cell["rows"] if row["contender"] != "libevent"]
     libevent = next(row for row in cell["rows"] if row["contender"] == "libevent")
@@ -81,7 +81,7 @@ def test_two_tables_are_open_and_the_rest_is_folded_away(page):
     assert page.value("document.querySelectorAll('#rest table').length") > len(CELLS)
 
 
-def test_what_other_labs_judge_is_one_line_with_a_count(page):
+def test_findings_that_other_labs_judge_are_one_line_with_a_count(page):
     judged = quick_judge.elsewhere()
     where = [row["where"] for row in judged]
     assert all(where.count(each) > 3 for each in (quick_judge.LAB, quick_judge.MODELS, quick_judge.UNPACKAGED))
@@ -91,7 +91,7 @@ def test_what_other_labs_judge_is_one_line_with_a_count(page):
     assert page.value("document.querySelectorAll('#then details li').length") == len(judged)
 
 
-def test_what_is_left_out_is_said_as_text(page):
+def test_left_out_lines_are_escaped(page):
     assert "it is <not> there" in page.value("document.querySelector('#rest').textContent")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The report: one HTML file that opens offline, from results.json alone."""
+"""The report: one HTML file that opens offline, made only from results.json."""
 
 from pathlib import Path
 
@@ -15,23 +15,23 @@ from versus.page.templates import template
 
 TEMPLATE = "report.html.j2"
 CLASSIC_WORDS = {
-    "pingpong": "MiB/s = bytes the client read / (seconds × 2²⁰), closed loop, clock started when all are connected "
-                "and warm. Published, as averages: muduo at least 15 % ahead of asio at 16 KiB, at least 18 % ahead of "
-                "libevent 2.0 at 4 KiB, up to 70 % in single cases at 16 KiB.",
+    "pingpong": "MiB/s = bytes that the client read / (seconds × 2²⁰), closed loop. The clock starts when all are "
+                "connected and warm. Published averages: muduo at least 15 % ahead of asio at 16 KiB, at least 18 % "
+                "ahead of libevent 2.0 at 4 KiB, up to 70 % in single cases at 16 KiB.",
     "pages": "Closed loop; the first run is discarded, the figure is the mean of the next three. Published: "
-             f"{published.PAGES_LOAD}; the old tool counted any read of up to 1500 bytes as a page, this one parses "
+             f"{published.PAGES_LOAD}. The old tool counted any read of up to 1500 bytes as a page; this one parses "
              "the response.",
 }
 HISTOGRAM_WORDS = {"latency": {"pingpong": "Latency of one lap", "http": "Latency of a request",
                                "model": "Latency of a request", "tls": "Latency of one lap",
                                "https": "Latency of a request"},
                    "connect": {"http": "Time to connect", "model": "Time to connect"}}
-# The order of the sections: experiment 2 comes between.
+# The order of the sections. Experiment 2, the drum, comes between the others.
 SECTION_ORDER = ("pingpong", "drum", "rest", "pages", "tls", "https", "compilers", *model_plans.NAMES)
 
 
 def _micros(value: float) -> str:
-    """Microseconds to three digits or so."""
+    """Returns microseconds with about three digits."""
     return f"{value:,.1f}" if value < 100 else f"{value:,.0f}"
 
 
@@ -40,7 +40,7 @@ def _of_cell(rows: list[dict], cell: str, **wanted) -> list[dict]:
 
 
 def _comparisons(experiment: dict, cell: dict, names: list[str]) -> list[dict]:
-    """The forest plot and the table of each metric of a cell."""
+    """Returns the forest plot and the table of each metric of a cell."""
     parts = []
     for metric in METRICS:
         what, better = metric_words(metric, experiment["unit"])
@@ -55,7 +55,7 @@ def _comparisons(experiment: dict, cell: dict, names: list[str]) -> list[dict]:
 
 
 def _latencies(experiment: dict, cell: dict, shown: list[str]) -> list[dict]:
-    """A plot and a table for each mode, of requests and, where connections are short, of connects."""
+    """Returns a plot and a table for each mode: of requests and, if connections are short, of connects."""
     parts = []
     for mode in cell["modes"]:
         for of, words in HISTOGRAM_WORDS.items():
@@ -91,7 +91,8 @@ def _cell_view(experiment: dict, cell: dict, names: list[str]) -> dict:
 
 
 def _series_table(runs: list[dict], names: list[str]) -> list[dict]:
-    """A row a contender: the figure of each block, with its status; an INVALID run's repeat stands beside it."""
+    """Returns a row per contender: the figure of each block with its status. An INVALID run's repeat stands beside
+    it."""
     rows = []
     blocks = sorted({run["block"] for run in runs})
     for name in names:
@@ -106,7 +107,7 @@ def _series_table(runs: list[dict], names: list[str]) -> list[dict]:
 
 
 def _classic(experiment: dict, names: list[str]) -> list[dict]:
-    """The classic tables along clients, connections or threads, each with its plot."""
+    """Returns the classic tables over clients, connections or threads, each with its plot."""
     if experiment["name"] == "pages":
         views = classic.pages(experiment)
     elif experiment["kind"] == PINGPONG:
@@ -133,12 +134,12 @@ def _experiment_view(experiment: dict) -> dict:
 
 
 def _has_own_page(experiment: dict) -> bool:
-    """Whether it is a part of experiment 5 that shows every model, too many for the pages of pairs."""
+    """True for the parts of experiment 5 that show every model: too many for the pages of pairs."""
     return experiment["name"] in (model_plans.GRID, model_plans.HISTORIC)
 
 
 def _sections(results: dict, views: list[dict]) -> list[dict]:
-    """The experiments in their order, the drum's own section and those of the models among them."""
+    """Returns the experiments in order, with the sections of the drum and of the models."""
     sections = list(views) + [{"name": experiment["name"], "title": experiment["title"],
                                "html": Markup(model_page.section(experiment))}
                               for experiment in results["experiments"] if _has_own_page(experiment)]
@@ -149,7 +150,7 @@ def _sections(results: dict, views: list[dict]) -> list[dict]:
 
 
 def _flagged(results: dict) -> list[dict]:
-    """Every run a gate marked, the drum's among them."""
+    """Returns every run that a gate marked, including the drum's."""
     rows = [row | {"experiment": experiment["name"]} for experiment in results["experiments"]
             for row in experiment["flagged"]]
     drummed = [run for run in (results["drum"] or {"runs": []})["runs"] if run["gates"]]
@@ -159,7 +160,7 @@ def _flagged(results: dict) -> list[dict]:
 
 
 def render(results: dict) -> str:
-    """The page. `results` is what results.json holds."""
+    """Returns the page. `results` is the content of results.json."""
     page = template(TEMPLATE, micros=_micros, span=verdict.span)
     views = [_experiment_view(experiment) for experiment in results["experiments"] if not _has_own_page(experiment)]
     claims = [claim for experiment in results["experiments"] for claim in experiment["claims"]]

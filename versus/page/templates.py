@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page's templates, each read and compiled once."""
+"""The page's templates. Each is read and compiled once."""
 
 import functools
 from pathlib import Path
@@ -20,7 +20,7 @@ def _bytes(value: float | None) -> str:
 
 @functools.lru_cache(maxsize=None)
 def template(name: str, **filters) -> jinja2.Template:
-    """The template in the file `name` beside this one, in which number, bytes and `filters` can be used."""
+    """Returns the template in the file `name` beside this one. It can use the filters number, bytes and `filters`."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined)

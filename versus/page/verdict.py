@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verdict in plain words, from the claims and the pairs."""
+"""Writes the verdict in plain words, from the claims and the pairs."""
 
 from versus.experiments import METRICS
 from versus.findings import VERDICTS
@@ -7,9 +7,9 @@ from versus.models.model_analysis import winners
 from versus.roster import PINGPONG
 from versus.stats import AT_THE_BAR, CANNOT_TELL, MET, NOT_MEASURED, NOT_MET
 
-SPOKEN = {MET: "met", NOT_MET: "not met", AT_THE_BAR: "at the bar", CANNOT_TELL: "cannot be told",
+SPOKEN = {MET: "met", NOT_MET: "not met", AT_THE_BAR: "at the bar", CANNOT_TELL: "undecided",
           NOT_MEASURED: "not measured"}
-WITHOUT_CLAIMS = "No claim was declared for what ran; the ratios and the published findings stand below."
+WITHOUT_CLAIMS = "No claim was declared for what ran. The ratios and the published findings are below."
 UNQUIET_SHARE = 0.1
 SPOKEN_CELLS = 4
 
@@ -19,7 +19,7 @@ def number(value: float | None, digits: int = 2) -> str:
 
 
 def span(row: dict, digits: int = 2) -> str:
-    """"0.98 (0.97 to 1.01)"."""
+    """Returns a ratio with its interval, for example "0.98 (0.97 to 1.01)"."""
     if row["ratio"] is None:
         return "-"
     if row["low"] is None:
@@ -28,12 +28,13 @@ def span(row: dict, digits: int = 2) -> str:
 
 
 def headline(claims: list[dict], without: str = WITHOUT_CLAIMS) -> tuple[str, str]:
-    """(tone, sentence) of the banner; the tone is good, bad or unsure. `without` is the sentence where no claim is."""
+    """Returns (tone, sentence) of the banner. The tone is good, bad or unsure. `without` is the sentence if there are
+    no claims."""
     verdicts = [claim["verdict"] for claim in claims]
     if not verdicts:
         return "unsure", without
     if set(verdicts) == {NOT_MEASURED}:
-        return "unsure", "No claim was measured: the contenders it speaks of did not run, or too seldom."
+        return "unsure", "No claim was measured: their contenders did not run, or not often enough."
     if set(verdicts) == {MET}:
         return "good", f"All {len(verdicts)} claims declared beforehand are met."
     told = [f"{verdicts.count(verdict)} {words}" for verdict, words in SPOKEN.items() if verdict in verdicts]
@@ -42,7 +43,8 @@ def headline(claims: list[dict], without: str = WITHOUT_CLAIMS) -> tuple[str, st
 
 
 def sentences(results: dict) -> list[str]:
-    """What was found, a sentence a cell, experiment by experiment; then how the published findings stand."""
+    """Returns sentences about what was found: one per cell for each experiment, then the state of the published
+    findings."""
     lines = []
     for experiment in results["experiments"]:
         say = _of_models if "rows" in experiment else _of_pingpong if experiment["kind"] == PINGPONG else _of_http
@@ -53,7 +55,7 @@ def sentences(results: dict) -> list[str]:
 
 
 def _spoken_cells(experiment: dict) -> dict[str, str]:
-    """Titles by cell: all, or of many those that claims are about."""
+    """Returns titles by cell. If there are many cells, returns only those with claims."""
     titles = {cell["name"]: cell["title"] for cell in experiment["cells"]}
     if len(titles) > SPOKEN_CELLS:
         claimed = {claim["cell"] for claim in experiment["claims"]}
@@ -62,7 +64,7 @@ def _spoken_cells(experiment: dict) -> dict[str, str]:
 
 
 def _of_http(experiment: dict) -> list[str]:
-    """Throughput of each cell, the fastest first; a lower bound is marked as one."""
+    """Returns the throughput of each cell, the fastest first. A lower bound is marked."""
     lines = []
     for cell, title in _spoken_cells(experiment).items():
         rows = sorted((row for row in experiment["saturation"] if row["cell"] == cell),
@@ -76,7 +78,8 @@ def _of_http(experiment: dict) -> list[str]:
 
 
 def _of_models(experiment: dict) -> list[str]:
-    """Of the grid, who is best in each of the first situations; the claims and the published loads speak elsewhere."""
+    """Returns the best model in each of the grid's first situations. The claims and the published loads have their own
+    sections."""
     if experiment["claims"] or not experiment["pairs"]:
         return []
     lines = []
@@ -87,7 +90,7 @@ def _of_models(experiment: dict) -> list[str]:
 
 
 def _of_pingpong(experiment: dict) -> list[str]:
-    """From peal-epoll's side."""
+    """Returns sentences from peal-epoll's point of view."""
     lines = []
     for cell, title in _spoken_cells(experiment).items():
         mine = [pair for pair in experiment["pairs"]
@@ -96,26 +99,26 @@ def _of_pingpong(experiment: dict) -> list[str]:
         speed = {pair["rival"]: pair for pair in mine if pair["metric"] == "speed"}
         parts = []
         if "raw-epoll" in cpu:
-            parts.append(f"{span(cpu['raw-epoll'])} times the {METRICS['server_cpu'][0]} of the raw epoll loop")
+            parts.append(f"needs {span(cpu['raw-epoll'])} times the {METRICS['server_cpu'][0]} of the raw epoll loop")
         if "raw-epoll" in speed:
-            parts.append(f"{span(speed['raw-epoll'])} times its round trips per second")
+            parts.append(f"makes {span(speed['raw-epoll'])} times its round trips per second")
         proven = {claim["rival"] for claim in experiment["claims"] if claim["cell"] == cell and claim["bar"] == 1.0
                   and claim["subject"] == "peal-epoll" and claim["verdict"] == "met"}
         proven |= {name for name, pair in cpu.items() if pair["says"] == "less CPU"}
         rivals = [name for name in cpu if name in proven and not name.startswith(("raw", "peal"))]
         if rivals:
-            parts.append(f"less CPU than {_listed(rivals)}")
+            parts.append(f"needs less CPU than {_listed(rivals)}")
         dearer = [name for name, pair in cpu.items()
                   if pair["says"] == "more CPU" and not name.startswith("peal")]
         if dearer:
-            parts.append(f"but more CPU than {_listed(dearer)}")
+            parts.append(f"but needs more CPU than {_listed(dearer)}")
         if parts:
-            lines.append(f"{title}: peal on epoll takes {', '.join(parts)}.")
+            lines.append(f"{title}: peal on epoll {', '.join(parts)}.")
     return lines
 
 
 def every_run(results: dict) -> list[dict]:
-    """The runs of all experiments, the drum's among them."""
+    """Returns the runs of all experiments, including the drum's."""
     return [run for part in [*results["experiments"], results["drum"]] if part for run in part["runs"]]
 
 
@@ -129,15 +132,15 @@ def _duel_of(run: dict) -> tuple | None:
 
 
 def disturbance(results: dict) -> list[str]:
-    """A warning where steal or foreign load marked more than a tenth of the runs; what is said of a duel is said in
-    its first restart, and is about all of them."""
+    """Returns a warning if steal or foreign load marked more than a tenth of the runs. A duel is marked only in its
+    first restart, but the mark is about all of them."""
     runs = every_run(results)
     duels = {_duel_of(run) for run in runs if _is_disturbed(run)} - {None}
     marked = sum(1 for run in runs if _is_disturbed(run) or _duel_of(run) in duels)
     if marked <= UNQUIET_SHARE * len(runs):
         return []
-    return [f"The machine was not quiet: steal or the load of other programs marked {marked} of {len(runs)} "
-            "runs, so intervals are wider than they need be. Run it again on an idle machine."]
+    return [f"The machine was not quiet: steal or the load of other programs marked {marked} of {len(runs)} runs. "
+            "Intervals are wider than necessary. Run it again on an idle machine."]
 
 
 def _listed(names: list[str]) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Experiments 3 and 4 the whole way, with programs that only pretend; and peal's variants, built by no cmake."""
+"""Tests of experiments 3 and 4 as a whole, with fake programs; and of peal's variants, without running cmake."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def campaign(tmp_path_factory):
                                               "--experiments", "rest,pages", "--contender", mine, "--only", ONLY)
 
 
-def test_both_experiments_ran_their_kind_of_contender_and_the_twin(campaign):
+def test_both_experiments_ran_all_http_contenders_and_the_twin(campaign):
     rest, pages = experiment_of(campaign[1], "rest"), experiment_of(campaign[1], "pages")
     names = {"http-peal-epoll", "http-raw-epoll", "http-libevent", "http-beast-locked", "mine", "http-peal-epoll-twin"}
     for experiment in (rest, pages):
@@ -42,7 +42,7 @@ def test_a_fixed_rate_is_half_of_the_slowest(campaign):
     assert experiment_of(campaign[1], "rest")["cells"][0]["rate"] == pytest.approx(slowest / 2, rel=0.06)
 
 
-def test_a_connection_per_request_is_asked_for_and_its_connects_are_shown(campaign):
+def test_a_cell_with_short_connections_has_a_latency_of_connects(campaign):
     pages = experiment_of(campaign[1], "pages")
     short = next(run for run in pages["runs"] if run["cell"] == "short100")
     words = shlex.split(short["commands"][0])
@@ -73,7 +73,7 @@ def test_the_command_line_of_a_cell():
 
 
 def test_shares_are_of_the_generators_threads():
-    # 40,000 messages in a second, at 20 us of the server's CPU and 0.9 us of the generator's.
+    # 40,000 messages in one second, with 20 us of the server's CPU and 0.9 us of the generator's per message.
     found = generator.parse(json.dumps({"seconds": 1.0, "messages": 40000, "threads": 4, "server": {"cpu_ns": 8e8},
                                         "client": {"cpu_ns": 3.6e7, "spin_ns": 0}}))
     assert found.server_share == pytest.approx(0.2) and found.client_share == pytest.approx(0.009)
@@ -85,7 +85,7 @@ ANSWERER = fakes.SERVER.replace(
 
 
 @pytest.mark.parametrize("status, fine", [("200", True), ("500", False)])
-def test_requests_are_counted_where_they_are_answered(tmp_path, status, fine):
+def test_requests_count_only_if_they_are_answered_with_200(tmp_path, status, fine):
     server = fakes.write_program(tmp_path / "server", ANSWERER.replace("STATUS", status))
     with process.serving(lambda host, port: [str(server), "--listen", f"{host}:{port}"]) as running:
         with lockstep.connected(running.host, running.port, 1) as connections:
@@ -115,7 +115,7 @@ def test_memory_is_that_of_all_the_servers_processes():
 
 
 class Builds:
-    """A cmake that writes down what it was asked and fails for one compiler."""
+    """A fake cmake that records what it was asked, and fails for one compiler."""
 
     def __init__(self, failing=""):
         self.asked, self._failing = [], failing
@@ -130,7 +130,7 @@ def models_of(tmp_path):
     return [c for c in roster.built_in(tmp_path) if c.name in ("peal-epoll", "asio-per-thread")]
 
 
-def test_variants_differ_in_compiler_level_and_standard_alone(tmp_path, monkeypatch):
+def test_variants_differ_only_in_compiler_level_and_standard(tmp_path, monkeypatch):
     monkeypatch.setattr(variants.shutil, "which", lambda name: name)
     models = models_of(tmp_path)
     builds = Builds()
@@ -146,7 +146,7 @@ def test_variants_differ_in_compiler_level_and_standard_alone(tmp_path, monkeypa
 
 
 def test_asios_variants_are_built_from_the_contenders_own_files(tmp_path):
-    """For real, by the one compiler that is always here."""
+    """Builds it really, with the one compiler that is always installed."""
     wanted = ("asio-gcc-O2-cxx14",)
     ready, absent = variants.build(models_of(tmp_path), wanted, lambda text: None, 1, tmp_path)
     if absent:
@@ -155,7 +155,7 @@ def test_asios_variants_are_built_from_the_contenders_own_files(tmp_path):
         assert server.child.poll() is None
 
 
-def test_a_variant_that_cannot_be_built_is_left_out_and_experiment_of(tmp_path, monkeypatch):
+def test_a_variant_that_cannot_be_built_is_left_out_and_named(tmp_path, monkeypatch):
     monkeypatch.setattr(variants.shutil, "which", lambda name: name)
     wanted = ("peal-epoll-gcc-O3", "peal-epoll-clang-O3")
     ready, absent = variants.build(models_of(tmp_path), wanted, lambda text: None, 2, tmp_path, Builds("clang++"))

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The quick lab: a duel a cell, one family of claims, a page that answers first."""
+"""The quick lab: one duel per cell, one family of claims, and a page that begins with the answers."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From duels to verdicts: one family of claims for the whole page.
+"""Turns duels into verdicts: one family of claims for the whole page.
 
-The ratios, their intervals and their p come from the duels, which take the restart for their unit; ratios that no duel
-was asked for, from its slices. judge.py is asked what may be said of them.
+Ratios, intervals and p come from the duels, whose unit is the restart. Ratios that a duel did not compute itself are
+computed from its slices. judge.py decides what may be said about them.
 """
 
 import math
@@ -16,15 +16,16 @@ from versus.gates import full_before
 from versus.models import model_findings
 from versus.quick.quick_plan import PUBLISHED, DuelClaim, Published, cell_named
 
-HOLDS, NO_LONGER = "so today", "not so today"
-LAB, MODELS, UNPACKAGED = "by make lab", "by make models", "of programs that no package holds"
-DRUM = 2  # the experiment whose findings the page has itself
+HOLDS, NO_LONGER = "true here", "not true here"
+LAB, MODELS, UNPACKAGED = "by make lab", "by make models", "about programs that are in no package"
+DRUM = 2  # the quick page itself shows the findings of this experiment
 FIGURES = ("ratio", "low", "high", "restarts")
 
 
 def judge_twins(duels: list[Duel]) -> None:
-    """Whether a program differs from itself, as one family for the whole page: each duel judged its own twin alone, at
-    p <= 0.01, and of five cells one in twenty pages would lose a cell to that. Changes what the duels found."""
+    """Decides whether a program differs from itself, with all twins of the page as one family. Each duel has judged its
+    own twin alone, at p <= 0.01. With five cells, this would cost one page in twenty a cell by chance. Changes the
+    duels' JSON."""
     for metric in (CPU, RATE):
         twins = [(duel.found, twin) for duel in duels for twin in duel.found["twins"] if twin["metric"] == metric]
         answers = judge.ask([judge.question(twin["logs"]) for _, twin in twins])
@@ -37,7 +38,7 @@ def judge_twins(duels: list[Duel]) -> None:
 
 
 def _judge_again(found: dict) -> None:
-    """The pairs of a duel whose twin does not differ after all."""
+    """Judges the pairs of a duel again whose twin does not differ after all."""
     pairs = [pair for pair in found["pairs"] if pair["metric"] == CPU]
     answers = judge.ask([judge.question(pair["logs"], obstacle=obstacle(found, CPU, (pair["subject"], pair["rival"])))
                          for pair in pairs])
@@ -46,7 +47,7 @@ def _judge_again(found: dict) -> None:
 
 
 def claims(duels: list[Duel], declared: tuple[DuelClaim, ...]) -> list[dict]:
-    """Each claim's verdict, p adjusted by Holm over all that were declared, measured or not."""
+    """Returns each claim's verdict. Holm's correction covers all declared claims, measured or not."""
     by_name = {duel.load.name: duel.found for duel in duels}
     found = [by_name[claim.cell] if _play(by_name.get(claim.cell), claim) else None for claim in declared]
     answers = judge.ask([judge.question(pair_of(duel, CPU, claim.subject, claim.rival).logs if duel else (),
@@ -78,12 +79,12 @@ def _question(past: Published, duel: dict) -> dict:
 
 
 def then_and_now(duels: list[Duel]) -> list[dict]:
-    """Published figures beside what was measured, as far as their cells were played."""
+    """Returns published figures beside those measured here, for the cells that were played."""
     by_name = {duel.load.name: duel for duel in duels}
     asked = [(past.played_by({each["name"] for each in by_name[past.cell].found["contenders"]}), by_name[past.cell])
              for past in PUBLISHED if past.cell in by_name]
     words = {judge.WITHIN: (HOLDS, ""), judge.OUTSIDE: (NO_LONGER, ""),
-             judge.AT_THE_BOUND: (stats.CANNOT_TELL, "the interval holds the bound")}
+             judge.AT_THE_BOUND: (stats.CANNOT_TELL, "the interval contains the bound")}
     rows = []
     for (past, duel), answer in zip(asked, judge.ask([_question(past, duel.found) for past, duel in asked])):
         why = "one of the two did not play" if answer["ratio"] is None else answer["why"]
@@ -95,7 +96,7 @@ def then_and_now(duels: list[Duel]) -> list[dict]:
 
 
 def elsewhere() -> list[dict]:
-    """The published findings of other labs, and which lab judges them."""
+    """Returns the published findings that other labs judge, and which lab that is."""
     nothing = {"experiments": []}
     rows = [(row, MODELS) for row in model_findings.of(nothing)]
     rows += [(row, UNPACKAGED if published.NOT_PACKAGED in row["figure"] else LAB)
@@ -104,7 +105,7 @@ def elsewhere() -> list[dict]:
 
 
 def costs(duel: Duel) -> list[dict]:
-    """A row a contender, the cheapest first: server CPU beside the floor's, and what else was seen."""
+    """Returns one row per contender, the cheapest first: server CPU compared with the floor's, and other figures."""
     floor = duel.found["contenders"][0]["name"]
     pairs = {pair["subject"]: pair for pair in duel.found["pairs"] if pair["metric"] == CPU}
     rates = {pair["subject"]: pair for pair in duel.found["pairs"] if pair["metric"] == RATE}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The rules of the quick page, on duels that are made up."""
+"""Tests of the quick page's rules, on made-up duels."""
 
 import math
 
@@ -14,7 +14,7 @@ from versus.stats import AT_THE_BAR, CANNOT_TELL, MET, NOT_MEASURED, NOT_MET
 
 
 def played(cell, names=()) -> Duel:
-    """A duel of everybody in the cell, or of `names`, with the claims about them."""
+    """Returns a duel of all contenders of the cell, or of `names`, with the claims about them."""
     return duel_fakes.duel(cell.load, names or cell.contenders, tuple(c for c in CLAIMS if c.cell == cell.name))
 
 
@@ -32,7 +32,7 @@ def test_the_claims_are_one_family_for_the_whole_page():
     assert all(mine["p_adjusted"] <= theirs["p_adjusted"] for mine, theirs in zip(alone, beside))
 
 
-def test_a_claim_about_who_did_not_play_is_not_measured():
+def test_a_claim_about_a_contender_that_did_not_play_is_not_measured():
     cell = cell_named("64Bx1000")
     rows = quick_judge.claims([played(cell, ("raw-epoll", "peal-epoll", "libuv"))], CLAIMS)
     verdicts = {(claim["subject"], claim["rival"], claim["cell"]): claim["verdict"] for claim in rows}
@@ -41,7 +41,7 @@ def test_a_claim_about_who_did_not_play_is_not_measured():
     assert verdicts["http-peal-epoll", "http-nginx", "keep100"] == NOT_MEASURED
 
 
-def test_where_the_twin_differs_or_a_gate_speaks_nothing_is_claimed():
+def test_no_verdict_if_the_twin_differs_or_a_gate_is_invalid():
     cell = cell_named("64Bx1000")
     duel = played(cell)
     duel.found["twins"][0]["verdict"] = "more"
@@ -56,7 +56,7 @@ def test_where_the_twin_differs_or_a_gate_speaks_nothing_is_claimed():
 
 
 def logs_of_p(p: float, restarts: int = 16) -> list[float]:
-    """Of a ratio below 1 whose p is so much."""
+    """Returns log ratios of a ratio below 1 that have this p."""
     scatter = 0.03 * math.sqrt(restarts - 1) / scipy_stats.t.isf(p / 2, restarts - 1)
     return [-0.03 + sign * scatter for sign in (-1, 1) * (restarts // 2)]
 
@@ -69,7 +69,7 @@ def test_twins_are_one_family_for_the_whole_page(p, differs):
     found = duels[1].found
     found["twins"][0] |= {"logs": logs_of_p(p), "verdict": "less"}
     for pair in found["pairs"]:
-        pair["verdict"] = CANNOT_TELL  # as the duel by itself says
+        pair["verdict"] = CANNOT_TELL  # as the duel itself says
     quick_judge.judge_twins(duels)
     assert (found["twins"][0]["verdict"] == "less") == differs
     rows = {row["contender"]: row["says"] for row in quick_judge.costs(duels[1])}
@@ -78,11 +78,11 @@ def test_twins_are_one_family_for_the_whole_page(p, differs):
     assert (told == {CANNOT_TELL}) == differs
 
 
-def test_a_published_figure_stands_beside_what_is_so_now():
+def test_published_figures_are_compared_with_those_of_today():
     rows = {row["sentence"]: row for row in quick_judge.then_and_now([played(cell) for cell in CELLS])}
     assert len(rows) == len(PUBLISHED)
     level = next(row for sentence, row in rows.items() if sentence.startswith("nginx and libevent"))
-    # The made-up rates follow from the costs: nginx is 8000 / 4400 times as fast.
+    # The made-up rates follow from the costs: nginx is 8000 / 4400 times as fast as libevent.
     assert level["ratio"] == pytest.approx(8000 / 4400, rel=0.03) and level["verdict"] == quick_judge.NO_LONGER
     duel = played(cell_named("keep100"))
     next(each for each in duel.found["contenders"] if each["name"] == "http-nginx")["bounded"] = True
@@ -92,25 +92,25 @@ def test_a_published_figure_stands_beside_what_is_so_now():
     assert quick_judge.then_and_now([duel])[0]["why"] == "http-nginx: 3 failures nobody asked for"
 
 
-def test_who_is_spoken_of_is_judged_where_it_plays():
+def test_a_published_program_is_judged_itself_if_it_plays():
     past = next(each for each in PUBLISHED if each.stands_for == "muduo")
     assert past.played_by({"muduo", "libuv"}).subject == "muduo"
     assert past.played_by({"muduo"}).sentence == past.sentence
     assert past.played_by({"libuv"}).subject == "peal-epoll"
-    assert past.played_by({"libuv"}).sentence == f"{past.sentence} (here peal in its place)"
+    assert past.played_by({"libuv"}).sentence == f"{past.sentence} (here: peal instead)"
 
 
-def test_the_words_of_the_whole():
+def test_the_headline():
     def headline(*verdicts):
         return quick_words.headline([{"verdict": verdict} for verdict in verdicts])
 
-    assert headline() == ("unsure", "No claim was declared for what was played; what it costs stands below.")
+    assert headline() == ("unsure", "No claim was declared for the cells that were played. The costs are below.")
     assert headline(MET, MET) == ("good", "All 2 claims declared beforehand are met.")
     assert headline(MET, AT_THE_BAR) == ("good", "Of 2 claims declared beforehand: 1 met, 1 at the bar.")
     assert headline(MET, NOT_MET, CANNOT_TELL)[0] == "bad" and headline(MET, CANNOT_TELL)[0] == "unsure"
 
 
-def test_what_plays_where():
+def test_which_contenders_play_in_which_cell():
     everybody = chosen([], {}, [])
     assert [cell.name for cell, _ in everybody] == [cell.name for cell in CELLS]
     assert sum(cell.share for cell in CELLS) == pytest.approx(1.0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`versus quick`: from the options to duels, results.json, report.html and the last line."""
+"""`versus quick`: runs the duels and writes results.json and report.html."""
 
 import json
 import shlex
@@ -23,18 +23,18 @@ from versus.run.store import Store
 
 TITLE = "The lab, quick"
 BUDGET_S = 290.0
-# Kept back of the budget, in this order: the page, the drum's rounds, counting instructions.
+# Parts of the budget that are kept for later: the page, the drum's rounds, counting instructions.
 PAGE_S, DRUM_S, INSTRUCTIONS_S = 5.0, 16.0, 30.0
-SHORT_BUDGET_S = 120.0  # below it the duels have it all
+SHORT_BUDGET_S = 120.0  # with less than this, the duels get all of it
 DRUM = "drum"
-# What cannot be had from another machine.
-NOT_THERE = ("user instructions: callgrind would count them here",)
-NO_DRUM = f"{drum.TITLE}: its programs play by themselves, on one machine"
+# Figures that cannot come from another machine.
+NOT_THERE = ("user instructions: not counted, because callgrind would run on this machine",)
+NO_DRUM = f"{drum.TITLE}: its programs run on one machine, without a generator"
 NAMES = (*(cell.name for cell in CELLS), DRUM)
 
 
 class QuickLab:
-    """One run of the quick lab: its contenders, its clock."""
+    """One run of the quick lab, with its contenders and its clock."""
 
     def __init__(self, options, say=lambda text: print(text, file=sys.stderr, flush=True)):
         self._options = options
@@ -48,7 +48,7 @@ class QuickLab:
         given = [roster.given(text) for text in options.contender]
         twins = [contender.name for contender in given if contender.name.endswith("-twin")]
         if twins:
-            raise roster.BadContender(f"'{twins[0]}' cannot be a contender's name: the A/A twins are called so.")
+            raise roster.BadContender(f"'{twins[0]}' cannot be a contender's name: A/A twins have names with -twin.")
         strangers = [name for name in options.only if name not in {contender.name for contender in everybody}]
         if strangers:
             raise roster.BadContender(f"There is no contender '{strangers[0]}'.")
@@ -63,9 +63,9 @@ class QuickLab:
         asked = DRUM in options.experiments or not (options.experiments or options.only or self._is_short())
         self.plays_drum = asked and self._host is None
         if not self.cells and not self.plays_drum:
-            raise CannotCompare("Nobody would play: --only and --experiments leave nothing.")
+            raise CannotCompare("No contender would play: --only and --experiments leave none.")
         if not shutil.which(self._program):
-            raise CannotCompare(f"{self._program} is not there: run `make build` first, or say where with --bin.")
+            raise CannotCompare(f"{self._program} is missing: run `make build` first, or name its folder with --bin.")
         named = {(cell.kind, name) for cell, cell_names in self.cells for name in cell_names}
         self.left_out = [f"{c.name}: {c.missing(there)}" for c in everybody
                          if (c.kind, c.name) in named and c.missing(there)]
@@ -106,7 +106,8 @@ class QuickLab:
         return duels
 
     def _instructions(self) -> dict[tuple[str, str], float]:
-        """Exact user instructions of a message, by kind and name, as far as the time goes: peal and floors first."""
+        """Returns exact user instructions per message, by kind and name, until the time is used up: peal and the floors
+        first."""
         if not self._counts():
             return {}
         played = dict.fromkeys((cell.kind, name) for cell, names in self.cells for name in names
@@ -124,7 +125,7 @@ class QuickLab:
             try:
                 found[who] = count(contender)
             except (CannotMeasure, process.StartFailed, lockstep.EchoDiffers, OSError) as error:
-                self._say(f"{contender.name}: its instructions cannot be counted: {error}")
+                self._say(f"cannot count the instructions of {contender.name}: {error}")
         return found
 
     def _drum(self) -> dict | None:
@@ -140,8 +141,8 @@ class QuickLab:
             store.close()
 
     def run(self, command: str) -> dict:
-        """Everything that was found, as results.json holds it."""
-        self._say(f"seed {self._options.seed}; what is found is kept in {self._options.out}")
+        """Runs everything. Returns the results in the format of results.json."""
+        self._say(f"seed {self._options.seed}; results are written to {self._options.out}")
         started = time.strftime("%Y-%m-%d %H:%M:%S %Z")
         duels = self._duels()
         quick_judge.judge_twins(duels)
@@ -164,7 +165,7 @@ class QuickLab:
 
 
 def cell_of(duel: Duel, counted: dict[tuple[str, str], float]) -> dict:
-    """What the page and results.json say of one cell; its slices stay in the duel's own file."""
+    """Returns one cell for the page and results.json. The slices stay in the duel's own file."""
     cell, found = cell_named(duel.load.name), duel.found
     rows = [row | {"instructions": counted.get((cell.kind, row["contender"]))} for row in quick_judge.costs(duel)]
     kept = ("restarts", "rounds", "slice_s", "elapsed_s", "engine", "server_cpus", "client_cpus", "gates", "twins")
@@ -174,15 +175,15 @@ def cell_of(duel: Duel, counted: dict[tuple[str, str], float]) -> dict:
 
 
 def _brief(duel: Duel) -> str:
-    """A line of the ratios."""
+    """Returns a line with the ratios."""
     rows = [f"{row['contender']} {row['ratio']:.3f}" for row in quick_judge.costs(duel)
             if row["ratio"] is not None and not row["floor"]]
-    return (f"  {duel.found['restarts']} restarts in {duel.found['elapsed_s']:.0f} s; server CPU beside "
+    return (f"  {duel.found['restarts']} restarts in {duel.found['elapsed_s']:.0f} s; server CPU compared with "
             f"{duel.found['contenders'][0]['name']}: {', '.join(rows)}")
 
 
 def run(options, command: str) -> dict:
-    """Plays, writes its files under options.out and returns the results. Raises CannotCompare."""
+    """Runs the lab, writes its files to options.out and returns the results. Raises CannotCompare."""
     process.raise_fd_limit()
     lab = QuickLab(options)
     options.out.mkdir(parents=True, exist_ok=True)
@@ -192,7 +193,7 @@ def run(options, command: str) -> dict:
 
 
 def _write(results: dict, folder: Path) -> None:
-    from versus.page import quick_page  # drawing is loaded late: no matplotlib in the process that measures
+    from versus.page import quick_page  # imported late, so that the measuring process does not load matplotlib
 
     (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     quick_page.write(results, folder / "report.html")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The quick lab the whole way, with programs that only pretend: options to duels, results, page, words, exit code."""
+"""Tests of the whole quick lab with fake programs: options, duels, results, page, texts, exit code."""
 
 import json
 import re
@@ -27,7 +27,7 @@ def played(tmp_path_factory):
 
 def test_every_cell_was_played_and_every_claim_judged(played):
     out, results = played
-    nginx = any("nginx" in line for line in results["left_out"])  # not installed: who is not there is named
+    nginx = any("nginx" in line for line in results["left_out"])  # if nginx is not installed, a line names it
     assert [cell["name"] for cell in results["cells"]] == [cell.name for cell in CELLS]
     assert all((out / f"duel-{cell.name}.json").exists() for cell in CELLS)
     assert len(results["claims"]) == len(CLAIMS)
@@ -35,7 +35,7 @@ def test_every_cell_was_played_and_every_claim_judged(played):
     assert results["drum"] is None and results["not_played"] == []
 
 
-def test_a_cell_has_everybody_beside_the_floor_the_cheapest_first(played):
+def test_a_cell_compares_all_contenders_with_the_floor_cheapest_first(played):
     cell = next(cell for cell in played[1]["cells"] if cell["name"] == "16KiBx100")
     rows = {row["contender"]: row for row in cell["rows"]}
     assert cell["floor"] == "raw-epoll" and rows["raw-epoll"]["floor"] and "raw-epoll-twin" not in rows
@@ -54,7 +54,7 @@ def test_the_page_and_the_terminal_say_the_same(played):
     assert not re.search(r"https?://(?!127)|@import|url\((?!#)", text)
 
 
-def test_who_cannot_start_is_left_out_and_named(tmp_path):
+def test_a_contender_that_cannot_start_is_left_out_and_named(tmp_path):
     (tmp_path / "mine").write_text("")
     results = play(tmp_path, "--experiments", "64Bx1", "--contender", "broken=/bin/false {port}", "--contender",
                    "mine=./mine {port}")
@@ -63,13 +63,13 @@ def test_who_cannot_start_is_left_out_and_named(tmp_path):
     assert "broken" not in {row["contender"] for row in results["cells"][0]["rows"]}
 
 
-def test_with_only_one_of_a_claim_it_is_not_measured(tmp_path):
+def test_a_claim_is_not_measured_if_only_one_of_its_contenders_plays(tmp_path):
     results = play(tmp_path, "--only", "raw-epoll,libuv")
     assert {cell["name"] for cell in results["cells"]} == {"64Bx1", "64Bx1000", "16KiBx100"}
     assert {claim["verdict"] for claim in results["claims"]} == {"not measured"}
 
 
-def test_one_name_of_two_kinds(tmp_path):
+def test_two_contenders_of_different_kinds_may_have_one_name(tmp_path):
     contenders = tmp_path / "bin" / "contenders"
     programs = {"64Bx1": contenders / "libuv", "keep100": contenders / "http_libevent"}
     serve = "--listen {listen} --threads {threads}"
@@ -80,7 +80,7 @@ def test_one_name_of_two_kinds(tmp_path):
         assert f"mine={programs[cell['name']]}" in cell["command"]
 
 
-def test_one_name_of_three_kinds_listed_in_a_file(tmp_path):
+def test_three_contenders_with_one_name_listed_in_a_file(tmp_path):
     contenders = tmp_path / "bin" / "contenders"
     serve = "{} --listen {{listen}} --threads {{threads}}"
     fakes.write_program(tmp_path / "plays", "#!/bin/sh\nexit 3\n")
@@ -98,11 +98,11 @@ def test_one_name_of_three_kinds_listed_in_a_file(tmp_path):
 
 
 @pytest.mark.parametrize("text, why", [
-    (None, "cannot be read: No such file"),
+    (None, "list.txt: No such file"),
     ("muduo\n", "'muduo' is not NAME=COMMAND"),
     ("drum:libev=./mine\n", "There are two drummers named 'libev'"),
 ])
-def test_a_list_that_is_of_no_use_is_refused(tmp_path, capsys, text, why):
+def test_a_useless_list_of_contenders_is_refused(tmp_path, capsys, text, why):
     bin_dir = fakes.make_bin(tmp_path / "bin", NAMES)
     if text is not None:
         (tmp_path / "list.txt").write_text(text)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The quick lab as data, declared before anything is measured: the cells, who plays in them, what is claimed.
+"""The quick lab as data, declared before anything is measured: the cells, their contenders, and the claims.
 
-Of each cell the first contender is the floor: everybody is shown beside it, and it is what plays against itself (A/A).
+The first contender of each cell is the floor. The others are compared with it, and it also plays against itself (A/A).
 """
 
 from dataclasses import dataclass, replace
@@ -18,18 +18,18 @@ HTTP_NAMES = ("http-raw-epoll", "http-peal-epoll", "http-nginx", "http-libevent"
 
 @dataclass(frozen=True)
 class DuelCell:
-    """One load, and how much of the time it gets."""
+    """One load, and its share of the time."""
 
     name: str
     title: str
-    experiment: int  # as the published ones are counted
+    experiment: int  # the number of the published experiment
     kind: str
     connections: int
     contenders: tuple[str, ...]
     restarts: int  # at most; the budget may allow fewer
-    share: float  # of the time, beside the other cells'
+    share: float  # share of the time, relative to the other cells
     size: int = 0
-    short: bool = False  # a connection per request
+    short: bool = False  # each request has its own connection
     slice_ms: int = 20
     rounds: int = 8
 
@@ -50,8 +50,8 @@ def _pingpong(size: int, connections: int, **more) -> DuelCell:
                     connections, PINGPONG_NAMES, size=size, **more)
 
 
-# Rounds with a thousand connections scatter three times as far as those with a hundred, and longer slices have fewer of
-# their ends: half of the time is theirs.
+# Rounds with a thousand connections scatter three times as much as those with a hundred. Longer slices help, because
+# they end less often. This cell gets nearly half of the time.
 CELLS = (
     _pingpong(64, 1, restarts=8, rounds=4, share=0.05),
     _pingpong(64, 1000, restarts=60, slice_ms=30, share=0.45),
@@ -68,7 +68,7 @@ def cell_named(name: str) -> DuelCell:
 
 @dataclass(frozen=True)
 class DuelClaim:
-    """What shall be true in a cell: the server CPU of subject / rival is at most `bar`."""
+    """A claim about a cell: the server CPU of subject / rival is at most `bar`."""
 
     subject: str
     rival: str
@@ -77,7 +77,7 @@ class DuelClaim:
 
     @property
     def words(self) -> str:
-        """As `peal load duel --claim` takes it."""
+        """The claim as an argument of `peal load duel --claim`."""
         return f"{CPU}: {self.subject}/{self.rival} <= {self.bar:g}"
 
     def sentence(self, cell: DuelCell) -> str:
@@ -103,7 +103,7 @@ CLAIMS = (
 
 @dataclass(frozen=True)
 class Published:
-    """A published figure that a pair of a cell can be set beside."""
+    """A published figure that is compared with a pair of a cell."""
 
     experiment: int
     sentence: str
@@ -112,17 +112,18 @@ class Published:
     rival: str
     cell: str
     metric: str
-    least: float  # what the ratio must lie in for the sentence to hold
+    least: float  # the sentence holds if the ratio lies between these two
     most: float = float("inf")
-    stands_for: str = ""  # whose place the subject takes, where that one does not play
+    stands_for: str = ""  # the published program that the subject replaces, if that one does not play
 
     def played_by(self, names: set[str]) -> "Published":
-        """The same about who is spoken of, if it plays; else its sentence says who stands in its place."""
+        """Returns this figure about the published program if it plays. Otherwise the sentence says that peal replaces
+        it."""
         if not self.stands_for:
             return self
         if self.stands_for in names:
             return replace(self, subject=self.stands_for)
-        return replace(self, sentence=f"{self.sentence} (here peal in its place)")
+        return replace(self, sentence=f"{self.sentence} (here: peal instead)")
 
 
 PUBLISHED = (
@@ -138,8 +139,8 @@ PUBLISHED = (
 
 
 def chosen(cells: list[str], given: dict[str, list[str]], only: list[str]) -> list[tuple[DuelCell, list[str]]]:
-    """The cells asked for (none: all) with the names that play in each: the table's and those `given` of its kind on
-    the command line, of `only` where it names any. A cell in which nobody would play is left out."""
+    """Returns the cells asked for (default: all) with the names that play in each: those of the table and those `given`
+    on the command line. If `only` is not empty, only these names play. Cells without a name are left out."""
     plans = []
     for cell in (cell for cell in CELLS if not cells or cell.name in cells):
         names = [*cell.contenders, *given.get(cell.kind, [])]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the quick lab says in words: the verdict, a sentence a cell, the tables of the terminal."""
+"""The texts of the quick lab: the verdict, a sentence per cell, and the tables of the terminal."""
 
 from collections import Counter
 
@@ -9,17 +9,17 @@ from versus.terminal import claims_table, table
 
 
 def headline(claims: list[dict]) -> tuple[str, str]:
-    """(tone, sentence) of the whole."""
-    return verdict.headline(claims, "No claim was declared for what was played; what it costs stands below.")
+    """Returns (tone, sentence) about all claims."""
+    return verdict.headline(claims, "No claim was declared for the cells that were played. The costs are below.")
 
 
 def span(row: dict, digits: int = 3) -> str:
-    """Duels see thousandths."""
+    """Returns the ratio with three digits, because duels resolve thousandths."""
     return verdict.span(row, digits)
 
 
 def found(cell: dict) -> str:
-    """Who costs less and who more than the floor, as far as that is decided."""
+    """Returns which contenders cost less or more than the floor, as far as that is decided."""
     parts = []
     for says, words in (("less", "less"), ("level", "the same"), ("more", "more")):
         names = [f"{row['contender']} ({_percent(row['ratio'])})" if says != "level" else row["contender"]
@@ -28,8 +28,8 @@ def found(cell: dict) -> str:
             parts.append(f"{words}: {', '.join(names)}")
     unsure = [row["contender"] for row in cell["rows"] if row["says"] == CANNOT_TELL]
     if unsure:
-        parts.append(f"cannot be told: {', '.join(unsure)}")
-    return f"Server CPU beside {cell['floor']}. " + "; ".join(parts).capitalize() + "." if parts else ""
+        parts.append(f"undecided: {', '.join(unsure)}")
+    return f"Server CPU compared with {cell['floor']}. " + "; ".join(parts).capitalize() + "." if parts else ""
 
 
 def _percent(ratio: float) -> str:
@@ -39,7 +39,7 @@ def _percent(ratio: float) -> str:
 
 
 def twins(cells: list[dict]) -> list[dict]:
-    """The A/A pairs of all cells."""
+    """Returns the A/A pairs of all cells."""
     return [twin | {"cell": cell["title"]} for cell in cells for twin in cell["twins"]]
 
 
@@ -49,13 +49,13 @@ def twins_sentence(cells: list[dict]) -> str:
     if not rows:
         return ""
     if not claiming:
-        return f"The same program against itself, {len(rows)} times: no difference is claimed."
+        return f"The same program was compared with itself {len(rows)} times, and no difference was found."
     where = ", ".join(f"{row['cell']} ({row['metric']})" for row in claiming)
-    return f"The same program differs from itself in {where}: nothing is claimed there."
+    return f"The same program differs from itself in {where}: no verdict is given there."
 
 
 def elsewhere(rows: list[dict]) -> str:
-    """How many published findings are judged where, the most first."""
+    """Returns how many published findings are judged by which lab, the most first."""
     counted = Counter(row["where"] for row in rows)
     parts = [f"{count} {where}" for where, count in counted.most_common()]
     return f"{len(rows)} published findings are judged elsewhere: {', '.join(parts)}"
@@ -73,7 +73,7 @@ def _cell_table(cell: dict) -> str:
 
 
 def summary(results: dict) -> str:
-    """The tables and the verdict, for a terminal."""
+    """Returns the tables and the verdict for a terminal."""
     parts = [_cell_table(cell) for cell in results["cells"]]
     if results["claims"]:
         parts.append(claims_table(results["claims"], 3))

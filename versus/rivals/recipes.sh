@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# How each rival is built; scripts/rivals sources this. Of a rival NAME there are
-#   files_NAME   files its checkout must have, so that a wrong folder is named before anything is compiled
-#   needs_NAME   other rivals whose checkouts it is built with; may be left out
-#   build_NAME   compiles and links from $checkouts/NAME, changing nothing there; objects go to $work, programs to $bin
-#   words_NAME   the contenders it adds, one NAME=COMMAND a line
-# $optimise holds -O2 -DNDEBUG and what --flags adds; the other flags are those of the authors' own builds, less their
-# warnings. docs/contenders.md says what each flag and each file left out is about.
+# Describes how each rival is built; scripts/rivals sources this file. For a rival NAME there are:
+#   files_NAME   files that its checkout must have, so that a wrong folder is reported before anything is compiled
+#   needs_NAME   other rivals whose checkouts its build needs; optional
+#   build_NAME   compiles and links from $checkouts/NAME, changes nothing there; objects go to $work, programs to $bin
+#   words_NAME   prints the contenders that it adds, one NAME=COMMAND per line
+# $optimise holds -O2 -DNDEBUG and the flags of --flags. The other flags are those of the authors' own builds, without
+# their warnings. docs/contenders.md explains each flag, and why some files are not compiled.
 # shellcheck shell=bash disable=SC2034,SC2154
 
-# compile FOLDER COMPILER WORDS... -- SOURCES...: an object each into $work/FOLDER, $jobs at a time.
+# compile FOLDER COMPILER WORDS... -- SOURCES...: compiles each source to an object in $work/FOLDER, $jobs at a time.
 compile() {
   local objects="$work/$1" words=()
   shift
@@ -21,13 +21,13 @@ compile() {
     exec "${@:1:$#-1}" -c "$source" -o "$objects/$(tr / _ <<<"${source#/}").o"' compile "${words[@]}"
 }
 
-# What every driver of ours is linked with.
+# Compiles the sources that all of our drivers are linked with.
 compile_common() {
   local sources=("$contenders"/common/contender{,_http,_program}.c "$drivers/common/rival.c")
   compile common cc "${optimise[@]}" -D_GNU_SOURCE -pthread "${own_headers[@]}" -- "${sources[@]}"
 }
 
-# muduo: the flags of its CMakeLists.txt. Its ping-pong server is its own, as it stands in examples/.
+# muduo: uses the flags of its CMakeLists.txt. The ping-pong server is muduo's own, unchanged from examples/.
 files_muduo=(muduo/net/TcpServer.h muduo/net/http/HttpServer.h muduo/net/Channel.h examples/pingpong/server.cc)
 build_muduo() {
   local source="$checkouts/muduo" library=() at
@@ -51,7 +51,7 @@ words_muduo() {
   echo "drum:muduo=$(word "$bin/muduo_drum")"
 }
 
-# uSockets: the flags of its Makefile without TLS, its C sources with link-time optimisation.
+# uSockets: uses the flags of its Makefile without TLS; compiles its C sources with link-time optimisation.
 usockets_flags=(-std=c11 -flto=auto -DLIBUS_NO_SSL)
 compile_usockets() {
   local source="$checkouts/uSockets/src"
@@ -68,7 +68,7 @@ words_uSockets() {
   echo "uSockets=$(word "$bin/usockets_echo") --listen {listen} --threads {threads}"
 }
 
-# uWebSockets: the flags of its build.c, without zlib, which only its WebSockets use.
+# uWebSockets: uses the flags of its build.c, without zlib, which only its WebSockets need.
 files_uWebSockets=(src/App.h src/HttpResponse.h)
 needs_uWebSockets=(uSockets)
 build_uWebSockets() {
@@ -82,7 +82,7 @@ words_uWebSockets() {
   echo "http:uWebSockets=$(word "$bin/uwebsockets_http") --listen {listen} --threads {threads}"
 }
 
-# cppcms: its own CMake, out of its tree, with nothing but PCRE, which its URL mapper cannot do without.
+# cppcms: uses its own CMake, outside its source tree. The only library is PCRE, which its URL mapper needs.
 files_cppcms=(CMakeLists.txt cppcms/service.h booster/CMakeLists.txt)
 build_cppcms() {
   local source="$checkouts/cppcms" build="$work/build"
@@ -99,7 +99,7 @@ words_cppcms() {
   echo "http:cppcms=$(word "$bin/cppcms_http") --listen {listen} --threads {threads}"
 }
 
-# libio: the flags of its http/Makefile.
+# libio: uses the flags of its http/Makefile.
 files_libio=(http/http_multithread_server.hh http/http_multithread_server.cc core/epoll.hh model/reactor.hh)
 build_libio() {
   local source="$checkouts/libio"
@@ -113,7 +113,8 @@ words_libio() {
   echo "http:libio=$(word "$bin/libio_http") --listen {listen} --threads {threads}"
 }
 
-# MyEchoServer: two of its models, its own programs. It does its work inside assert(), so NDEBUG must stay undefined.
+# MyEchoServer: builds two of its models from its own programs. NDEBUG must stay undefined, because the programs do
+# their work inside assert().
 files_MyEchoServer=(common/cmdline.cpp ConcurrencyModel/EpollReactorSingleProcess/epollreactorsingleprocess.cpp
   ConcurrencyModel/EpollReactorThreadPool/epollreactorthreadpool.cpp)
 build_MyEchoServer() {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every rival that was built answers as the harness starts it. PEAL_RIVALS names the list that scripts/rivals wrote
-(default: build/rivals/contenders.txt); without one, and of kinds none was built of, there is nothing to test.
+"""Each rival that scripts/rivals has built answers correctly when it is started as the harness starts it. PEAL_RIVALS
+names the list that scripts/rivals has written (default: build/rivals/contenders.txt). If there is no list, or no rival
+of a kind was built, these tests do not run.
 """
 
 import json
@@ -24,9 +25,9 @@ CONNECTIONS = 1000
 DATE = r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT"
 GET = b"GET /collect?v=1 HTTP/1.1\r\nHost: a\r\n\r\n"
 CLOSING = b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
-# What a library says in its own way, whatever the program sets (docs/contenders.md).
+# Headers that a library writes itself, whatever its program sets (docs/contenders.md).
 SERVER = {"cppcms": r"CppCMS-Embedded/[\d.]+"}
-KEEPS_NOTHING = {"cppcms"}  # but for clients that say "Connection: keep-alive"
+KEEPS_NOTHING = {"cppcms"}  # keeps a connection only for clients that send "Connection: keep-alive"
 
 
 def listed(kind):
@@ -48,7 +49,7 @@ def connect(server):
 
 
 def answer(stream, data=GET):
-    """The status line's code, the headers by name in small letters, and the body."""
+    """Sends a request. Returns the status code, the headers by lower-case name, and the body of the answer."""
     stream.sendall(data)
     head = b""
     while not head.endswith(b"\r\n\r\n"):
@@ -59,12 +60,12 @@ def answer(stream, data=GET):
 
 
 def ends_well(server):
-    assert process.stop(server.child), "SIGTERM must end it"
+    assert process.stop(server.child), "SIGTERM must end the server"
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("contender", listed(roster.PINGPONG))
-def test_what_arrives_is_sent_back_to_a_thousand(contender, threads):
+def test_a_thousand_clients_get_their_bytes_back(contender, threads):
     with serving(contender, threads) as server:
         streams = [connect(server) for _ in range(CONNECTIONS)]
         for at, stream in enumerate(streams):
@@ -83,7 +84,7 @@ def test_what_arrives_is_sent_back_to_a_thousand(contender, threads):
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("contender", listed(roster.HTTP))
-def test_the_answer_has_what_everybodys_has(contender, threads):
+def test_the_answer_has_the_fields_and_body_of_all_contenders(contender, threads):
     keeps = contender.name not in KEEPS_NOTHING
     with serving(contender, threads) as server:
         streams = [connect(server) for _ in range(CONNECTIONS)]
@@ -109,7 +110,7 @@ def test_the_answer_has_what_everybodys_has(contender, threads):
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("contender", listed(roster.MODEL))
-def test_a_frame_is_answered_by_the_same(contender, threads):
+def test_frames_come_back_unchanged(contender, threads):
     with serving(contender, threads) as server:
         streams = [connect(server) for _ in range(CONNECTIONS)]
         for _ in range(2):
@@ -126,7 +127,7 @@ def test_a_frame_is_answered_by_the_same(contender, threads):
 
 @pytest.mark.parametrize("timeouts", [False, True])
 @pytest.mark.parametrize("contender", listed(roster.DRUM))
-def test_the_drum_is_passed_on(contender, timeouts):
+def test_the_drum_receives_every_byte(contender, timeouts):
     words = ["-n", "300", "-a", "20", "-w", "900", "--rounds", "4", "--json", "-"]
     words += ["--timeouts"] if timeouts else []
     done = subprocess.run([*contender.command, *words], text=True, capture_output=True, timeout=PATIENCE_S, check=True)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Running: processes and their CPU, one cell after the other in a shuffled order, what is kept of them."""
+"""Running: starts processes, measures their CPU, runs cells in shuffled order, and stores the results."""

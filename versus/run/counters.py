@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the kernel counts about the host and about one process: CPU, steal, memory."""
+"""Reads the kernel's counters of the host and of a process: CPU, steal, memory."""
 
 import os
 import resource
@@ -12,7 +12,7 @@ PAGE_BYTES = os.sysconf("SC_PAGESIZE")
 
 @dataclass(frozen=True)
 class HostSample:
-    """One reading of the host's counters; the difference of two tells what happened between."""
+    """One reading of the host's counters. The difference of two readings tells what happened in between."""
 
     at_s: float
     busy_s: float
@@ -22,7 +22,7 @@ class HostSample:
 
 @dataclass(frozen=True)
 class HostDelta:
-    """What happened on the host during a run, the CPU of the run itself taken out."""
+    """The CPU that the host used during a run, without the CPU of the run itself."""
 
     elapsed_s: float
     steal_s: float
@@ -30,12 +30,12 @@ class HostDelta:
 
     @property
     def foreign_share(self) -> float:
-        """Of all CPUs: what others had, and what the hypervisor took."""
+        """The share of all CPUs that other programs and the hypervisor took."""
         return (self.foreign_s + self.steal_s) / max(self.elapsed_s, 1e-9) / len(os.sched_getaffinity(0))
 
 
 def sample() -> HostSample:
-    """The host now. `own_s` is the CPU of this process and of the children it has reaped."""
+    """Reads the host's counters. `own_s` is the CPU of this process and of the children that it has waited for."""
     with open("/proc/stat", encoding="ascii") as file:
         user, nice, system, _idle, _iowait, irq, softirq, steal = (int(word) for word in file.readline().split()[1:9])
     own = sum(
@@ -51,7 +51,8 @@ def sample() -> HostSample:
 
 
 def between(before: HostSample, after: HostSample) -> HostDelta:
-    """`after` minus `before`; both are taken while the run's processes are not there, so all of theirs is in own_s."""
+    """Returns `after` minus `before`. Both readings must be taken while no process of the run exists, so that all of
+    their CPU is in own_s."""
     return HostDelta(
         elapsed_s=after.at_s - before.at_s,
         steal_s=after.steal_s - before.steal_s,
@@ -60,7 +61,7 @@ def between(before: HostSample, after: HostSample) -> HostDelta:
 
 
 def descendants(pid: int) -> list[int]:
-    """`pid` and every process under it now."""
+    """Returns `pid` and all its descendants that exist now."""
     found = [pid]
     for parent in found:
         try:
@@ -77,18 +78,19 @@ def descendants(pid: int) -> list[int]:
 
 
 def tree_rss_bytes(pid: int) -> int:
-    """Resident memory of `pid` and of the processes under it, pages they share counted in each."""
+    """Returns the resident memory of `pid` and its descendants. Shared pages count once for each process."""
     total = process_rss_bytes(pid)
     for child in descendants(pid)[1:]:
         try:
             total += process_rss_bytes(child)
         except OSError:
-            continue  # it ended meanwhile
+            continue  # it has ended meanwhile
     return total
 
 
 def process_rss_bytes(pid: int) -> int:
-    """Resident memory of `pid` counted page by page (smaps_rollup); statm is cached per CPU and lags behind."""
+    """Returns the resident memory of `pid`, counted page by page (smaps_rollup). The number in statm is cached per CPU
+    and lags behind; it is used only if smaps_rollup cannot be read."""
     try:
         with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
             for line in file:

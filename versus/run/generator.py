@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The JSON of `peal load`, in the harness's own words. What duels are is read by duel/."""
+"""Reads the JSON of `peal load` into a Measurement. (duel/ reads the JSON of duels.)"""
 
 import json
 from dataclasses import dataclass, field
@@ -9,12 +9,12 @@ EXIT_DONE, EXIT_GATE = 0, 3
 
 
 class NoMeasurement(RuntimeError):
-    """The generator left no figures: one sentence why."""
+    """The generator left no figures. The text is one sentence that says why."""
 
 
 @dataclass
 class Measurement:
-    """One generator run. Times in nanoseconds, shares of one core per thread of the generator."""
+    """One run of the generator. Times are in nanoseconds; shares are of one core per generator thread."""
 
     messages: int = 0
     messages_per_s: float = 0.0
@@ -31,7 +31,7 @@ def _number(value, default=0):
 
 
 def parse(text: str) -> Measurement:
-    """The measurement in the generator's JSON. Raises NoMeasurement."""
+    """Returns the measurement in the generator's JSON. Raises NoMeasurement."""
     try:
         data = json.loads(text)
         seconds = float(data["seconds"])
@@ -54,12 +54,12 @@ def parse(text: str) -> Measurement:
                     if isinstance(count, (int, float)) and count},
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise NoMeasurement(f"The generator's JSON could not be read: {error}.") from error
+        raise NoMeasurement(f"cannot parse the generator's JSON: {error}") from error
 
 
 def read(path: Path) -> Measurement:
-    """The measurement the generator wrote to `path`. Raises NoMeasurement."""
+    """Returns the measurement that the generator wrote to `path`. Raises NoMeasurement."""
     try:
         return parse(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise NoMeasurement(f"The generator wrote no figures: {error.strerror}.") from error
+        raise NoMeasurement(f"the generator wrote no figures: {error.strerror}") from error

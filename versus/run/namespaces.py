@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A second machine for the poor, and for tests: a network namespace of this one, at the other end of a pair of virtual
-interfaces, whose speed can be limited; and a shell that leads there, in the place of ssh.
+"""Simulates a second machine, for tests and for people who have only one: a network namespace of this machine behind a
+pair of virtual interfaces whose speed can be limited. A script runs commands there, in the place of ssh.
 
     python3 -m versus.run.namespaces --mbit 1000 -- \\
         python3 -m versus quick --server-host box2 --remote-shell {shell}
 
-It takes root, `ip` and `tc` (Debian: iproute2). Whatever happens to who made it, the namespace goes.
+It needs root, `ip` and `tc` (Debian: iproute2). The namespace is removed even if this process is killed.
 """
 
 import argparse
@@ -16,23 +16,23 @@ import sys
 import tempfile
 from pathlib import Path
 
-# Nobody's addresses, kept for measurements (RFC 2544); a link takes four of them.
+# Addresses reserved for measurements (RFC 2544). Each link uses four of them.
 NETWORK = "198.18"
 LINKS = 1 << 14
-# What is still there would keep the namespace, and with it the links.
+# Kills the processes in the namespace first: a living process would keep the namespace and the links.
 REMOVE = 'read nothing; ip netns pids "$1" | xargs -r kill -KILL; ip netns delete "$1"; ip link delete "$2"; true'
-# For a moment's burst, and for what waits: a tenth of a second at that speed.
+# The limiter's bucket for short bursts, and its queue: a tenth of a second at that speed.
 BURST, WAIT = "256kb", "100ms"
 
 
 class CannotMake(RuntimeError):
-    """There is no second place here: one sentence why."""
+    """The namespace cannot be made here. The text is one sentence that says why."""
 
 
 class Namespace:
-    """A namespace with a veth pair to this one, for the length of a `with`. Raises CannotMake."""
+    """A namespace connected to this one by a veth pair, for the length of a `with`. Raises CannotMake."""
 
-    _made = 0  # by this process
+    _made = 0  # how many this process has made
 
     def __init__(self, mbit: float | None = None):
         Namespace._made += 1
@@ -49,9 +49,9 @@ class Namespace:
     def __enter__(self) -> "Namespace":
         missing = next((tool for tool in ("ip", "tc") if not shutil.which(tool)), None)
         if missing:
-            raise CannotMake(f"there is no `{missing}` here")
+            raise CannotMake(f"`{missing}` is not installed")
         self._run("ip", "netns", "add", self.name)
-        # Ends when its stdin does, with this process at the latest, and takes the namespace with it.
+        # The shell ends when its stdin is closed, at the latest when this process ends, and then removes the namespace.
         self._remover = subprocess.Popen(["/bin/sh", "-c", REMOVE, "sh", self.name, self.near_link],
                                          stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
         try:
@@ -87,12 +87,12 @@ class Namespace:
 
     @property
     def shell(self) -> str:
-        """A program that is called as ssh is: HOST COMMAND."""
+        """The path of a program that is called like ssh: HOST COMMAND."""
         return str(Path(self._folder.name) / "shell")
 
     def cut(self) -> None:
-        """From now on nothing gets through, and nobody is told. At the far end: with the near one the way there would
-        go, and another be taken."""
+        """Cuts the link: from now on all packets are lost, and no error reports it. The far end goes down: if the near
+        end did, its route would disappear and packets would take another one."""
         self._run("ip", "-n", self.name, "link", "set", self.far_link, "down")
 
     @staticmethod
@@ -105,8 +105,9 @@ class Namespace:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python3 -m versus.run.namespaces", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mbit", type=float, help="the link's speed, each way (default: none but the CPU's)")
-    parser.add_argument("command", nargs="+", help="what is run here; {shell} in it leads to the other place")
+    parser.add_argument("--mbit", type=float, help="the link's speed in each direction (default: not limited)")
+    parser.add_argument("command", nargs="+", help="the command to run on this side; {shell} in it is replaced by the "
+                                                   "script that runs commands on the other side")
     options = parser.parse_args()
     try:
         with Namespace(options.mbit) as there:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Child processes of the harness: a server until it listens, a program until it ends, both pinned and always reaped."""
+"""Child processes of the harness: servers that run until they are stopped, and programs that run until they end. All
+are pinned to CPUs and always reaped."""
 
 import ctypes
 import errno
@@ -16,10 +17,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-START_LIMIT_S = 60.0  # on a busy machine, and under callgrind
+START_LIMIT_S = 60.0  # long enough for a busy machine and for callgrind
 STOP_LIMIT_S = 30.0
 COMPANION_LIMIT_S = 30.0
-# Below the kernel's ephemeral range, so that clients in TIME_WAIT never hold a server's port.
+# Below the kernel's ephemeral range, so that clients in TIME_WAIT never occupy a server's port.
 FIRST_PORT, LAST_PORT = 20000, 32000
 F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", 1031)
 PR_SET_PDEATHSIG = 1
@@ -28,19 +29,19 @@ _next_port = [FIRST_PORT + os.getpid() * 7 % (LAST_PORT - FIRST_PORT)]
 
 
 class StartFailed(RuntimeError):
-    """A server did not come to listen: one sentence why."""
+    """A server did not start to listen. The text is one sentence that says why."""
 
 
 @dataclass(frozen=True)
 class Pins:
-    """The CPUs of the server and of the client; empty where they are too few to keep the two apart."""
+    """The CPUs of the server and of the client. Empty if there are too few CPUs to separate the two."""
 
     server: tuple[int, ...] = ()
     client: tuple[int, ...] = ()
 
     @staticmethod
     def of(threads: int, client_threads: int | None = None) -> "Pins":
-        """For `threads` in the server and `client_threads` (as many, if not said) in the client."""
+        """Returns CPUs for `threads` in the server and `client_threads` in the client (default: as many)."""
         cpus = sorted(os.sched_getaffinity(0))
         together = threads + (client_threads or threads)
         if len(cpus) < together:
@@ -56,7 +57,7 @@ class Pins:
 
 
 def raise_fd_limit() -> int:
-    """Raises this process's limit of open files (children inherit it) to the hard one, and returns it."""
+    """Raises this process's limit of open files to the hard limit, and returns it. Children inherit it."""
     _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return hard
@@ -64,8 +65,8 @@ def raise_fd_limit() -> int:
 
 @contextmanager
 def own_port(host: str) -> Iterator[int]:
-    """A port nobody listens on now, and no other harness on this machine takes before the end of the block: whoever has
-    a port has the unix socket of its name, too."""
+    """Yields a port on which nobody listens. No other harness on this machine takes it before the block ends, because
+    whoever has a port also holds the unix socket that is named after it."""
     for _ in range(LAST_PORT - FIRST_PORT):
         port = _next_port[0]
         _next_port[0] = port + 1 if port + 1 < LAST_PORT else FIRST_PORT
@@ -81,12 +82,13 @@ def own_port(host: str) -> Iterator[int]:
             probe.close()
             yield port
             return
-    raise StartFailed(f"There is no free port between {FIRST_PORT} and {LAST_PORT}.")
+    raise StartFailed(f"no port between {FIRST_PORT} and {LAST_PORT} is free")
 
 
 def spawn(words: list[str], cpus: tuple[int, ...] = (), end_by: int = signal.SIGTERM, **options) -> subprocess.Popen:
-    """Starts `words`, told by `end_by` when this process ends, however it does (PR_SET_PDEATHSIG, prctl(2)): who may be
-    stopped then hears SIGKILL alone. They inherit the affinity this process has for the moment of the fork."""
+    """Starts `words`. When this process ends in any way, the child gets the signal `end_by` (PR_SET_PDEATHSIG,
+    prctl(2)). A child that may be stopped needs SIGKILL. To pin the child, this process changes its own affinity for
+    the moment of the fork."""
     mine = os.sched_getaffinity(0)
     if cpus:
         os.sched_setaffinity(0, cpus)
@@ -99,7 +101,7 @@ def spawn(words: list[str], cpus: tuple[int, ...] = (), end_by: int = signal.SIG
 
 
 def wait_for_end(child: subprocess.Popen, limit_s: float) -> bool:
-    """Whether `child` ended within the limit; wakes at once, without polling."""
+    """Returns whether `child` ended within the limit. Wakes at once, without polling."""
     if child.poll() is not None:
         return True
     handle = os.pidfd_open(child.pid)
@@ -113,13 +115,13 @@ def wait_for_end(child: subprocess.Popen, limit_s: float) -> bool:
 
 
 def line_of(child: subprocess.Popen, limit_s: float) -> str:
-    """The next line `child` prints, without its end; nothing where it says none within the limit."""
+    """Returns the next line that `child` prints, without its end. Returns "" if it prints none within the limit."""
     ready, _, _ = select.select([child.stdout.fileno()], [], [], limit_s)
     return child.stdout.readline().decode().strip() if ready else ""
 
 
 def reap(child: subprocess.Popen, limit_s: float) -> bool:
-    """Waits until `child` ends, and ends it by force after the limit. Whether it ended by itself."""
+    """Waits until `child` ends, and kills it after the limit. Returns whether it ended by itself."""
     try:
         return wait_for_end(child, limit_s)
     finally:
@@ -129,7 +131,7 @@ def reap(child: subprocess.Popen, limit_s: float) -> bool:
 
 
 def stop(child: subprocess.Popen) -> bool:
-    """Ends `child` by SIGTERM, then by force. Whether it went at the first asking."""
+    """Ends `child` with SIGTERM, or with SIGKILL after a limit. Returns whether SIGTERM was enough."""
     if child.poll() is None:
         child.send_signal(signal.SIGTERM)
     return reap(child, STOP_LIMIT_S)
@@ -137,8 +139,8 @@ def stop(child: subprocess.Popen) -> bool:
 
 @contextmanager
 def companion(words: list[str], cpus: tuple[int, ...] = (), end_by: int = signal.SIGTERM) -> Iterator[subprocess.Popen]:
-    """A program that works beside the block and ends with its stdin: with the block, or when the block closes it. What
-    it prints is for line_of()."""
+    """Runs a program beside the block. The program must end when its stdin is closed, at the end of the block or
+    earlier. line_of() returns what it prints."""
     child = spawn(words, cpus, end_by, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
         yield child
@@ -157,7 +159,8 @@ def _accepts(host: str, port: int) -> bool:
 
 
 def _await_listening(child: subprocess.Popen, host: str, port: int, knock: bool) -> int:
-    """The port `child` listens on: as its "listening on HOST:PORT" line says, or, with `knock`, once it accepts."""
+    """Returns the port on which `child` listens. It is read from the line "listening on HOST:PORT". With `knock`, it is
+    the given port, when it accepts a connection."""
     deadline = time.monotonic() + START_LIMIT_S
     pipe = child.stdout.fileno()
     seen = b""
@@ -175,8 +178,8 @@ def _await_listening(child: subprocess.Popen, host: str, port: int, knock: bool)
         if knock and _accepts(host, port):
             return port
     if wait_for_end(child, 0.2):
-        raise StartFailed(f"it ended with exit code {child.returncode} before it listened")
-    raise StartFailed(f"it did not listen within {START_LIMIT_S:.0f} s")
+        raise StartFailed(f"the server ended with exit code {child.returncode} before it listened")
+    raise StartFailed(f"the server did not listen within {START_LIMIT_S:.0f} s")
 
 
 @dataclass(frozen=True)
@@ -193,7 +196,7 @@ class Server:
 
 @contextmanager
 def serving(words_for, cpus: tuple[int, ...] = (), knock: bool = False) -> Iterator[Server]:
-    """A server running for the length of the block. `words_for(host, port)` gives its command line."""
+    """Runs a server while the block runs. `words_for(host, port)` returns its command line."""
     host = "127.0.0.1"
     with own_port(host) as port, tempfile.TemporaryFile() as complaints:
         words = words_for(host, port)
@@ -202,7 +205,7 @@ def serving(words_for, cpus: tuple[int, ...] = (), knock: bool = False) -> Itera
         except OSError as error:
             raise StartFailed(f"{words[0]}: {error.strerror}") from error
         try:
-            fcntl.fcntl(child.stdout.fileno(), F_SETPIPE_SZ, 1 << 20)  # a talkative server is not held up
+            fcntl.fcntl(child.stdout.fileno(), F_SETPIPE_SZ, 1 << 20)  # a server that prints much is not blocked
             try:
                 yield Server(child.pid, host, _await_listening(child, host, port, knock), child)
             except StartFailed as error:
@@ -216,24 +219,25 @@ def serving(words_for, cpus: tuple[int, ...] = (), knock: bool = False) -> Itera
 
 @dataclass(frozen=True)
 class Outcome:
-    code: int | None  # None: it had to be ended
+    code: int | None  # None if the program had to be killed
     out: str
     complaint: str
 
 
-# What a program may write into any one file, what it prints among it: beyond that it is ended (SIGXFSZ).
+# The most bytes that a program may write into one file, including its output. A program that writes more is ended by
+# SIGXFSZ.
 MOST_WRITTEN_BYTES = 1 << 30
 
 
 def run(words: list[str], cpus: tuple[int, ...] = (), limit_s: float = 60.0,
         most_bytes: int = MOST_WRITTEN_BYTES) -> Outcome:
-    """Runs a program to its end, at most `limit_s`, and no longer than it writes `most_bytes` into a file."""
+    """Runs a program until it ends, for at most `limit_s`. It may write at most `most_bytes` into one file."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as complaints:
         try:
             child = spawn(words, cpus, stdout=out, stderr=complaints)
         except OSError as error:
             return Outcome(127, "", f"{words[0]}: {error.strerror}")
-        with suppress(OSError):  # it may have ended
+        with suppress(OSError):  # it may have ended already
             resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
         ended = reap(child, limit_s)
         out.seek(0)

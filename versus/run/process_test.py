@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Children start, are pinned, and are gone afterwards; the lockstep client and the tools' tables count exactly."""
+"""Child processes start, are pinned and are gone afterwards. The lockstep client counts exactly, and the tables of
+strace and callgrind are read."""
 
 import os
 import select
@@ -41,9 +42,9 @@ def test_a_server_is_gone_when_its_block_ends(tmp_path):
     assert running.child.returncode == 0 and not os.path.exists(f"/proc/{pid}")
 
 
-def test_a_port_is_nobody_elses_while_it_is_had(monkeypatch):
+def test_no_other_harness_gets_a_port_while_it_is_held(monkeypatch):
     with process.own_port("127.0.0.1") as one:
-        monkeypatch.setattr(process, "_next_port", [one])  # as in another process that begins at the same place
+        monkeypatch.setattr(process, "_next_port", [one])  # as in another process that starts with the same port
         with process.own_port("127.0.0.1") as other:
             assert other != one
 
@@ -53,7 +54,7 @@ def test_lockstep_counts_and_checks(server):
         assert lockstep.rounds(connections, 1000, 3) == 3
 
 
-def test_a_server_that_answers_otherwise_is_noticed(tmp_path):
+def test_a_server_that_echoes_other_bytes_is_noticed(tmp_path):
     liar = fakes.write_program(tmp_path / "liar",
                                fakes.SERVER.replace("peer.sendall(data)", "peer.sendall(b'x' * len(data))"))
     with process.serving(lambda host, port: [str(liar), "--listen", f"{host}:{port}"]) as running:
@@ -81,12 +82,12 @@ def test_a_program_that_takes_too_long_is_ended():
     assert outcome.code is None
 
 
-def test_a_program_that_prints_without_end_is_ended():
+def test_a_program_that_prints_endlessly_is_ended():
     outcome = process.run(["yes"], limit_s=60.0, most_bytes=1 << 20)
     assert outcome.code == -signal.SIGXFSZ and len(outcome.out) <= 1 << 20
 
 
-def test_a_programs_words_and_complaint_are_kept():
+def test_the_output_and_the_error_line_of_a_program_are_kept():
     outcome = process.run([sys.executable, "-c", "import sys; print('out'); sys.exit('no')"])
     assert (outcome.code, outcome.out, outcome.complaint) == (1, "out\n", "no")
 
@@ -102,7 +103,7 @@ def test_the_memory_of_a_process_is_read(server):
     assert counters.process_rss_bytes(server.pid) > 1 << 20
 
 
-def test_foreign_load_leaves_out_our_own_children():
+def test_foreign_load_does_not_include_our_own_children():
     before = counters.sample()
     process.run([sys.executable, "-c", "pass"])
     after = counters.sample()
@@ -121,20 +122,20 @@ def test_the_total_of_callgrind_is_read():
         instructions.parse_total("version: 1\n")
 
 
-def test_of_a_contender_that_becomes_another_program_that_one_is_counted(monkeypatch):
+def test_if_a_contender_executes_another_program_that_program_is_counted(monkeypatch):
     ready, absent = roster.choose(BIN_DIR, [], ["http-nginx"], roster.HTTP)
     if absent or not shutil.which("valgrind"):
         pytest.skip(absent[0] if absent else "valgrind is not installed")
     monkeypatch.setattr(instructions, "FEW", 20)
     monkeypatch.setattr(instructions, "MANY", 60)
-    assert 1_000 < http_instructions.per_get(ready[0]) < 100_000  # 0: its worker's are not among them
+    assert 1_000 < http_instructions.per_get(ready[0]) < 100_000  # 0: its worker's instructions would be missing
 
 
 SPAWNS = """
 import signal, sys
 sys.path[:0] = [sys.argv[1]]
 from versus.run import process
-child = process.spawn(["sleep", "1000"], end_by=signal.SIGTERM if sys.argv[2] == "goes on" else signal.SIGKILL)
+child = process.spawn(["sleep", "1000"], end_by=signal.SIGTERM if sys.argv[2] == "runs" else signal.SIGKILL)
 if sys.argv[2] == "is stopped":
     child.send_signal(signal.SIGSTOP)
 print(child.pid, flush=True)
@@ -142,8 +143,8 @@ sys.stdin.read()
 """
 
 
-@pytest.mark.parametrize("state", ["goes on", "is stopped"])
-def test_what_was_started_ends_with_a_harness_that_is_killed(state):
+@pytest.mark.parametrize("state", ["runs", "is stopped"])
+def test_a_child_ends_when_its_harness_is_killed(state):
     root = str(Path(__file__).parent.parent.parent)
     harness = subprocess.Popen([sys.executable, "-c", SPAWNS, root, state], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE)
@@ -154,6 +155,6 @@ def test_what_was_started_ends_with_a_harness_that_is_killed(state):
         harness.kill()
         harness.communicate()
     try:
-        assert select.select([watched], [], [], 60.0)[0]  # readable: it has ended
+        assert select.select([watched], [], [], 60.0)[0]  # a pidfd is readable when the process has ended
     finally:
         os.close(watched)

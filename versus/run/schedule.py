@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What an experiment gets: the cells that fit, a rate that everybody holds, its share of a budget."""
+"""Decides what an experiment gets: the cells that fit, a rate that every contender can hold, and a share of the
+budget."""
 
 import statistics
 from dataclasses import replace
@@ -8,21 +9,24 @@ from versus.experiments import Experiment
 
 
 def fixed_rate(saturations: dict[str, list[float]]) -> float:
-    """Half of the slowest contender's saturation (its median): a rate everyone holds with room to spare."""
+    """Returns half of the slowest contender's saturation (its median). Every contender holds this rate with room to
+    spare."""
     slowest = min(statistics.median(values) for values in saturations.values() if values)
     rate = slowest / 2.0
-    # Two significant digits read better in the report, and lose at most 5 %.
+    # The rate is rounded down to two significant digits, which read better and lose at most 10 %.
     step = 10 ** max(0, len(str(int(rate))) - 2)
     return float(max(1, int(rate // step) * step))
 
 
 def share_of(remaining_s: float, share: float, shares_after: float) -> float:
-    """What an experiment may take of what remains, others still to come: what one leaves over goes to the next."""
+    """Returns how much of the remaining time an experiment may take, if others follow. Time that one does not use goes
+    to the next ones."""
     return remaining_s * share / (share + shares_after)
 
 
 def fitting(experiment: Experiment, fd_limit: int) -> tuple[Experiment, list[str]]:
-    """The experiment with the cells and claims that fit under the fd limit, and a sentence for each other cell."""
+    """Returns the experiment with the cells and claims that fit under the fd limit, and a sentence for each changed or
+    dropped cell."""
     spare = 64
     experiment = replace(experiment, cells=tuple(cell.fitted(fd_limit) for cell in experiment.cells))
     kept = tuple(cell for cell in experiment.cells if cell.connections + spare <= fd_limit)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The fixed rate, and the arithmetic of the budget; the plans can do what they declare."""
+"""Tests of the fixed rate and of the budget's arithmetic. The plans must be able to do what they declare."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -14,14 +14,14 @@ PINGPONG = made_up.PINGPONG
 EVERY_EXPERIMENT = [experiment for plan in plans.BY_NAME.values() for experiment in plan.experiments]
 
 
-def test_the_rate_is_half_of_the_slowest_ones_best():
+def test_the_rate_is_half_of_the_slowest_contenders_saturation():
     assert schedule.fixed_rate({"fast": [90000.0, 100000.0], "slow": [41000.0, 40000.0], "gone": []}) == 20000.0
     assert schedule.fixed_rate({"tiny": [7.0]}) == 3.0
 
 
-def test_a_budget_is_shared_out_and_what_is_left_over_goes_on():
+def test_budget_that_an_experiment_does_not_use_goes_to_the_next():
     assert schedule.share_of(100.0, 0.6, 0.4) == pytest.approx(60.0)
-    assert schedule.share_of(70.0, 0.3, 0.1) == pytest.approx(52.5)  # the first left 30 over
+    assert schedule.share_of(70.0, 0.3, 0.1) == pytest.approx(52.5)  # the first experiment left 30
     assert schedule.share_of(50.0, 0.1, 0.0) == pytest.approx(50.0)
 
 
@@ -31,7 +31,7 @@ def test_a_plan_fits_its_budget():
     assert sum(shares) == pytest.approx(1.0)
 
 
-def test_cells_beyond_the_fd_limit_are_named_not_run_and_their_claims_go_with_them():
+def test_cells_beyond_the_fd_limit_are_dropped_with_their_claims_and_named():
     claim = experiments.Claim("a", "b", "64Bx10000")
     experiment = replace(PINGPONG, cells=(Cell(64, 100), Cell(64, 10000)), claims=(claim,))
     kept, left = schedule.fitting(experiment, 4096)
@@ -40,7 +40,7 @@ def test_cells_beyond_the_fd_limit_are_named_not_run_and_their_claims_go_with_th
 
 
 @pytest.mark.parametrize("experiment", EVERY_EXPERIMENT, ids=lambda experiment: experiment.name)
-def test_the_declared_experiments_can_let_their_claims_pass(experiment):
+def test_each_declared_experiment_can_meet_its_claims(experiment):
     experiments.check(experiment)
 
 
@@ -49,7 +49,7 @@ def test_the_classic_matrices_are_as_published():
     assert (rest.threads, rest.generator_threads, rest.connections, rest.modes) == (8, 4, 200, (CLOSED,))
     pages = {(cell.short, cell.connections) for cell in plans.FULL_PAGES.cells if cell.threads == 4}
     assert pages == {(short, clients) for short in (True, False) for clients in (1, 10, 100, 1000)}
-    assert plans.FULL_PAGES.duels.restarts >= 4  # the first is discarded, the mean is of three
+    assert plans.FULL_PAGES.duels.restarts >= 4  # the first is discarded, and the mean is of three
 
 
 def test_experiments_are_chosen_by_name():
@@ -61,7 +61,7 @@ def test_experiments_are_chosen_by_name():
     assert plans.chosen(plans.FULL, [], False).variants
 
 
-def test_a_pair_is_shown_once_and_whoever_serves_http_for_peal_stands_against_all():
+def test_a_pair_is_shown_once_and_peals_http_server_is_compared_with_all():
     grid = made_up.REST.grid_of(["http-raw-epoll", "http-nginx", "http-peal-epoll"])
     assert grid == [("http-peal-epoll", "http-raw-epoll"), ("http-peal-epoll", "http-nginx"),
                     ("http-nginx", "http-raw-epoll")]
@@ -85,7 +85,7 @@ def test_options_shape_the_plan():
     assert shaped(plans.FULL, budget=500.0)[0].budget_s == 500.0
 
 
-def test_an_experiment_none_of_whose_cells_fit_is_left_out_by_name():
+def test_an_experiment_without_a_cell_that_fits_is_dropped_and_named():
     huge = replace(made_up.SMALL, experiments=(replace(PINGPONG, cells=(Cell(64, 10**6),), claims=()),))
     plan, left = shaped(huge)
     assert plan.experiments == () and "1,000,000 connections" in left[0]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The other machine, on which the servers of a comparison run: how it is reached, and what a shell there says of it.
+"""The other machine, on which the servers of a comparison run: how it is reached, and what it has.
 
-What a duel asks there goes through the duel's own agent; this asks once, before anything is measured: which programs
-there are, and what machine it is.
+During a duel, the duel's own agent talks to that machine. This module asks it once, before anything is measured: which
+programs it has, and what kind of machine it is.
 """
 
 import shlex
@@ -14,8 +14,8 @@ from versus.run import process
 
 SHELL = "ssh -o BatchMode=yes"
 ASK_LIMIT_S = 30.0
-FOUND, FACT = "found ", "fact "  # before what is asked for: a login script may say something, too
-FACTS = {  # as a shell there tells them, a line each
+FOUND, FACT = "found ", "fact "  # prefixes of the answers, because a login script may print lines too
+FACTS = {  # each is a shell command there that prints one line
     "Kernel": "uname -srm",
     "Processor": "sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1",
     "CPUs usable": "nproc",
@@ -26,16 +26,16 @@ FACTS = {  # as a shell there tells them, a line each
 
 
 class BadHost(ValueError):
-    """The options that name the machine are wrong: one sentence why."""
+    """The options that name the machine are wrong. The text is one sentence that says why."""
 
 
 class Unreachable(RuntimeError):
-    """The machine could not be asked: one sentence why."""
+    """The machine could not be asked. The text is one sentence that says why."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """What was found there."""
+    """The programs and the facts that were found there."""
 
     programs: frozenset[str] = frozenset()
     facts: dict[str, str] = field(default_factory=dict)
@@ -43,31 +43,31 @@ class Known:
 
 @dataclass(frozen=True)
 class ServerHost:
-    """`shell` leads there: its words, then `name`, then one word, the command."""
+    """A machine for servers. It is reached with the words of `shell`, then `name`, then the command as one word."""
 
     name: str
-    bin_dir: Path  # of the programs there
-    address: str = ""  # where servers listen; "": what the machine says
+    bin_dir: Path  # the folder of the programs there
+    address: str = ""  # where servers listen there; "": what the machine itself reports
     shell: str = SHELL
-    agent: str = ""  # the agent's command there; "": that of bin_dir
+    agent: str = ""  # the agent's command there; "": the agent of bin_dir
 
     @staticmethod
     def of(options) -> "ServerHost | None":
-        """As the command line says. Raises BadHost."""
+        """Makes it from the command line; returns None if no host is given. Raises BadHost."""
         if not options.server_host:
             useless = [word for word, value in (("--server-address", options.server_address),
                                                 ("--server-bin", options.server_bin), ("--agent", options.agent),
                                                 ("--remote-shell", options.remote_shell))
                        if value]
             if useless:
-                raise BadHost(f"{useless[0]} is about the machine that --server-host names: name it.")
+                raise BadHost(f"{useless[0]} is about the machine that --server-host names: add --server-host.")
             return None
         if options.server_host.startswith("-") or options.server_host.split() != [options.server_host]:
             raise BadHost(f"'{options.server_host}' is not the name of a machine.")
         shell = options.remote_shell or SHELL
         try:
             if not shlex.split(shell):
-                raise ValueError("there is no word in it")
+                raise ValueError("it is empty")
         except ValueError as error:
             raise BadHost(f"--remote-shell takes a program and its words, not '{shell}': "
                           f"{str(error).lower()}.") from error
@@ -80,18 +80,18 @@ class ServerHost:
         return self.agent or shlex.join([str(self.bin_dir / "peal"), "load", "agent"])
 
     def known(self, programs: list[str]) -> Known:
-        """Asks which of the programs are there, and what machine it is, in one call of the shell. Raises
+        """Asks, in one call of the shell, which of the programs exist there and what kind of machine it is. Raises
         Unreachable."""
         outcome = process.run([*shlex.split(self.shell), self.name, script_for(programs)], limit_s=ASK_LIMIT_S)
         if outcome.code != 0:
             why = outcome.complaint or ("it did not answer in time" if outcome.code is None
                                         else f"exit code {outcome.code}")
-            raise Unreachable(f"{self.name} cannot be asked which programs it has: {why}")
+            raise Unreachable(f"cannot ask {self.name} which programs it has: {why}")
         return parse_known(outcome.out)
 
 
 def script_for(programs: list[str]) -> str:
-    """What known() runs there; ends with 0 whatever is missing."""
+    """Returns the script that known() runs there. It ends with 0 even if everything is missing."""
     lines = [f"PATH=$PATH{SYSTEM_FOLDERS}"]
     lines += [f"command -v {shlex.quote(each)} > /dev/null && printf '%s\\n' {shlex.quote(FOUND + each)}"
               for each in programs]
@@ -108,19 +108,20 @@ def parse_known(text: str) -> Known:
 
 
 def where(host: ServerHost, found: dict | None) -> str:
-    """A sentence about the machines; `found`: what a duel said of the server's, if one was played."""
+    """Returns a sentence about the two machines. `found` is what a duel reported about the server's machine, or None if
+    no duel ran."""
     if found is None:
-        return f"Servers were to run on {host.name}, the generator here."
+        return f"Servers should have run on {host.name}, and the generator on this machine; no duel ran."
     if found["is_here"]:
-        return (f"Servers ran on {found['name']} ({found['address']}), which is this machine in another place: its "
-                "CPUs are shared with the generator.")
-    return f"Server and generator were on two machines: servers on {found['name']} ({found['address']})."
+        return (f"Servers ran on {found['name']} ({found['address']}), which is this same machine under another "
+                "address: its CPUs are shared with the generator.")
+    return f"Server and generator ran on two machines: the servers on {found['name']} ({found['address']})."
 
 
 def machines(host: ServerHost | None, known: Known, described: dict[str, str],
              duel: dict | None) -> tuple[dict[str, str], str]:
-    """What is `described` of this machine and, where that is another, of the servers'; and a sentence that says so.
-    `duel`: the last one's JSON, if one was played."""
+    """Returns `described`, the facts of this machine, with those of the server's machine if that is another one, and a
+    sentence that says so. `duel` is the JSON of the last duel, or None."""
     if host is None:
         return described, ""
     found = duel["server_host"] if duel else None
@@ -129,7 +130,7 @@ def machines(host: ServerHost | None, known: Known, described: dict[str, str],
 
 
 def rows(host: ServerHost, known: Known, found: dict | None) -> dict[str, str]:
-    """The environment section's rows about the server's machine."""
+    """Returns the rows of the environment section that are about the server's machine."""
     told = {f"{name} of {host.name}": value for name, value in known.facts.items()}
     if found is not None:
         told[f"CPU time of {host.name}"] = (f"{found['foreign_s']:.1f} s used by others and {found['stolen_s']:.1f} s "
@@ -138,7 +139,7 @@ def rows(host: ServerHost, known: Known, found: dict | None) -> dict[str, str]:
 
 
 def placement(duel: dict) -> str:
-    """Which CPUs had what, of a duel's JSON."""
+    """Returns which CPUs server and client had, from a duel's JSON."""
     def on(cpus: list[int]) -> str:
         return f"on CPU {','.join(map(str, cpus))}" if cpus else "not pinned"
 

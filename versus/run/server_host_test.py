@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The other machine: the options that name it, what a shell there is asked, and the labs whose servers run there, with
-programs that only pretend; the shell is real, and leads nowhere."""
+"""Tests of the other machine: the options that name it, what a shell there is asked, and labs whose servers run there.
+The programs are fakes. The shell is real, but runs on this machine."""
 
 import argparse
 from pathlib import Path
@@ -14,7 +14,7 @@ from versus.quick.quick_plan import CELLS
 from versus.run import server_host
 from versus.run.server_host import BadHost, ServerHost, Unreachable
 
-LOCAL = "sh -c 'exec sh -c \"$2\"' sh"  # in the place of ssh: HOST is dropped
+LOCAL = "sh -c 'exec sh -c \"$2\"' sh"  # replaces ssh: ignores HOST and runs the command here
 NAMES = (*fakes.NAMES, "http_raw_epoll", "http_libevent")
 FOUND = {"name": "box2", "address": "10.0.0.2", "is_here": False, "elapsed_s": 9.6, "stolen_s": 0.1, "foreign_s": 0.25}
 
@@ -29,7 +29,7 @@ def test_no_host_is_this_machine():
     assert ServerHost.of(options(server_host="")) is None
 
 
-def test_what_is_not_said_of_the_machine():
+def test_options_of_the_machine_have_defaults():
     host = ServerHost.of(options())
     assert host.bin_dir == Path.cwd() / "build/bin" and host.shell == "ssh -o BatchMode=yes"
     assert host.agent_command == f"{Path.cwd()}/build/bin/peal load agent"
@@ -47,7 +47,7 @@ def test_what_is_not_said_of_the_machine():
     ({"server_host": "a b"}, "'a b' is not the name of a machine"),
     ({"remote_shell": "'"}, "--remote-shell takes a program"),
     ({"remote_shell": " "}, "--remote-shell takes a program")])
-def test_options_that_are_wrong_are_told_in_a_sentence(wrong, why):
+def test_wrong_options_are_refused_with_one_sentence(wrong, why):
     with pytest.raises(BadHost) as raised:
         ServerHost.of(options(**wrong))
     assert str(raised.value).startswith(why) and "\n" not in str(raised.value)
@@ -55,17 +55,17 @@ def test_options_that_are_wrong_are_told_in_a_sentence(wrong, why):
 
 @pytest.mark.parametrize("words", [["--server-host", ""], ["--server-host", "a", "--remote-shell", ""],
                                    ["--server-host", "a", "--server-address", "lol"], ["--remote-shell", "ssh"]])
-def test_what_is_refused_leaves_no_folder(tmp_path, monkeypatch, capsys, words):
+def test_a_refused_command_line_leaves_no_folder(tmp_path, monkeypatch, capsys, words):
     monkeypatch.chdir(tmp_path)
     try:
         code = cli.main(["quick", "--bin", str(fakes.make_bin(tmp_path / "bin", NAMES)), *words])
-    except SystemExit as ended:  # as argparse refuses
+    except SystemExit as ended:  # argparse refuses in this way
         code = ended.code
     assert code == cli.CALLED_WRONGLY and capsys.readouterr().err
     assert not (tmp_path / "build").exists()
 
 
-def test_a_shell_there_says_which_programs_it_has_and_what_it_is(tmp_path):
+def test_a_shell_there_reports_its_programs_and_the_machine(tmp_path):
     fakes.write_program(tmp_path / "it's here", "#!/bin/sh\n")
     host = ServerHost("box2", tmp_path, shell=LOCAL)
     known = host.known(["/bin/sh", str(tmp_path / "it's here"), str(tmp_path / "not here"), "sh", "no-such-program"])
@@ -73,14 +73,14 @@ def test_a_shell_there_says_which_programs_it_has_and_what_it_is(tmp_path):
     assert known.facts["Kernel"].startswith("Linux ") and int(known.facts["CPUs usable"]) >= 1
 
 
-def test_what_a_login_script_says_is_passed_over():
+def test_lines_of_a_login_script_are_ignored():
     known = server_host.parse_known("Welcome\nfound /bin/a\nfact Kernel=Linux = new\nfact Secret=x\nfact Processor=\n")
     assert known.programs == {"/bin/a"} and known.facts == {"Kernel": "Linux = new"}
 
 
-def test_a_machine_that_is_not_reached():
+def test_an_error_says_why_a_machine_cannot_be_reached():
     host = ServerHost("box2", Path("/opt"), shell="sh -c 'echo Connection refused >&2; exit 255'")
-    with pytest.raises(Unreachable, match="box2 cannot be asked which programs it has: Connection refused"):
+    with pytest.raises(Unreachable, match="cannot ask box2 which programs it has: Connection refused"):
         host.known(["/bin/sh"])
     with pytest.raises(Unreachable, match="/nowhere/ssh: No such file"):
         ServerHost("box2", Path("/opt"), shell="/nowhere/ssh").known([])
@@ -97,12 +97,12 @@ def test_the_duel_is_told_where_its_servers_run(tmp_path):
     assert "--server-host" not in here and "--agent" not in here
 
 
-def test_the_machines_in_words():
+def test_sentences_about_the_machines():
     host = ServerHost("box2", Path("/opt"))
     assert server_host.where(host, FOUND) == \
-        "Server and generator were on two machines: servers on box2 (10.0.0.2)."
-    assert "this machine in another place" in server_host.where(host, FOUND | {"is_here": True})
-    assert server_host.where(host, None).startswith("Servers were to run on box2")
+        "Server and generator ran on two machines: the servers on box2 (10.0.0.2)."
+    assert "this same machine under another address" in server_host.where(host, FOUND | {"is_here": True})
+    assert server_host.where(host, None).startswith("Servers should have run on box2")
     rows = server_host.rows(host, server_host.Known(facts={"Kernel": "Linux 6"}), FOUND)
     assert rows["Kernel of box2"] == "Linux 6" and "0.2 s used by others" in rows["CPU time of box2"]
     assert server_host.placement({"server_cpus": [0, 1], "client_cpus": []}) == \
@@ -118,21 +118,21 @@ def there(bin_dir):
     return ["--server-host", "box2", "--remote-shell", LOCAL, "--server-bin", str(bin_dir)]
 
 
-def test_the_quick_lab_says_that_its_servers_were_elsewhere(tmp_path, bin_dir):
+def test_the_quick_lab_says_that_its_servers_ran_on_another_machine(tmp_path, bin_dir):
     fakes.make_bin(tmp_path / "here" / "bin", ())
     results = made_up.played(tmp_path / "here", "quick", "--seed", "3", *there(bin_dir))
     page = (tmp_path / "here" / "out" / "report.html").read_text()
     assert [cell["name"] for cell in results["cells"]] == [cell.name for cell in CELLS]
     assert results["drum"] is None
     assert any(line.startswith("user instructions") for line in results["left_out"])
-    assert any("its programs play by themselves, on one machine" in line for line in results["left_out"])
-    assert results["two_machines"] == "Server and generator were on two machines: servers on box2 (127.0.0.1)."
+    assert any("its programs run on one machine" in line for line in results["left_out"])
+    assert results["two_machines"] == "Server and generator ran on two machines: the servers on box2 (127.0.0.1)."
     assert results["two_machines"] in page and "Kernel of box2" in page and results["environment"]["Kernel"]
     assert "server there, on CPU 0; client here, on CPU 1" in page
     assert f"--server-host box2 --remote-shell '{LOCAL.split()[0]}" in results["cells"][0]["command"]
 
 
-def test_who_is_not_on_that_machine_is_left_out_and_named(tmp_path, bin_dir):
+def test_a_contender_that_is_not_on_that_machine_is_left_out_and_named(tmp_path, bin_dir):
     (bin_dir / "contenders" / "libevent").unlink()
     fakes.make_bin(tmp_path / "here" / "bin", NAMES)
     results = made_up.played(tmp_path / "here", "quick", "--seed", "3", "--experiments", "64Bx1", *there(bin_dir))
@@ -140,7 +140,7 @@ def test_who_is_not_on_that_machine_is_left_out_and_named(tmp_path, bin_dir):
     assert "libevent" not in {row["contender"] for row in results["cells"][0]["rows"]}
 
 
-def test_the_full_lab_names_what_it_cannot_play_there(tmp_path, bin_dir):
+def test_the_full_lab_names_the_experiments_that_cannot_run_there(tmp_path, bin_dir):
     here, out = tmp_path / "here", tmp_path / "here" / "out"
     fakes.make_bin(here / "bin", ())
     words = ["full", "--seed", "3", "--blocks", "4", "--variants", "--experiments", "pingpong,drum", "--only",
@@ -152,21 +152,21 @@ def test_the_full_lab_names_what_it_cannot_play_there(tmp_path, bin_dir):
     found = results["experiments"][0]
     assert {c["name"] for c in found["contenders"]} == {"raw-epoll", "libevent", "peal-epoll", "peal-epoll-twin"}
     assert results["drum"] is None
-    for missing in ("system calls: ", "Compilers", "its programs play by themselves"):
+    for missing in ("system calls: ", "Compilers", "its programs run on one machine"):
         assert any(missing in line for line in results["left_out"]), missing
     assert results["two_machines"] in page and "Kernel of box2" in page
     assert "server there, on CPU 0; client here, on CPU 1" in page
     with made_up.small():
         again = made_up.played(here, *words, *there(bin_dir))
-        assert again["two_machines"] == results["two_machines"], "what is kept is told again"
+        assert again["two_machines"] == results["two_machines"], "a page made from stored runs says it too"
         assert cli.main([*words, "--bin", str(here / "bin"), "--out", str(out)]) == cli.CALLED_WRONGLY
 
 
 @pytest.mark.parametrize("verb", ["quick", "full"])
-def test_a_machine_that_is_not_reached_ends_a_lab_with_a_sentence(verb, tmp_path, bin_dir, capsys):
+def test_if_the_machine_cannot_be_reached_the_lab_ends_with_one_sentence(verb, tmp_path, bin_dir, capsys):
     words = [verb, "--bin", str(bin_dir), "--out", str(tmp_path / "out"), "--server-host", "box2", "--remote-shell",
              "sh -c 'echo Permission denied >&2; exit 255'"]
     assert cli.main(words) == cli.FAILED
     assert capsys.readouterr().err.endswith(
-        "versus: box2 cannot be asked which programs it has: Permission denied\n")
+        "versus: cannot ask box2 which programs it has: Permission denied\n")
     assert cli.main([verb, "--bin", str(bin_dir), "--out", str(tmp_path / "out"), "--agent", "x"]) == cli.CALLED_WRONGLY

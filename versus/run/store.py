@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs on disk, a JSON line each, a duel's in one line: a campaign that was cut off goes on where it stopped."""
+"""Stores runs on disk, one JSON line per run and one line per duel. An interrupted campaign resumes where it
+stopped."""
 
 import json
 import os
@@ -7,11 +8,11 @@ from pathlib import Path
 
 
 class StoreError(RuntimeError):
-    """The folder belongs to another campaign, or cannot be written: one sentence why."""
+    """The folder belongs to another campaign, or cannot be written. The text is one sentence that says why."""
 
 
 def _difference(name: str, there: dict, value) -> str:
-    """What is not the same, as short as it can be said."""
+    """Returns a short text of what differs."""
     was = there.get(name)
     if not isinstance(was, dict) or not isinstance(value, dict):
         return f"{name} {was}, not {value}"
@@ -20,7 +21,7 @@ def _difference(name: str, there: dict, value) -> str:
 
 
 class Store:
-    """runs.ndjson and campaign.json in one folder. One writer."""
+    """The files runs.ndjson and campaign.json in one folder. There is one writer."""
 
     def __init__(self, folder: Path, identity: dict):
         self.folder = folder
@@ -31,7 +32,7 @@ class Store:
             self._load()
             self._file = open(folder / "runs.ndjson", "a", encoding="utf-8")
         except OSError as error:
-            raise StoreError(f"{folder} cannot be used: {error.strerror}.") from error
+            raise StoreError(f"cannot use the folder {folder}: {error.strerror}.") from error
         self._done = {record["key"]: record for record in self.records}
 
     def _check(self, identity: dict) -> None:
@@ -41,7 +42,7 @@ class Store:
             for name, value in identity.items():
                 if there.get(name) != value:
                     raise StoreError(f"{self.folder} holds another campaign ({_difference(name, there, value)}): "
-                                     "choose another --out, or the same options and programs.")
+                                     "choose another --out, or use the same options and programs.")
             return
         path.write_text(json.dumps(identity, indent=1) + "\n", encoding="utf-8")
 
@@ -56,18 +57,18 @@ class Store:
                 self.records += read if isinstance(read, list) else [read]
                 kept.append(line)
             except ValueError:
-                break  # cut off in the middle of a line: that run is done again
+                break  # the line was cut off: that run is repeated
         path.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
 
     def get(self, key: str) -> dict | None:
         return self._done.get(key)
 
     def add(self, record: dict) -> None:
-        """Appends one finished record; it is on disk when this returns."""
+        """Appends one finished record. When this returns, the record is in the file."""
         self._append(record, [record])
 
     def add_all(self, records: list[dict]) -> None:
-        """The same of several: they are all there after a restart, or none is."""
+        """Appends several records. After a crash, the file has all of them or none."""
         self._append(records, records)
 
     def _append(self, line: dict | list[dict], records: list[dict]) -> None:

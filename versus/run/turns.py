@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that take turns on the same CPUs: one goes on for some milliseconds while the others are stopped, so that
-the machine's noise falls on all of them. Who counts its own CPU time is counted by it in a duel's way."""
+"""Lets programs take turns on the same CPUs: one runs for some milliseconds while the others are stopped, so that noise
+of the machine affects all of them. A program that measures its own CPU time is measured in the same way as in a
+duel."""
 
 import random
 import signal
@@ -17,8 +18,8 @@ TURN_S = 0.03
 
 def take_turns(commands: dict[str, list[str]], cpus: tuple[int, ...], seed: int | str,
                limit_s: float) -> dict[str, Outcome]:
-    """Starts all, and lets one at a time go on (SIGCONT, SIGSTOP), in an order shuffled each round, until all have
-    ended; at `limit_s` those that are left are ended."""
+    """Starts all programs and lets one at a time run (SIGCONT, SIGSTOP), in an order that is shuffled each round, until
+    all have ended. After `limit_s`, the remaining ones are killed."""
     shuffler = random.Random(seed)
     with ExitStack() as files:
         started: dict[str, tuple[subprocess.Popen, object, object]] = {}
@@ -33,7 +34,7 @@ def take_turns(commands: dict[str, list[str]], cpus: tuple[int, ...], seed: int 
         finally:
             for child, _, _ in started.values():
                 if child.poll() is None:
-                    child.kill()  # also of who is stopped
+                    child.kill()  # SIGKILL also ends stopped programs
                     child.wait()
         return {name: Outcome(child.returncode if in_time[name] else None, _read(out), _read(complaints)[:2000])
                 for name, (child, out, complaints) in started.items()}

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""TLS: its cells and experiments, the certificate all its contenders serve with, and what exact counts share."""
+"""TLS: its cells and experiments, the certificate that all its contenders use, and the crowd of handshaking clients."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every contender over TLS is given: the same certificate (ECDSA P-256, of localhost) and its key, and a folder
-with a file to download."""
+"""The files for contenders over TLS: one certificate for all (ECDSA P-256, for localhost), its key, and a folder with a
+file to download."""
 
 import os
 from dataclasses import dataclass, replace
@@ -15,12 +15,12 @@ LIMIT_S = 30.0
 
 
 class NoCertificate(RuntimeError):
-    """There is none, and none can be made: one sentence why."""
+    """There is no certificate, and none can be made. The text is one sentence that says why."""
 
 
 @dataclass(frozen=True)
 class TlsFiles:
-    """Where they are."""
+    """The paths of the files."""
 
     folder: Path
 
@@ -37,13 +37,13 @@ class TlsFiles:
         return self.folder / "root"
 
     def given_to(self, contenders: list[Contender]) -> list[Contender]:
-        """The contenders, those over TLS with these files."""
+        """Returns the contenders; the contenders over TLS have these files."""
         files = (("cert", str(self.certificate)), ("key", str(self.key)), ("root", str(self.root)))
         return [replace(each, files=files) if each.kind in TLS_KINDS else each for each in contenders]
 
 
 def _commands(program: Path | str, files: TlsFiles) -> list[list[str]]:
-    """What makes one: the program under test; where it cannot, OpenSSL's."""
+    """Returns the commands that make the certificate: first the program under test, then openssl if that fails."""
     return [[str(program), "tls", "self-signed", "--name", "localhost", "--name", "127.0.0.1", "--out-cert",
              str(files.certificate), "--out-key", str(files.key)],
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
@@ -52,11 +52,11 @@ def _commands(program: Path | str, files: TlsFiles) -> list[list[str]]:
 
 
 def made_in(folder: Path, program: Path | str) -> TlsFiles:
-    """The files under `folder`, those that are there kept. Raises NoCertificate."""
+    """Makes the files in `folder`. A certificate and key that exist are kept. Raises NoCertificate."""
     files = TlsFiles(folder.resolve())
     files.root.mkdir(parents=True, exist_ok=True)
     for each in (files.folder, files.root):
-        os.chmod(each, 0o755)  # nginx's workers may be somebody else
+        os.chmod(each, 0o755)  # nginx's workers may run as another user
     (files.root / FILE).write_bytes(bytes(range(256)) * (FILE_BYTES // 256))
     said = ""
     for words in _commands(program, files):
@@ -65,4 +65,4 @@ def made_in(folder: Path, program: Path | str) -> TlsFiles:
         said = process.run(words, limit_s=LIMIT_S).complaint
     if files.certificate.exists() and files.key.exists():
         return files
-    raise NoCertificate(f"no certificate could be made in {files.folder}: {said or 'openssl said nothing'}")
+    raise NoCertificate(f"cannot make a certificate in {files.folder}: {said or 'openssl printed no error'}")

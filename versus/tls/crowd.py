@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Clients that begin to shake hands at once: waves of a thousand connections whose ClientHellos leave together, each
-wave when the one before was answered; it connects meanwhile, so that there is hardly a moment without. They say nothing
-more, and stay; so nearly all of the work is the server's. Says "ready" when the first wave was answered, and how many
-were in all when its stdin ends.
+"""A crowd of clients that begin TLS handshakes together, in waves of a thousand connections whose ClientHellos are sent
+at once. A wave is sent when the previous one is answered. Its connections are opened meanwhile, so there is hardly a
+pause. The clients send nothing more and stay connected, so nearly all of the work is the server's. Prints "ready" when
+the first wave is answered; when its stdin ends, prints how many clients were answered in all.
 
 python3 -m versus.tls.crowd HOST:PORT CERTIFICATE [--clients 1000]
 """
@@ -18,11 +18,11 @@ from collections.abc import Iterator
 
 from versus.run import process
 
-MOST_WAVES = 8  # open at a time; then the eldest leave
+MOST_WAVES = 8  # waves that stay connected; then the oldest connections are closed
 
 
 def hello(certificate: str) -> bytes:
-    """What a client says first. The same for all: a server cannot know that they are one."""
+    """Returns a client's first message. All clients send the same bytes, which a server cannot know."""
     context = ssl.create_default_context(cafile=certificate)
     theirs, ours = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = context.wrap_bio(theirs, ours, server_hostname="localhost")
@@ -39,8 +39,8 @@ class Crowd:
         self.open: deque[socket.socket] = deque()
 
     def connected(self, clients: int) -> Iterator[socket.socket]:
-        """So many more, one at a time: whoever wants the CPU has it between, for real clients have machines of their
-        own."""
+        """Opens `clients` connections, one at a time. Between two of them it yields the CPU, because real clients would
+        have their own machines."""
         for _ in range(clients):
             if len(self.open) == MOST_WAVES * clients:
                 self.open.popleft().close()
@@ -50,7 +50,8 @@ class Crowd:
 
 
 def answered(wave: list[socket.socket], coming: Iterator[socket.socket]) -> tuple[int, list[socket.socket]]:
-    """How many of a wave were answered, fewer than all where stdin ended before; and those that came meanwhile."""
+    """Returns how many clients of a wave were answered, and the connections that were opened meanwhile. If stdin ends
+    first, the number is less than the whole wave."""
     came: list[socket.socket] = []
     poll = select.epoll()
     poll.register(sys.stdin, select.EPOLLIN)
@@ -69,10 +70,10 @@ def answered(wave: list[socket.socket], coming: Iterator[socket.socket]) -> tupl
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Shakes hands with a server over and over until its stdin ends.")
+    parser = argparse.ArgumentParser(description="Begins TLS handshakes with a server until its stdin ends.")
     parser.add_argument("target", help="HOST:PORT")
-    parser.add_argument("certificate", help="a file: whom to believe")
-    parser.add_argument("--clients", type=int, default=1000, help="at once (1000)")
+    parser.add_argument("certificate", help="a file with the certificate to trust")
+    parser.add_argument("--clients", type=int, default=1000, help="clients in each wave (1000)")
     options = parser.parse_args()
     host, _, port = options.target.rpartition(":")
     process.raise_fd_limit()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Loads over TLS: the same as in the clear, and what the generator is told beside."""
+"""Loads over TLS: the same as without TLS, and the additional options of the generator."""
 
 from dataclasses import dataclass
 
@@ -10,13 +10,13 @@ KEPT, FULL, RESUMED = "kept", "full", "resumed"
 HANDSHAKE_WORDS = {KEPT: (), FULL: ("--handshakes",), RESUMED: ("--handshakes", "--tls-resume")}
 HANDSHAKE_TITLES = {KEPT: "keep-alive", FULL: "a full handshake per request",
                     RESUMED: "a resumed handshake per request"}
-# A message takes longer than in the clear; a handshake, or a mebibyte, takes a millisecond.
+# A message takes longer than without TLS, and a handshake or a mebibyte takes a millisecond. So slices are longer.
 MANY, LONG_SLICE_S = 1000, 0.1
 
 
 @dataclass(frozen=True)
 class TlsCell(Cell):
-    """Ping-pong over TLS; `pipeline`: messages in flight on a connection."""
+    """Ping-pong over TLS. `pipeline` is the number of messages in flight per connection."""
 
     pipeline: int = 1
 
@@ -45,7 +45,7 @@ class TlsCell(Cell):
 
 @dataclass(frozen=True)
 class HttpsCell(HttpCell):
-    """HTTPS: a page, or with `downloads` a file of a mebibyte, on connections that are kept or not."""
+    """HTTPS: a page, or with `downloads` a file of one mebibyte. `handshakes` says whether connections are kept."""
 
     handshakes: str = KEPT
     pipeline: int = 1
@@ -88,5 +88,5 @@ class HttpsCell(HttpCell):
 
 
 def closed(cell_type, *words, **more):
-    """A cell of which a closed loop is all that is played."""
+    """Returns a cell that is measured only in a closed loop."""
     return cell_type(*words, modes=(CLOSED,), **more)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Experiment 6, TLS, as data: ping-pong of records, and HTTPS, in closed loops.
 
-Of the ping-pong servers OpenSSL on a bare epoll loop is the floor, of the web servers nginx is whom one would take.
+The floor of the ping-pong servers is OpenSSL on a bare epoll loop. The usual choice among web servers is nginx.
 """
 
 from versus.experiments import Claim, Experiment
@@ -30,8 +30,8 @@ ECHO = Experiment(
     kind=TLS,
     grid=((OURS, ("*",)), ("*", (FLOOR,))),
     twin_of=OURS,
-    note="TLS 1.3; the servers take the cipher that the client names first, X25519, one certificate (ECDSA P-256), and "
-         "send one ticket.",
+    note="TLS 1.3. All servers use the client's first cipher, X25519 and one certificate (ECDSA P-256), and send one "
+         "session ticket per handshake.",
 )
 
 WEB = Experiment(
@@ -44,7 +44,7 @@ WEB = Experiment(
     unit="request",
     grid=((HTTPS_OURS, ("*",)), ("*", (HTTPS_FLOOR, NGINX))),
     twin_of=HTTPS_OURS,
-    note="As above. A handshake per request: the connection is opened for it, and closed by the client.",
+    note="TLS as in the ping-pong. With a handshake per request, the client opens a connection for it and closes it.",
 )
 
 EXPERIMENTS = (ECHO, WEB)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Experiment 6: what generator and servers are told, and the whole way with programs that only pretend."""
+"""Tests of experiment 6: the options of generator and servers, and the whole way with fake programs."""
 
 import shlex
 from pathlib import Path
@@ -22,7 +22,7 @@ def told(cell):
     return load.kind, " ".join(load.words)
 
 
-def test_what_the_generator_is_told_in_a_duel():
+def test_the_options_of_the_generator_in_a_duel():
     assert told(TlsCell(64, 100)) == ("pingpong", "--connections 100 --threads 1 --size 64 --tls --tls-insecure")
     assert told(TlsCell(64, 100, pipeline=16))[1].endswith("--size 64 --tls --tls-insecure --pipeline 16")
     kind, words = told(HttpsCell(32))
@@ -32,7 +32,7 @@ def test_what_the_generator_is_told_in_a_duel():
     assert "--path /one-mib.bin " in told(HttpsCell(16, downloads=True))[1]
 
 
-def test_a_slice_is_long_where_a_round_is():
+def test_slices_are_longer_if_a_round_trip_takes_longer():
     def slice_ms(cell):
         return duel_campaign.load_of("tls", cell, Duels(), CLOSED).slice_ms
 
@@ -40,14 +40,14 @@ def test_a_slice_is_long_where_a_round_is():
     assert slice_ms(HttpsCell(8, handshakes=RESUMED)) == slice_ms(tls_plans.DOWNLOAD) == 100
 
 
-def test_who_is_to_send_files_is_told_which(tmp_path):
+def test_only_a_cell_with_downloads_gives_the_server_a_folder(tmp_path):
     nginx = next(each for each in certificate.TlsFiles(tmp_path).given_to(roster.built_in(tmp_path))
                  if each.name == "https-nginx")
     assert nginx.for_cell(tls_plans.DOWNLOAD)("h", 1)[-2:] == ["--root", f"{tmp_path}/root"]
     assert "--root" not in nginx.for_cell(HttpsCell(100))("h", 1)
 
 
-def test_every_cell_has_a_name_and_a_title_of_its_own():
+def test_cells_have_different_names_and_titles():
     for experiment in tls_plans.EXPERIMENTS:
         for shown in ("name", "title"):
             assert len({getattr(cell, shown) for cell in experiment.cells}) == len(experiment.cells)
@@ -56,7 +56,7 @@ def test_every_cell_has_a_name_and_a_title_of_its_own():
         assert {kinds[name] for name in named} == {experiment.kind}
 
 
-def test_another_machine_has_no_certificate_of_ours(tmp_path):
+def test_experiments_over_tls_cannot_run_on_another_machine(tmp_path):
     plan, left = comparison.elsewhere(plans.FULL, ServerHost("box2", tmp_path))
     assert not {"tls", "https"} & {each.name for each in plan.experiments}
     assert "Experiment 6: TLS, ping-pong: its certificate is made here" in left
@@ -82,7 +82,7 @@ def test_both_experiments_are_played_by_duel(played):
     assert "https-beast" not in downloads and {"https-raw", "https-nginx"} <= downloads
 
 
-def test_servers_are_given_the_certificate_that_was_made(played):
+def test_servers_get_the_certificate_that_was_made(played):
     commands = [words for each in played[1]["experiments"] for run in each["runs"]
                 for words in run["commands"] if "https-raw=" in words]
     raw = next(word for word in shlex.split(commands[0]) if word.startswith("https-raw="))
@@ -91,7 +91,7 @@ def test_servers_are_given_the_certificate_that_was_made(played):
     assert f"--pem {played[0]}/tls/cert.pem" in played[1]["experiments"][0]["runs"][0]["commands"][0]
 
 
-def test_the_claims_are_judged_and_stand_on_the_page(played):
+def test_the_claims_are_judged_and_shown_on_the_page(played):
     claims = {(claim["subject"], claim["rival"], claim["cell"]): claim["verdict"]
               for each in played[1]["experiments"] for claim in each["claims"]}
     assert claims["peal-tls-epoll", "raw-tls", "64Bx100"] == "met"

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ACE as its users write an echo: an ACE_Event_Handler over an ACE_SOCK_Stream, on an ACE_Reactor that runs the epoll
-// implementation (ACE_Dev_Poll_Reactor), one reactor and one listener per thread. The other way, threads sharing one
-// ACE_TP_Reactor, rests on select() and ends at 1024 sockets. Tuned: write first; a queue and an interest in
-// writability only while a write came short, and reading rests meanwhile; one warm read buffer per thread.
-// What cannot be changed: this reactor hands out one event at a time and registers the socket anew after each.
+// An echo server on ACE: an ACE_Event_Handler over an ACE_SOCK_Stream. Each thread has one listener and one ACE_Reactor
+// with the epoll implementation (ACE_Dev_Poll_Reactor). The alternative, an ACE_TP_Reactor that the threads share, uses
+// select() and stops at 1024 sockets.
+//
+// Tuned in these ways:
+// - It writes first. It queues output and waits for writability only while a write is incomplete. Meanwhile it does not
+//   read.
+// - Each thread has one warm read buffer.
+//
+// Two costs cannot be avoided: this reactor dispatches one event at a time, and registers the socket again after each.
 #include <cerrno>
 #include <span>
 #include <string>
@@ -22,7 +27,7 @@ namespace {
 
 constexpr size_t kReadBytes = size_t{64} * 1024;
 
-// Deletes itself when it is closed, as handlers do.
+// The connection of one client. The object deletes itself when the connection is closed, as is usual for ACE handlers.
 class AceEcho final : public ACE_Event_Handler {
  public:
   AceEcho(ACE_Reactor* owner, std::span<char> buffer) : ACE_Event_Handler(owner), buffer_(buffer) {}
@@ -100,7 +105,7 @@ class AceAcceptor final : public ACE_Event_Handler {
  private:
   int on_accept_error() {
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      // Out of fds: without a pause the acceptor would spin.
+      // No fd is free. Without a pause, the loop would only repeat the failing accept().
       reactor()->cancel_wakeup(this, ACCEPT_MASK);
       reactor()->schedule_timer(this, nullptr, ACE_Time_Value(0, kContenderRetryMs * 1000));
     }
@@ -112,7 +117,9 @@ class AceAcceptor final : public ACE_Event_Handler {
 };
 
 void serve_thread(int listener) {
-  // It restarts waits that a signal interrupts; without a notification pipe, as no other thread calls it.
+  // The argument `true` (restart) makes the reactor continue a wait that a signal has interrupted. The argument `1`
+  // (disable_notify_pipe) switches off the pipe by which other threads wake a reactor. No other thread uses this
+  // reactor, so the pipe is not needed.
   ACE_Dev_Poll_Reactor implementation(raise_fd_limit(), true, nullptr, nullptr, 1, nullptr, 0);
   ACE_Reactor reactor(&implementation);
   AceAcceptor acceptor(&reactor, listener);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// asio as its users write an echo: async_read_some into a buffer of the session's own, async_write of what came, again.
-// With OVER_TLS the stream is asio's ssl::stream. How many loops there are says asio_sessions.h.
+// An echo server on asio: async_read_some into the session's own buffer, async_write of the received bytes, and again.
+// With OVER_TLS the stream is asio's ssl::stream. asio_sessions.h describes how many loops there are.
 #include <array>
 
 #include "asio_sessions.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// awaits_asio fd|channel|select COUNT: as awaits_peal, with what asio has for it: stream_descriptor, its experimental
-// channels, and their `||`, which is told of one that received though another came first.
+// awaits_asio fd|channel|select COUNT: does the same as awaits_peal, with asio's means: stream_descriptor, experimental
+// channels, and the operator `||` of its awaitables. This operator can receive from both channels and then drops one
+// item; peal's select() never takes more than one.
 #include <sys/socket.h>
 #include <unistd.h>
 

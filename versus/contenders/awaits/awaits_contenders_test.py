@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Both programs do each kind of await and end by themselves. What was not built is skipped."""
+"""Each program does each kind of await and then ends by itself. Programs that are not built are skipped."""
 import subprocess
 
 import pytest

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// awaits_peal fd|channel|select|ask|ask_away COUNT: so many waits for an fd that is ready; or items that are sent from
-// one task to another and back, the other one waiting for them alone or with select() for one more channel; or
-// questions to an object on the same loop, or on another one, which this thread turns by turns.
+// awaits_peal KIND COUNT repeats one kind of wait COUNT times. The kinds:
+// - fd: waits for an fd that is ready.
+// - channel: sends an item to another task, which sends it back.
+// - select: as channel, but the other task waits with select() for a second channel too.
+// - ask: asks an object that lives on the same loop.
+// - ask_away: asks an object that lives on another loop. The main thread runs the turns of both loops alternately.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -24,7 +27,7 @@ void check(bool done) {
   if (!done) std::abort();
 }
 
-// Never read, so it is always ready.
+// Waits `count` times until an fd is readable. The fd is always readable, because its one byte is never read.
 Task<> wait_for_fd(Loop& loop, long count) {
   std::array<int, 2> ends{};
   check(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()) == 0);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connection churn: connect, send one message, read its answer, close by RST so that no port lingers; the sources go
-// round 127.0.0.1 to 127.0.0.16. One thread, --concurrent slots, ends after --total connections or --duration seconds.
-// With --rate, connections start evenly at that many a second; one that finds no free slot starts late.
+// Measures connection churn: connects, sends one message, reads the answer, and closes with RST so that no port stays
+// in TIME_WAIT. The source addresses rotate from 127.0.0.1 to 127.0.0.16. One thread serves --concurrent slots. The
+// program ends after --total connections or --duration seconds. With --rate, it starts that many connections per
+// second, evenly spaced. If no slot is free when a connection is due, the connection starts late.
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -61,7 +62,8 @@ static void start(struct churn* churn) {
 static void advance(struct churn* churn, struct slot* slot, uint32_t events) {
   if (!slot->sent) {
     if ((events & EPOLLOUT) == 0) return;
-    // A message fits the empty send buffer of a fresh connection; one that does not is counted as a failure.
+    // The whole message must fit into the empty send buffer of a new connection. Otherwise the connection counts as
+    // failed.
     if (send(slot->fd, churn->bytes, churn->size, MSG_NOSIGNAL) != (ssize_t)churn->size) {
       finish(churn, slot, true);
       return;
@@ -78,7 +80,8 @@ static void advance(struct churn* churn, struct slot* slot, uint32_t events) {
   }
 }
 
-// How long the wait may last, in nanoseconds: to the next start or to the end, whichever is first.
+// Returns how long epoll may wait, in nanoseconds. The wait ends when the next connection is due or when the
+// measurement ends, whichever comes first.
 static int64_t next_wait_ns(const struct churn* churn, uint64_t elapsed, double rate, double duration, bool more) {
   double until = duration * 1e9;
   if (more && churn->free_slots != NULL && rate > 0) {
@@ -123,7 +126,9 @@ int main(int argc, char** argv) {
   churn.poller = epoll_create1(EPOLL_CLOEXEC);
   struct slot* memory = calloc(slots, sizeof *memory);
   errno = EINVAL;
-  if (churn.bytes == NULL || memory == NULL || slots == 0 || churn.size == 0) fail("sizes");
+  if (churn.bytes == NULL || memory == NULL || slots == 0 || churn.size == 0) {
+    fail("--concurrent and --size must be at least 1");
+  }
   fill_pattern(churn.bytes, churn.size);
   for (unsigned i = 0; i < slots; ++i) {
     memory[i].next_free = churn.free_slots;

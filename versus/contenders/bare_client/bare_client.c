@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The floor of a load generator: what the client side of a ping-pong costs when it measures nothing but totals. One
-// thread, edge-triggered epoll. Closed loop: `size` bytes circulate on every connection, each read is sent back as it
-// came. With --rate, laps of `size` bytes start at that many a second over all connections, on whichever has been idle
-// longest; a lap that finds none starts late, and pacing never spins. The clock runs between two instants after all are
-// connected and warm.
+// The cheapest possible load generator: shows what the client side of a ping-pong costs if it measures only totals. One
+// thread, edge-triggered epoll. The clock starts when all connections are open and warm.
+//
+// - Closed loop (without --rate): `size` bytes circulate on every connection; each read is sent back unchanged.
+// - With --rate: that many laps of `size` bytes start per second, counted over all connections. A lap starts on the
+//   connection that has been idle longest. If no connection is idle, the lap starts late. Pacing never spins.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -21,20 +22,20 @@ enum { kEventsPerWait = 512 };
 
 struct stream {
   int fd;
-  uint32_t position;  // of the next byte to send, in the pattern
+  uint32_t position;  // position in the pattern of the next byte to send
   uint32_t unsent;
-  uint32_t unread;  // of the lap under way; used with a rate
+  uint32_t unread;  // bytes of the current lap that are not received yet; used only with a rate
 };
 
 struct client {
   struct stream* streams;
-  struct stream** idle;  // a ring of the streams without a lap under way; used with a rate
+  struct stream** idle;  // a ring buffer of the streams without a current lap; used only with a rate
   uint32_t idle_first;
   uint32_t idle_count;
   uint32_t connections;
   uint32_t size;
   double rate;
-  char* pattern;  // two blocks, so what is unsent is contiguous from any position
+  char* pattern;  // two copies of the pattern, so that the unsent bytes are contiguous from any position
   uint64_t bytes;
   uint64_t errors;
   uint64_t laps_started;
@@ -61,7 +62,8 @@ static void drop(struct client* client, struct stream* stream) {
   stream->fd = -1;
 }
 
-// The stream repeats itself every `size` bytes, so what a read returned is also what the pattern holds at the position.
+// Sends the stream's unsent bytes. They are taken from the pattern, because the received bytes are not stored. The
+// pattern holds the same bytes: the data on the connection repeats every `size` bytes.
 static void send_unsent(struct client* client, struct stream* stream) {
   const ssize_t sent = send(stream->fd, client->pattern + stream->position, stream->unsent, MSG_NOSIGNAL);
   if (sent < 0) {
@@ -98,7 +100,8 @@ static void serve_stream(struct client* client, struct stream* stream, char* buf
   if (stream->unsent > 0) send_unsent(client, stream);
 }
 
-// Starts the laps that are due; returns how long the next one has to wait, in nanoseconds, or -1 for "until an event".
+// Starts the laps (round trips) that are due, while streams are idle. Returns the nanoseconds until the next lap is
+// due. Returns -1 if no stream is idle; then the caller waits for an event without a timeout.
 static int64_t start_due_laps(struct client* client) {
   const double elapsed = (double)(now_ns() - client->first_lap_ns) * 1e-9;
   const uint64_t due = (uint64_t)(elapsed * client->rate) + 1;
@@ -161,7 +164,7 @@ int main(int argc, char** argv) {
   client.poller = epoll_create1(EPOLL_CLOEXEC);
   char* buffer = allocate(1, kReadBytes);
   errno = EINVAL;
-  if (client.connections == 0 || client.size == 0) fail("sizes");
+  if (client.connections == 0 || client.size == 0) fail("--connections and --size must be at least 1");
   fill_pattern(client.pattern, client.size);
   fill_pattern(client.pattern + client.size, client.size);
   const struct sigaction on_alarm = {.sa_handler = end_phase};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handshakes and nothing else: --handshakes connections, one after the other, each ended by both sides when the ticket
-// has come. With --resume 1 one full handshake comes first, and each of the others goes on with the ticket of the one
-// before it, or the program fails.
+// Measures TLS handshakes only: opens --handshakes connections, one after the other. Both sides end each connection
+// when the session ticket has arrived. With --resume 1 one full handshake comes first, and each later one resumes the
+// session of the previous ticket. If the server does not resume, the program fails.
 #include <errno.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -17,7 +17,7 @@ static int keep_session(SSL* ssl, SSL_SESSION* session) {
   (void)ssl;
   SSL_SESSION_free(newest);
   newest = session;
-  return 1;  // it is ours now
+  return 1;  // the session now belongs to this program
 }
 
 static void shake_hands(SSL_CTX* context, const struct sockaddr_in* target, int must_resume) {
@@ -30,8 +30,9 @@ static void shake_hands(SSL_CTX* context, const struct sockaddr_in* target, int 
   setsockopt(stream.fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   errno = EPROTO;
   if (must_resume && !SSL_session_reused(stream.ssl)) fail("the server did not resume the session");
-  // Without SSL_MODE_AUTO_RETRY this returns when a ticket was read.
-  if (SSL_read(stream.ssl, &nothing, 1) > 0 || newest == before) fail("no ticket came");
+  // SSL_MODE_AUTO_RETRY is off. Therefore SSL_read() returns when it has read a session ticket, although no data has
+  // arrived.
+  if (SSL_read(stream.ssl, &nothing, 1) > 0 || newest == before) fail("the server sent no session ticket");
   bare_tls_close(&stream);
   SSL_SESSION_free(offered);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Idle connections that have spoken once: opens --connections of them, echoes one message on each, prints "ready N" and
-// holds them until its standard input ends. Whoever started it reads the server's memory meanwhile.
+// Holds idle connections that have exchanged one message: opens --connections connections, sends one message on each
+// and receives its echo. Then prints "ready N" and holds the connections until its standard input ends. Meanwhile the
+// parent process reads the server's memory.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ int main(int argc, char** argv) {
   char* message = malloc(message_size);
   char* answer = malloc(message_size);
   errno = EINVAL;
-  if (message == NULL || answer == NULL || message_size == 0) fail("sizes");
+  if (message == NULL || answer == NULL || message_size == 0) fail("--size must be at least 1");
   fill_pattern(message, message_size);
   int opened = 0;
   for (; opened < (int)connections; ++opened) {

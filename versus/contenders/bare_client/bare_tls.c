@@ -22,7 +22,7 @@ SSL_CTX* bare_tls_context(void) {
   if (context == NULL || SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) != 1 ||
       SSL_CTX_set_ciphersuites(context, "TLS_AES_128_GCM_SHA256") != 1 ||
       SSL_CTX_set1_groups_list(context, "X25519") != 1) {
-    bare_tls_die("TLS");
+    bare_tls_die("cannot set up the TLS context");
   }
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
   return context;
@@ -32,10 +32,10 @@ struct bare_tls bare_tls_open(SSL_CTX* context, const struct sockaddr_in* target
   struct bare_tls stream = {.fd = open_stream(target, source, 0)};
   if (stream.fd < 0) fail("connect");
   stream.ssl = SSL_new(context);
-  if (stream.ssl == NULL || SSL_set_fd(stream.ssl, stream.fd) != 1) bare_tls_die("TLS");
-  if (session != NULL && SSL_set_session(stream.ssl, session) != 1) bare_tls_die("the session");
+  if (stream.ssl == NULL || SSL_set_fd(stream.ssl, stream.fd) != 1) bare_tls_die("cannot make a TLS stream");
+  if (session != NULL && SSL_set_session(stream.ssl, session) != 1) bare_tls_die("cannot offer the session");
   SSL_set_tlsext_host_name(stream.ssl, "localhost");
-  if (SSL_connect(stream.ssl) != 1) bare_tls_die("the handshake");
+  if (SSL_connect(stream.ssl) != 1) bare_tls_die("the TLS handshake failed");
   return stream;
 }
 
@@ -50,14 +50,14 @@ void bare_tls_close(struct bare_tls* stream) {
 
 static void gather(struct bare_tls* stream) {
   stream->out = BIO_new(BIO_s_mem());
-  if (stream->out == NULL) bare_tls_die("memory");
+  if (stream->out == NULL) bare_tls_die("out of memory");
   SSL_set0_wbio(stream->ssl, stream->out);
 }
 
 void bare_tls_send(struct bare_tls* stream, const char* bytes, size_t size, int count) {
   if (stream->out == NULL) gather(stream);
   for (int i = 0; i < count; ++i) {
-    if (SSL_write(stream->ssl, bytes, (int)size) != (int)size) bare_tls_die("writing");
+    if (SSL_write(stream->ssl, bytes, (int)size) != (int)size) bare_tls_die("SSL_write");
   }
   char* records = NULL;
   const long left = BIO_get_mem_data(stream->out, &records);
@@ -71,7 +71,7 @@ void bare_tls_send(struct bare_tls* stream, const char* bytes, size_t size, int 
 
 size_t bare_tls_receive_some(struct bare_tls* stream, char* bytes, size_t size) {
   const int got = SSL_read(stream->ssl, bytes, (int)size);
-  if (got <= 0) bare_tls_die("reading");
+  if (got <= 0) bare_tls_die("SSL_read");
   return (size_t)got;
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A client for exact counts over TLS: on each of --connections it sends a burst (of --burst messages of --size bytes, a
-// record each, in one send), then awaits every answer, --messages times; and checks what comes back. With --http 1 a
-// message is a GET with four fields. With --idle 1 it prints "ready N" then, and holds its connections until its
-// standard input ends; else it says goodbye on each, and prints what it counted.
+// A client for exact counts over TLS. It repeats --messages times: send a burst on each of --connections connections,
+// then receive and check every answer. A burst is --burst messages of --size bytes, one record each, in one send().
+// With --http 1 a message is a GET with four header fields.
+//
+// With --idle 1 it prints "ready N" afterwards and holds its connections until its standard input ends. Otherwise it
+// closes each connection properly and prints the counts.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +22,8 @@ static const char kRequest[] =
 
 struct job {
   double connections, size, burst, messages, http, idle, server_pid;
-  const char* message;  // what is sent, `size` bytes
-  char* answers;        // room for a burst of them
+  const char* message;  // the message that is sent; it has `size` bytes
+  char* answers;        // room for the answers to one burst
 };
 
 static void await_echoes(const struct job* job, struct bare_tls* stream) {
@@ -30,24 +32,25 @@ static void await_echoes(const struct job* job, struct bare_tls* stream) {
   for (int i = 0; i < (int)job->burst; ++i) {
     if (memcmp(job->answers + (size_t)i * size, job->message, size) != 0) {
       errno = EBADMSG;
-      fail("the echo");
+      fail("the echo differs from the message");
     }
   }
 }
 
-// Where the first of the answers in `size` bytes ends; 0: it is not whole.
+// Returns the length of the first HTTP answer in `bytes`. Returns 0 if this answer is not complete yet. Ends the
+// process if the status is not 200 or there is no Content-Length.
 static size_t answer_end(const char* bytes, size_t size) {
   const char* head_end = memmem(bytes, size, "\r\n\r\n", 4);
   if (head_end == NULL) return 0;
   errno = EBADMSG;
-  if (size < 12 || memcmp(bytes + 8, " 200", 4) != 0) fail("the answer");
+  if (size < 12 || memcmp(bytes + 8, " 200", 4) != 0) fail("the answer's status is not 200");
   for (const char* line = bytes; line < head_end; line = (const char*)memchr(line, '\n', size) + 1) {
     if (strncasecmp(line, "content-length:", 15) == 0) {
       const size_t end = (size_t)(head_end - bytes) + 4 + strtoul(line + 15, NULL, 10);
       return end <= size ? end : 0;
     }
   }
-  fail("the answer's length");
+  fail("the answer has no Content-Length");
 }
 
 static void await_answers(const struct job* job, struct bare_tls* stream) {
@@ -86,14 +89,16 @@ int main(int argc, char** argv) {
   job.answers = malloc(kMostAnswerBytes + (size_t)job.size * (size_t)job.burst);
   struct bare_tls* streams = calloc((size_t)job.connections + 1, sizeof *streams);
   errno = EINVAL;
-  if (pattern == NULL || job.answers == NULL || streams == NULL || job.size < 1 || job.burst < 1) fail("sizes");
+  if (pattern == NULL || job.answers == NULL || streams == NULL || job.size < 1 || job.burst < 1) {
+    fail("--size and --burst must be at least 1");
+  }
   fill_pattern(pattern, (size_t)job.size);
   job.message = job.http > 0 ? kRequest : pattern;
   SSL_CTX* context = bare_tls_context();
   for (int i = 0; i < (int)job.connections; ++i) {
     streams[i] = bare_tls_open(context, &target, i, NULL);
   }
-  exchange(&job, streams);  // to warm
+  exchange(&job, streams);  // warms up both sides
   const uint64_t start = now_ns(), own_cpu = cpu_ns(0);
   const uint64_t server_cpu = job.server_pid > 0 ? cpu_ns((int)job.server_pid) : 0;
   for (int i = 0; i < (int)job.messages; ++i) exchange(&job, streams);

@@ -99,6 +99,6 @@ uint64_t now_ns(void) { return read_clock(CLOCK_MONOTONIC); }
 uint64_t cpu_ns(int pid) {
   clockid_t clock;
   errno = clock_getcpuclockid(pid, &clock);
-  if (errno != 0) fail("the server's CPU clock");
+  if (errno != 0) fail("cannot find the CPU clock of --server-pid");
   return read_clock(clock);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The server of remote calls answers in each style, one call or a hundred at a time, and is a figure of the table."""
+"""The server of remote calls answers in each style, one call or a hundred at a time. `versus bench` has its figures."""
 import pytest
 
 from versus import lockstep

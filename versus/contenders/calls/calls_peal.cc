@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// calls_peal function|coroutine|floor LISTEN: a server of muduo's RPC whose method Echo answers with the payload of the
-// request, by a function or by a coroutine. The floor sums up the request, copies its payload into an answer and sums
-// that up: what is left without protobuf, services and limits. `versus bench --only calls` counts what a call costs.
+// calls_peal function|coroutine|floor LISTEN: a server of muduo's RPC. Its method Echo answers with the payload of the
+// request; the handler is a function or a coroutine. The style "floor" does without protobuf, services and limits: it
+// checks the request's checksum, copies the payload into an answer and computes the answer's checksum. `versus bench
+// --only calls` counts the instructions per call.
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -22,7 +23,10 @@ using namespace peal;
 
 namespace {
 
-// In the frames of versus/bars/calls.py: where the id and the payload lie.
+// Layout of a request that versus/bars/calls.py sends. Byte 0 is the first byte after the request's length prefix.
+// - The call's id has 8 bytes and begins at byte 7.
+// - The payload has 6 bytes and ends where the checksum begins.
+// - The checksum is the last 4 bytes.
 constexpr size_t kIdAt = 7;
 constexpr size_t kPayloadBytes = 6;
 constexpr size_t kSumBytes = 4;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the contenders on asio, and with OVER_BOOST on Boost.Asio, accept connections, run their loops and, with
-// OVER_TLS, begin and end TLS. Tuned as asio's users do: the executor is io_context's own, not the type-erased default,
-// and asio recycles the memory of its operations by itself. A session lives while a handler of it is pending.
+// The part that all contenders on asio share (with OVER_BOOST: on Boost.Asio): accepting connections, running the
+// loops, and with OVER_TLS the beginning and the end of TLS. A session lives while one of its handlers is pending.
+// Tuned as users of asio do: the executor is io_context's own, not the type-erased default. asio itself recycles the
+// memory of its operations.
 //
-// Every thread has an io_context and a listener on the shared port. Nothing of that io_context is ever touched by
-// another thread, so its locks are off, unless kLocked asks for them. With kOneLoop all threads run one io_context:
-// handlers of a connection run on whichever thread is free.
+// By default every thread has an io_context and a listener on the shared port. No other thread touches that io_context,
+// so its locks are off, unless kLocked is true. If kOneLoop is true, all threads run one io_context: a handler runs on
+// whichever thread is free.
 #pragma once
 #include <chrono>
 #include <memory>
@@ -33,7 +34,10 @@ constexpr int kLocksOff = ASIO_CONCURRENCY_HINT_UNSAFE;
 constexpr int kLocksOn = ASIO_CONCURRENCY_HINT_DEFAULT;
 #endif
 
-// Of each program: asio_loops.cc.
+// Two settings that differ between the programs that use asio. asio_loops.cc defines them.
+// - kOneLoop: if true, all threads run the same io_context. If false, each thread has its own io_context.
+// - kLocked: if true, each thread's own io_context uses its locks, although no other thread runs it. If false, these
+//   locks are off. If kOneLoop is true, kLocked has no effect, because the shared io_context always uses its locks.
 extern const bool kOneLoop;
 extern const bool kLocked;
 
@@ -57,7 +61,7 @@ inline net::ssl::context make_tls_context() {
   return context;
 }
 
-// One for all threads, so that each resumes what another began.
+// Returns the TLS context that all threads share. Because it is shared, a client can resume its session on any thread.
 inline net::ssl::context& tls_context() {
   static net::ssl::context context = make_tls_context();
   return context;
@@ -74,7 +78,8 @@ inline void prepare() {}
 inline Stream over_socket(Socket socket) { return socket; }
 #endif
 
-// A connection; `Session` derives from this. Its read() is called once hands are shaken.
+// Base class of the class `Session`, with which a program serves one connection. start() calls Session::read(): with
+// TLS after a successful handshake, without TLS immediately. If the handshake fails, the session is destroyed.
 template <class Session>
 class BasicSession : public std::enable_shared_from_this<Session> {
  public:
@@ -91,7 +96,8 @@ class BasicSession : public std::enable_shared_from_this<Session> {
   }
 
  protected:
-  // Whichever of the two ended, the other is told.
+  // With TLS, sends close_notify, and keeps the session until the client's close_notify arrives or the connection ends.
+  // Without TLS, does nothing. In both cases the destructor of the session closes the socket.
   void end() {
 #if OVER_TLS
     stream_.async_shutdown([self = this->shared_from_this()](ErrorCode){});
@@ -101,8 +107,9 @@ class BasicSession : public std::enable_shared_from_this<Session> {
   Stream stream_;
 };
 
-// Accepts on the listener it adopts. A session runs on the io_context that accepted it, one handler at a time, so no
-// strand is needed however many threads run that io_context.
+// Owns a listening socket and starts a `Session` for each connection that it accepts. A session runs on the io_context
+// that accepted its connection. A session has only one pending handler at a time, so its handlers never run at the same
+// time. A session therefore needs no strand, even if many threads run the io_context.
 template <class Session>
 class SessionAcceptor {
  public:
@@ -116,7 +123,8 @@ class SessionAcceptor {
     acceptor_.async_accept([this](ErrorCode error, Socket socket) {
       while (!error) {
         std::make_shared<Session>(std::move(socket))->start();
-        // The rest of the backlog, without a trip through the reactor for each.
+        // Accepts the other waiting connections by direct calls. async_accept() would cost a pass through the reactor
+        // for each connection.
         socket = acceptor_.accept(error);
       }
       on_accept_error(error);
@@ -131,7 +139,8 @@ class SessionAcceptor {
       accept_next();
       return;
     }
-    // Out of fds: without a pause the acceptor would spin.
+    // Accepting has failed, usually because no fd is free. Without a pause, the loop would only repeat the failing
+    // call.
     pause_.expires_after(std::chrono::milliseconds(kContenderRetryMs));
     pause_.async_wait([this](ErrorCode) { accept_next(); });
   }
@@ -149,7 +158,8 @@ void serve_thread(int listener) {
   fail("io_context::run");
 }
 
-// The whole of serve().
+// Runs the server on all threads and starts a `Session` for each accepted connection. A program's serve() calls this
+// function. Returns only on failure.
 template <class Session>
 int serve_sessions(const contender_options* options) {
   if (!kOneLoop) return serve_on_each_thread(options, serve_thread<Session>);

@@ -16,7 +16,8 @@
 
 enum { kMaxThreads = 256 };
 
-// Of who takes none; a contender's own list takes its place when they are linked.
+// The default list of extra options, which is empty. This symbol is weak: a program with extra options defines its own
+// list, which replaces this one.
 struct contender_word contender_words[] __attribute__((weak)) = {{.name = NULL}};
 
 static void usage(void) {
@@ -25,7 +26,7 @@ static void usage(void) {
     fprintf(stderr, word->is_optional ? " [%s %s]" : " %s %s", word->name, word->shown);
   }
   fprintf(stderr,
-          "\nServes until SIGTERM. Port 0 takes a free one; the address is printed once it listens.\n"
+          "\nServes until SIGTERM. Port 0 picks a free port. The address is printed when the server listens.\n"
           "example: %s --listen 127.0.0.1:9981 --threads 2",
           program_invocation_short_name);
   for (const struct contender_word* word = contender_words; word->name != NULL; ++word) {
@@ -133,7 +134,7 @@ int serve_on_each_thread(const struct contender_options* options, serve_listener
   for (int i = 0; i < options->threads; ++i) {
     workers[i].serve_one = serve_one;
     workers[i].listener = open_listener(&address, options->threads > 1);
-    // With port 0 the first socket chooses the port that the others share.
+    // With port 0, the kernel chooses a free port for the first socket. The other sockets then use the same port.
     if (getsockname(workers[i].listener, (struct sockaddr*)&address, &size) != 0) fail("getsockname");
   }
   announce(workers[0].listener);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every contender shares, so that each file holds only the code under comparison: the command line, the listening
-// socket, the signals and main(). A ping-pong contender sends back whatever bytes arrive, unframed; an HTTP contender
-// answers as contender_http.h says. Each implements serve().
-// main() has ignored SIGPIPE, raised the fd limit to its ceiling and made SIGTERM and SIGINT end the process with 0.
+// The part that all contenders share: command line, listening socket, signals and main(). Each contender's file then
+// holds only the code that is compared, and implements serve().
+//
+// An echo contender sends back all bytes that arrive, without framing. An HTTP contender answers as contender_http.h
+// describes. Before main() calls serve(), it ignores SIGPIPE, raises the fd limit to its maximum, and lets SIGTERM and
+// SIGINT end the process with exit code 0.
 #pragma once
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -19,36 +21,43 @@ struct contender_options {
   int threads;  // at least 1
 };
 
-// What a contender takes beside --listen and --threads: each has one value, and all but the optional ones are needed.
-// The list ends with one without a name; who takes nothing more defines none.
+// An extra command-line option of one server program, in addition to --listen and --threads. The option takes one
+// value. It must be given unless is_optional is set. The list of these options ends with an entry whose name is NULL. A
+// program without extra options defines no list.
 struct contender_word {
   const char* name;
-  const char* shown;  // what its value is called
-  const char* value;  // NULL: not given
+  const char* shown;  // the name of the option's value in the usage text
+  const char* value;  // NULL if the option was not given
   int is_optional;
 };
 extern struct contender_word contender_words[];
 
-// Implemented once by each contender. Returns only on failure, with the exit code.
+// Runs the server. Each server program that is compared implements this function. Returns only on failure, with the
+// exit code of the process.
 int serve(const struct contender_options* options);
 
-// Serves one non-blocking listener for the life of the process, on the thread that calls it.
+// A function that serves one non-blocking listening socket on the calling thread until the process ends.
 typedef void (*serve_listener)(int listener);
 
-// A socket per thread, sharing the port by SO_REUSEPORT when there are several, each served by a thread of its own; the
-// first is the caller's. Announces the address once all of them listen. Returns only on failure.
+// Serves on options->threads threads, one of which is the caller's. Opens one listening socket per thread and calls
+// serve_one() with it on that thread. If there are several sockets, they share the port with SO_REUSEPORT. Prints the
+// address when all sockets listen. Returns only on failure.
 int serve_on_each_thread(const struct contender_options* options, serve_listener serve_one);
 
-// A non-blocking socket, bound and listening with a backlog of kContenderBacklog. TCP_NODELAY is set here: Linux hands
-// it on to every accepted socket, which spares each contender a system call per connection. Failure ends the process.
+// Opens a non-blocking TCP socket that listens with a backlog of kContenderBacklog. Sets TCP_NODELAY on it: Linux
+// copies this option to every accepted socket, which saves a system call per connection. If share_port is not 0, sets
+// SO_REUSEPORT. If a call fails, ends the process.
 int open_listener(const struct sockaddr_in* address, int share_port);
 
-// Accepts until nobody waits: `start` gets each non-blocking socket, and `context`. False: fds or memory ran out while
-// connections wait. The caller must retry after a pause: epoll reports no new edge for them, and a level would spin.
+// Accepts all waiting connections and calls start(context, fd) for each. The accepted sockets are non-blocking. Returns
+// false if fds or memory run out, because connections may still wait in this case. If the result is false, the caller
+// must call this function again after a pause. The caller must not wait until epoll reports the listener again.
+// Edge-triggered epoll does not report connections twice. Level-triggered epoll reports them all the time, so the loop
+// would only repeat the failing accept4().
 typedef void (*start_connection)(void* context, int fd);
 bool accept_all(int listener, start_connection start, void* context);
 
-// Prints the one line that says where `listener` listens.
+// Prints "listening on IPV4:PORT" to stdout, with the address of the socket.
 void announce(int listener);
 
 enum { kContenderBacklog = 4096, kContenderRetryMs = 100 };

@@ -9,7 +9,7 @@ const char* http_date(void) {
   static _Thread_local char date[kHttpDateBytes + 1];
   static _Thread_local time_t date_is_of = -1;
   struct timespec now;
-  clock_gettime(CLOCK_REALTIME_COARSE, &now);  // a read of a page the kernel shares, no system call
+  clock_gettime(CLOCK_REALTIME_COARSE, &now);  // reads memory that the kernel shares; no system call
   if (now.tv_sec != date_is_of) {
     struct tm parts;
     gmtime_r(&now.tv_sec, &parts);

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one answer of every HTTP contender, so that none is paid for saying less. GET / and GET /collect, with any query:
+// The answer that every HTTP contender gives. It is the same for all, so that no server is faster because it sends
+// less. GET / and GET /collect, with any query, are answered with:
 //
 //   HTTP/1.1 200 OK
 //   Server: bench
 //   Date: Sun, 06 Nov 1994 08:49:37 GMT
 //   Content-Type: text/plain
 //   Content-Length: 13
-//   Connection: keep-alive          ("close" to whoever asks for it)
+//   Connection: keep-alive          ("close" if the request asks for it)
 //
 //   Hello, World!
 //
-// The set is nginx's, which cannot be told to leave Server or Connection out; "bench" has as many letters as "nginx".
-// Another path is answered with 404, another method than GET and HEAD with 405, in the words of each library.
+// These are the fields of nginx, which cannot leave out Server or Connection. "bench" has as many letters as "nginx".
+// Another path is answered with 404, another method than GET and HEAD with 405; the text is each library's own.
 #pragma once
 #ifdef __cplusplus
 extern "C" {
@@ -24,10 +25,11 @@ static const char kHttpType[] = "text/plain";
 static const char kHttpBody[] = "Hello, World!";
 static const char kHttpBodySize[] = "13";
 
-// The Date of now, 29 letters and a final zero; formatted anew once a second on each thread that asks.
+// Returns the current time as the value of a Date header field: 29 characters and a terminating zero. Each thread keeps
+// its own text and formats it at most once a second.
 const char* http_date(void);
 
-// Whether GET of this request target, of `size` letters, is answered with 200.
+// Returns 1 if a GET of this request target is answered with 200, otherwise 0. `size` is the target's length in bytes.
 int http_is_page(const char* target, unsigned long size);
 
 #ifdef __cplusplus

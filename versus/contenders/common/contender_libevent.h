@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the contenders on libevent share: a base as their users tune it, and what is done when the fds run out.
+// The part that all contenders on libevent share: a tuned event base, and a pause when no fd is free.
 #pragma once
 #include <sys/time.h>
 
@@ -8,7 +8,7 @@
 
 #include "contender.h"
 
-// Without locks, as each thread has a base of its own.
+// Makes an event base without locks. Each thread has its own base, so no locks are needed.
 static inline struct event_base* new_base(void) {
   struct event_config* config = event_config_new();
   event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
@@ -19,11 +19,13 @@ static inline struct event_base* new_base(void) {
 }
 
 static inline void on_retry(evutil_socket_t fd, short what, void* listener) {
-  (void)fd, (void)what;
+  (void)fd;
+  (void)what;
   evconnlistener_enable(listener);
 }
 
-// Out of fds: without a pause the listener would spin.
+// Called when accept() fails because no fd is free. Disables the listener for kContenderRetryMs. Without this pause,
+// the loop would only repeat the failing call.
 static inline void on_accept_error(struct evconnlistener* listener, void* context) {
   (void)context;
   const struct timeval pause = {.tv_usec = kContenderRetryMs * 1000};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every program of these folders shares: servers, bare clients and drums.
+// Functions that all programs of these folders share: servers, bare clients and drum contenders.
 #pragma once
 #include <stddef.h>
 
@@ -7,13 +7,13 @@
 extern "C" {
 #endif
 
-// Prints "name: what: the error of errno" and ends the process with 1.
+// Prints the program's name, `what` and the text of errno to stderr. Then ends the process with exit code 1.
 void fail(const char* what) __attribute__((noreturn));
 
-// `count` zeroed things of so many bytes each; where there is no memory, the process ends.
+// Returns zeroed memory for `count` objects of `bytes` bytes each. If there is no memory, ends the process.
 void* allocate(size_t count, size_t bytes);
 
-// Raises the limit of open files to its ceiling, and says which that is.
+// Raises the process's limit of open fds to the maximum (the hard limit of RLIMIT_NOFILE). Returns the new limit.
 size_t raise_fd_limit(void);
 
 #ifdef __cplusplus

@@ -8,7 +8,7 @@
 
 #include <openssl/err.h>
 
-enum { kCertificate, kKey };  // of contender_words
+enum { kCertificate, kKey };  // positions in contender_words
 
 static void refuse(const char* what) {
   char why[256] = "";
@@ -26,7 +26,7 @@ void contender_tls_set_up(SSL_CTX* context) {
       SSL_CTX_set1_groups_list(context, "X25519:P-256:P-384") != 1 || SSL_CTX_set_num_tickets(context, 1) != 1 ||
       SSL_CTX_set_ciphersuites(context, "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256") !=
           1) {
-    refuse("TLS");
+    refuse("cannot set up the TLS context");
   }
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
@@ -37,7 +37,7 @@ void contender_tls_set_up(SSL_CTX* context) {
 
 SSL_CTX* contender_tls_context(void) {
   SSL_CTX* context = SSL_CTX_new(TLS_server_method());
-  if (context == NULL) refuse("TLS");
+  if (context == NULL) refuse("cannot make a TLS context");
   contender_tls_set_up(context);
   return context;
 }

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The io_uring loop that raw_uring.c and http_raw_uring.c share. The ring tells of readiness: a multishot accept, and a
-// multishot poll per connection, which reports changes until it is cancelled. What is ready is received at once into
-// one warm buffer; receives left to the ring would have filled a buffer for each of them, cold by the time it is looked
-// at. Bulk is sent at once too.
+// The io_uring loop that raw_uring.c and http_raw_uring.c share. There is one ring per thread, made on that thread.
 //
-// A small answer is sent by the ring, out of a small warm slot, so that it leaves in the system call that waits for the
-// next message. The kernel does not wait for room, so all of them are done when that call returns, and says only which
-// were not sent in full. Those are looked at first, so their bytes stay in order. What there was no room for goes into
-// a block of the connection's own; reading rests meanwhile.
+// - The ring reports readiness: one multishot accept, and one multishot poll per connection. A poll reports changes
+//   until it is cancelled.
+// - Input is received with recv() into one warm buffer as soon as it is ready. If the ring received it, each receive
+//   would fill its own buffer, which would be cold when the program reads it.
+// - Large answers are sent immediately, with send().
+// - Small answers are copied into small warm slots and sent by the ring, so that they leave in the system call that
+//   waits for the next message.
 //
-// One ring a thread, made on that thread. All functions are static, so that each program is compiled as a whole.
+// For small answers the kernel does not wait for room in the socket, so all of their requests are done when that call
+// returns. A completion arrives only for answers that were not sent in full. The loop handles these first, so that each
+// connection's bytes stay in order. Bytes that did not fit are copied into memory of the connection. Until they are
+// sent, the connection is not read.
+//
+// All functions are static, so that the compiler sees each program as a whole.
 #pragma once
 #include <errno.h>
 #include <liburing.h>
@@ -25,37 +30,40 @@
 enum {
   kReadBytes = 64 * 1024,
   kReadsPerTurn = 16,
-  kSmallBytes = 2 * 1024,  // up to here a system call costs more than a copy and a request
-  kSlots = 256,            // in one turn; what is more is sent at once
-  kHeldSends = 16,         // the first answer of a turn should not wait for the last
+  kSmallBytes = 2 * 1024,  // up to this size, a system call costs more than a copy and a ring request
+  kSlots = 256,            // small answers in one loop iteration; further answers are sent immediately, with send()
+  kHeldSends = 16,         // small answers that are submitted together; more would delay the first one
   kSubmissions = 256,
-  kCompletions = 8 * 1024,  // the kernel's table of polls, too, grows with it, up to here
+  kCompletions = 8 * 1024,  // the kernel's hash table of polls grows with this number, up to 8192
 };
 
 static const uint32_t kInterest = POLLIN | POLLRDHUP;
-// With one of these a short read is no proof that the socket is empty: the end or an error stands behind it.
+// Event flags that announce an end of stream or an error. recv() reports the end or the error only when the socket
+// holds no more bytes. So after one of these flags, the program reads again, even if a read filled only a part of the
+// buffer. Without these flags, a read that filled only a part of the buffer has emptied the socket.
 static const uint32_t kMoreToRead = POLLRDHUP | POLLHUP | POLLERR;
 
-// The low bits of user_data say which request completed; the rest is the connection.
+// Each request's user_data holds two values. The lowest three bits are one of these operations. The other bits are the
+// address of the connection, or 0.
 enum operation { kAccept, kAcceptRetry, kPoll, kSmallSend, kSend, kUnwatched, kOperationMask = 7 };
 
 struct kept {
   size_t size;
-  size_t sent;  // of an answer
+  size_t sent;  // used for answers only
   char bytes[];
 };
 
 struct connection {
   int fd;
-  uint32_t news;           // what the poll told, until reading has used it up
-  uint64_t small_sent_in;  // the turn of its last small send
-  struct kept* unsent;     // a send of this is under way
+  uint32_t news;           // poll events that are not handled yet
+  uint64_t small_sent_in;  // value of server.turn when the ring was given its last small answer
+  struct kept* unsent;     // output that a ring request is sending now; NULL if there is none
   uint16_t slot;
   uint16_t slot_size;
-  bool polled;       // the kernel holds its poll
-  bool coming_back;  // in server.coming_back
-  bool ended;        // end of stream, an error, or the last answer is written: nothing more is read
-  bool closed;       // and forgotten when its poll has completed for the last time
+  bool polled;       // the kernel has a poll of this connection
+  bool coming_back;  // it is in the list server.coming_back
+  bool ended;        // nothing more is read: end of stream, an error, or the last answer is written
+  bool closed;       // the fd is closed; the memory is freed with the poll's last completion
   struct connection* next_back;
 };
 
@@ -63,21 +71,28 @@ struct server {
   struct io_uring ring;
   int listener;
   unsigned slots_taken;
-  uint64_t turn;                   // from 1 on; 0 is none
-  bool draining;                   // completions are more than the ring holds: they are noted, and nobody is served
-  struct connection* coming_back;  // to be served in the next turn, told or not
+  uint64_t turn;                   // number of the current loop iteration; the first one is 1
+  bool draining;                   // completion queue has overflowed: events are stored, but no connection is served
+  struct connection* coming_back;  // connections to serve in the next iteration, even without new events
   char slots[kSlots][kSmallBytes];
 };
 
-// Each program implements these. new_connection() returns zeroed memory that begins with a struct connection, or NULL.
-// read_and_answer() receives once. When there is no more to read, it clears `news` or sets `ended`.
+// Each program that includes this file implements these functions:
+// - new_connection() allocates zeroed memory that begins with a struct connection. It returns NULL if there is no
+//   memory.
+// - delete_connection() frees that memory.
+// - read_and_answer() calls recv() once and answers the received bytes. If the socket is empty, it sets
+//   connection->news to 0. After an end of stream, an error or the last answer, it sets connection->ended.
 static struct connection* new_connection(void);
 static void delete_connection(struct connection* connection);
 static void read_and_answer(struct server* server, struct connection* connection);
-// What send_answer() could not send at once is out, or has failed.
+// Each program implements this callback. If an answer did not fit into the socket, the loop keeps the rest of the
+// answer. The loop calls on_all_sent() when this rest has been sent or when sending it has failed.
 static void on_all_sent(struct server* server, struct connection* connection);
 
-// A tagged submission; the prep functions of liburing leave the tag alone and set everything else.
+// Returns a free submission entry whose user_data holds the operation and the connection. The caller fills the other
+// fields with a liburing function io_uring_prep_*(), which leaves user_data unchanged. If the submission queue is full,
+// submits the queue first.
 static struct io_uring_sqe* request(struct server* server, enum operation operation, struct connection* connection) {
   struct io_uring_sqe* sqe = io_uring_get_sqe(&server->ring);
   while (sqe == NULL) {
@@ -92,7 +107,8 @@ static void arm_accept(struct server* server) {
   io_uring_prep_multishot_accept(request(server, kAccept, NULL), server->listener, NULL, NULL, SOCK_CLOEXEC);
 }
 
-// Tells at once of what is ready by now.
+// Starts a multishot poll of the connection's socket. If the socket is readable already, the poll reports this
+// immediately.
 static void arm_poll(struct server* server, struct connection* connection) {
   io_uring_prep_poll_multishot(request(server, kPoll, connection), connection->fd, kInterest);
   connection->polled = true;
@@ -104,8 +120,9 @@ static void close_fd(struct server* server, int fd) {
   sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
 }
 
-// A poll holds the socket open, and no FIN leaves before it has ended. Its last completion may be on the way already:
-// then the cancel finds nothing.
+// Closes the connection's socket. A poll holds a reference to the socket, and the kernel sends FIN only when the last
+// reference is released. So the poll is cancelled before the fd is closed. If the poll has already ended, the cancel
+// request fails, which does no harm.
 static void close_connection(struct server* server, struct connection* connection) {
   if (connection->polled) {
     struct io_uring_sqe* sqe = request(server, kUnwatched, NULL);
@@ -117,7 +134,7 @@ static void close_connection(struct server* server, struct connection* connectio
   if (!connection->polled) delete_connection(connection);
 }
 
-// A connection that memory is lacking for ends.
+// Copies the bytes into newly allocated memory. If there is no memory, marks the connection as ended and returns NULL.
 static struct kept* keep(struct connection* connection, const char* bytes, size_t size) {
   struct kept* kept = malloc(sizeof *kept + size);
   if (kept == NULL) {
@@ -130,7 +147,9 @@ static struct kept* keep(struct connection* connection, const char* bytes, size_
   return kept;
 }
 
-// Without MSG_DONTWAIT: the kernel waits for room, and the request completes when all is out.
+// Sends the connection's unsent bytes with one ring request. The request has no MSG_DONTWAIT, so the kernel waits for
+// room in the socket. Because of MSG_WAITALL, the kernel completes the request only when all bytes are sent or sending
+// has failed.
 static void send_unsent(struct server* server, struct connection* connection) {
   const struct kept* rest = connection->unsent;
   io_uring_prep_send(request(server, kSend, connection), connection->fd, rest->bytes + rest->sent,
@@ -152,7 +171,11 @@ static void send_at_once(struct server* server, struct connection* connection, c
   if (sent < size) keep_unsent(server, connection, bytes + sent, size - sent);
 }
 
-// With MSG_DONTWAIT it is done when the kernel has taken it; MSG_WAITALL makes less than all of it a failure.
+// Copies a small answer into a slot and sends it with a ring request. Because of IOSQE_CQE_SKIP_SUCCESS, a successful
+// request has no completion. Two other flags of the request matter:
+// - MSG_DONTWAIT: the kernel takes the bytes that fit into the socket, and completes the request without waiting.
+// - MSG_WAITALL: the kernel treats a partial send as a failure. A failed request has a completion, which tells the loop
+//   that bytes are left.
 static void send_by_ring(struct server* server, struct connection* connection, const char* bytes, size_t size) {
   connection->slot = (uint16_t)server->slots_taken++;
   connection->slot_size = (uint16_t)size;
@@ -173,19 +196,27 @@ static void send_answer(struct server* server, struct connection* connection, co
   }
 }
 
-// Whether it is not known yet that all it was sent so far is out.
+// True if the connection may have output that is not sent yet. A small answer that was sent in full has no completion.
+// The loop therefore counts a small answer without a completion as not sent until the next loop iteration begins.
 static bool is_sending(const struct server* server, const struct connection* connection) {
   return connection->unsent != NULL || connection->small_sent_in == server->turn;
 }
 
-// Whoever has news, or has ended, and must let a small send be done or others be served first.
+// Adds the connection to the list of connections that the next loop iteration serves, even without new events.
+// serve_connection() calls this function if work on the connection must wait, for one of these reasons:
+// - The connection's last small answer may not be sent yet.
+// - The connection has used up its reads for this iteration.
+// - The completion queue has overflowed. A completion that reports unsent bytes of the connection may be missing.
 static void come_back(struct server* server, struct connection* connection) {
   connection->coming_back = true;
   connection->next_back = server->coming_back;
   server->coming_back = connection;
 }
 
-// Reads while there is news and nothing stands in the way. May end with the connection forgotten.
+// Reads from the connection and answers, at most kReadsPerTurn times. Stops earlier if connection->news is 0, the
+// stream has ended, or an answer is not sent yet. May close and free the connection. Does nothing if the connection is
+// in the list server->coming_back, because the next loop iteration serves that list. While the completion queue has
+// overflowed, only adds the connection to the list.
 static void serve_connection(struct server* server, struct connection* connection) {
   if (connection->coming_back) return;
   if (server->draining) {
@@ -197,7 +228,7 @@ static void serve_connection(struct server* server, struct connection* connectio
     read_and_answer(server, connection);
   }
   if (connection->news == 0 && !connection->ended) {
-    if (!connection->polled) arm_poll(server, connection);  // it ends by itself where the ring has no room
+    if (!connection->polled) arm_poll(server, connection);  // the kernel ends a poll if the completion queue is full
   } else if (connection->ended && !is_sending(server, connection)) {
     close_connection(server, connection);
   } else if (connection->unsent == NULL) {
@@ -240,7 +271,9 @@ static void on_poll(struct server* server, struct connection* connection, const 
 
 static bool is_failure(int result) { return result < 0 && result != -EAGAIN && result != -EINTR; }
 
-// Of a small send that was not done in full.
+// Handles the completion of a small answer that was not sent in full. If the send failed, marks the connection as
+// ended. Otherwise the socket was full or a signal interrupted the send, so this function sends the rest with another
+// request. Small answers that were sent in full have no completion.
 static void on_small_send(struct server* server, struct connection* connection, const struct io_uring_cqe* cqe) {
   const size_t sent = cqe->res < 0 ? 0 : (size_t)cqe->res;
   connection->small_sent_in = 0;
@@ -280,7 +313,7 @@ static void dispatch(struct server* server, const struct io_uring_cqe* cqe) {
     case kSend: on_send(server, connection, cqe); break;
     case kAccept: on_accept(server, cqe); break;
     case kAcceptRetry: arm_accept(server); break;
-    default: break;  // a cancel or a close that found nothing to do
+    default: break;  // a cancel or a close that had nothing to do
   }
 }
 
@@ -294,7 +327,8 @@ static void open_ring(struct io_uring* ring) {
   if (io_uring_register_ring_fd(ring) < 0) fail("io_uring_register_ring_fd");
 }
 
-// Returns when the kernel has all requests and something has completed or is to be served anyway.
+// Submits all queued requests and waits for at least one completion. Does not wait if connections with work left are in
+// the list server->coming_back.
 static void submit_and_wait(struct server* server) {
   struct io_uring* ring = &server->ring;
   do {
@@ -307,7 +341,8 @@ static void submit_and_wait(struct server* server) {
   } while (io_uring_sq_ready(ring) > 0);
 }
 
-// All small sends of the turn are done.
+// Begins a loop iteration: serves the connections in the list server->coming_back. No small answer of the previous
+// iteration may still need its slot, because new small answers overwrite the slots. serve_completed() ensures that.
 static void begin_turn(struct server* server) {
   ++server->turn;
   server->slots_taken = 0;
@@ -321,7 +356,9 @@ static void begin_turn(struct server* server) {
   }
 }
 
-// Makes the ring of `server`, which is zeroed, on the thread that serves `listener`.
+// Opens the ring of `server` and begins to accept connections on `listener`. The struct must be zeroed. The thread that
+// will run this server must call this function, because the kernel takes requests only from the thread that made the
+// ring (IORING_SETUP_SINGLE_ISSUER).
 static void open_server(struct server* server, int listener) {
   server->listener = listener;
   server->turn = 1;
@@ -329,7 +366,9 @@ static void open_server(struct server* server, int listener) {
   arm_accept(server);
 }
 
-// Serves what submit_and_wait() has brought.
+// Handles the completions that are in the ring now. The completions of small answers come first, because each of them
+// reports an answer that was not sent in full. The rest of this answer must be kept before the connection is served
+// again. Otherwise a later answer would be sent before the rest.
 static void serve_completed(struct server* server) {
   struct io_uring_cqe* cqe;
   unsigned head;
@@ -338,10 +377,12 @@ static void serve_completed(struct server* server) {
     if (operation_of(cqe) == kSmallSend) dispatch(server, cqe);
     ++count;
   }
-  // A small send without a completion by now was sent in full, unless the ring had no room for all completions.
+  // If the completion queue has overflowed, completions may be missing, so the next loop iteration does not begin yet.
+  // If the queue has not overflowed, all completions of small answers have been handled above. Every small answer
+  // without a completion has been sent in full.
   server->draining = io_uring_cq_has_overflow(&server->ring);
   if (!server->draining) begin_turn(server);
-  unsigned left = count;  // what completes from here on is for the next turn: small sends first
+  unsigned left = count;  // completions that arrive during this call are left to the next call
   io_uring_for_each_cqe(&server->ring, head, cqe) {
     if (left-- == 0) break;
     if (operation_of(cqe) != kSmallSend) dispatch(server, cqe);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every drum plays the same game and prints the same document: the contenders and `peal drum` alike.
+"""Every drum runs the same experiment and prints the same document. This holds for the contenders and for `peal drum`.
 
-Runs against built programs: PEAL_BIN_DIR names the folder that holds peal and contenders/. What was not built is
-skipped.
+The tests use built programs: PEAL_BIN_DIR names the folder that holds peal and contenders/. Tests of programs that are
+not built are skipped.
 """
 
 import json
@@ -23,7 +23,7 @@ PATIENCE_S = 60
 
 @pytest.fixture(params=sorted(DRUMS))
 def drum(request):
-    """Plays with the words given; the finished process."""
+    """Returns a function that runs a drum with the given options and returns the finished process."""
     program, *words = DRUMS[request.param]
     path = built(program)
 
@@ -43,7 +43,7 @@ def drum(request):
 
 def document(done):
     assert done.returncode == 0, done.stderr
-    assert done.stderr == "", "nobody was idle for ten seconds"
+    assert done.stderr == "", "a watcher was idle for more than ten seconds, or the drum failed"
     return json.loads(done.stdout)
 
 
@@ -80,18 +80,18 @@ def test_pipes_defaults_and_edges(drum):
         assert document(drum(*words, "--rounds", "2", "--json", "-"))["rounds"][1]["receives"] == receives
 
 
-def test_the_first_round_is_not_alone_in_registering(drum):
+def test_every_round_registers_the_fds_again(drum):
     found = document(drum("-n", "200", "-a", "1", "-w", "1", "--rounds", "8", "--json", "-"))
     assert all(each["total_ns"] > each["loop_ns"] for each in found["rounds"])
 
 
-def test_more_pairs_than_fit_say_what_fits(drum):
+def test_if_the_pairs_need_too_many_fds_the_error_says_how_many_fit(drum):
     done = drum("-n", "300", "--json", "-", fd_limit=256)
     assert done.returncode == 1 and done.stdout == ""
     assert "this process may open 256 fds: at most 112 pairs, not 300" in done.stderr
 
 
 @pytest.mark.parametrize("words", [("-n", "0"), ("-a", "5", "-n", "4"), ("-w", "some"), ("--rounds", "1"), ("--what",)])
-def test_called_wrongly(drum, words):
+def test_wrong_options_are_refused(drum, words):
     done = drum(*words)
     assert done.returncode == 2 and done.stdout == "" and done.stderr != ""

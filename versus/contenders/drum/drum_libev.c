@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libev: an ev_io and, with idle timers, an ev_timer per fd, moved by ev_timer_again() at each byte as its manual
-// shows. The idle timer repeats, so it needs no restart when it runs out.
+// The drum on libev: one ev_io per fd, and with idle timers one ev_timer per fd. Each byte moves the timer with
+// ev_timer_again(), as libev's manual shows. The timer repeats, so it needs no restart when it expires.
 #include <ev.h>
 #include <stdio.h>
 
@@ -24,7 +24,8 @@ const char* library_name(void) {
 const char* idle_manner(void) { return "rearm"; }
 
 static void on_idle(struct ev_loop* its_loop, ev_timer* timer, int what) {
-  (void)its_loop, (void)what;
+  (void)its_loop;
+  (void)what;
   drum_idle(((struct drummer*)timer->data)->i);
 }
 
@@ -56,7 +57,7 @@ void register_all(int again) {
     drummer->idle.data = drummer;
     ev_timer_again(loop, &drummer->idle);
   }
-  // The changes reach the kernel with the next iteration.
+  // libev tells the kernel about changes only while its loop runs. So the loop runs once, without waiting.
   ev_run(loop, EVRUN_NOWAIT);
 }
 

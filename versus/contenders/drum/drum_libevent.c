@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libevent: a persistent event per fd, in one struct each as its documentation advises for speed. An EV_PERSIST event
-// with a timeout is the library's idle timeout: it moves the timer by itself whenever the event happens. Without locks,
-// as there is one thread. With CHANGELIST it may leave out what two changes of one fd undo (off by default, because of
-// fds that are duplicated).
+// The drum on libevent: one persistent event per fd. The program stores the structs itself, which libevent's
+// documentation advises for speed. An EV_PERSIST event with a timeout is libevent's idle timeout: the library moves the
+// timer whenever the event happens. Locks are off, because there is one thread. With CHANGELIST, libevent omits two
+// changes of one fd that cancel each other. It is off by default because of duplicated fds.
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/time.h>

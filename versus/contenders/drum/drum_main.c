@@ -31,7 +31,8 @@ static uint64_t waits, events;
 static int receives, writes_left, idle_ends;
 static int64_t ended_ns;
 
-// Stands before libc's for the library under test too.
+// Replaces libc's epoll_wait() in the whole process, so the event library under test calls this function too. Counts
+// the calls and the events that they return.
 int epoll_wait(int epoll, struct epoll_event* ready, int room, int timeout_ms) {
   const long count = syscall(SYS_epoll_pwait, epoll, ready, room, timeout_ms, NULL, sizeof(uint64_t));
   ++waits;
@@ -138,7 +139,7 @@ static void open_pairs(void) {
     int fds[2];
     if (drum.pipes ? pipe2(fds, O_NONBLOCK | O_CLOEXEC)
                    : socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds)) {
-      fail("opening a pair");
+      fail("cannot open a pair of fds");
     }
     drum.receiving[i] = fds[0];
     drum.sending[i] = fds[1];

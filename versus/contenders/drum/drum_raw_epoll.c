@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The floor: a bare epoll loop. Its idle timeout is what one writes by hand: a byte stores the time of its turn, and
-// once a second, at the earliest, a sweep looks at all of them.
+// The floor of the drum, that is the least it can cost: a bare epoll loop. The idle timeout is written by hand: each
+// byte stores a new deadline, and a sweep over all deadlines runs at most once a second.
 #include <errno.h>
 #include <stdint.h>
 #include <sys/epoll.h>

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The framed echo answers each style's messages, however they arrive, and ends a peer that announces too much."""
+"""The framed echo server answers in each style, even if a frame arrives byte by byte. It closes the connection if a
+frame's length is above the limit."""
 import pytest
 
 from versus import lockstep

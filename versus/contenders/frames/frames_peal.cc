@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// frames_peal hand|messages|coroutine LISTEN: echoes messages, each behind its length in four bytes, big-endian. The
-// same echo with the framing written by hand, with messages() and with Stream::read(framing). `versus bench --only
-// framing` counts what a message costs in each.
+// frames_peal hand|messages|coroutine LISTEN: an echo server for messages, each preceded by its length (4 bytes,
+// big-endian). The three styles differ in the framing: written by hand, messages(), and Stream::read(framing). `versus
+// bench --only framing` counts what a message costs in each style.
 #include <arpa/inet.h>
 
 #include <cstdio>

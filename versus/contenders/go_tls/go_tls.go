@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Go's crypto/tls as an echo: a goroutine and a buffer per connection on --threads processors. It chooses the cipher
-// itself (AES-128-GCM where the processor has AES and the client offers AES first), and sends one ticket.
+// An echo server over TLS with Go's crypto/tls: one goroutine and one buffer per connection, on --threads processors.
+// Go chooses the cipher itself: AES-128-GCM if the processor has AES instructions and the client prefers AES. It sends
+// one session ticket per handshake.
 package main
 
 import (
@@ -24,7 +25,7 @@ const (
 
 func usage() {
 	fmt.Fprintf(os.Stderr, "usage: go_tls --listen IPV4:PORT [--threads N] --tls-cert FILE --tls-key FILE\n"+
-		"Serves until SIGTERM. Port 0 takes a free one; the address is printed once it listens.\n")
+		"Serves until SIGTERM. Port 0 picks a free port. The address is printed when the server listens.\n")
 	os.Exit(2)
 }
 
@@ -85,7 +86,7 @@ func main() {
 	for {
 		stream, err := listener.Accept()
 		if err != nil {
-			time.Sleep(retry) // out of fds
+			time.Sleep(retry) // no fd is free
 			continue
 		}
 		go echo(stream)

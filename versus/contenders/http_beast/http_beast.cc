@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Boost.Beast, the HTTP of asio. The parser and the flat buffer live in the session, and so does the answer, whose Date
-// alone changes. Beast reads and answers one request at a time, so pipelined ones leave in a write each. How many loops
-// there are, and whether their locks are on, says asio_sessions.h.
+// An HTTP server on Boost.Beast, asio's HTTP library. The session owns the parser, the flat buffer and the answer;
+// between answers only the Date changes. Beast reads and answers one request at a time, so each pipelined answer takes
+// its own write. asio_sessions.h describes how many loops there are and whether their locks are on.
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -64,7 +64,7 @@ class BeastSession : public BasicSession<BeastSession> {
   void answer(const http::request<http::empty_body>& request) {
     const bool is_head = request.method() == http::verb::head;
     if (!is_head && request.method() != http::verb::get) {
-      refuse(http::status::method_not_allowed, false);  // its body, if any, has not been read
+      refuse(http::status::method_not_allowed, false);  // the request's body, if there is one, was not read
     } else if (!http_is_page(request.target().data(), request.target().size())) {
       refuse(http::status::not_found, request.keep_alive());
     } else if (is_head || !request.keep_alive()) {
@@ -72,7 +72,8 @@ class BeastSession : public BasicSession<BeastSession> {
     } else {
       const std::string_view date(http_date(), kHttpDateBytes);
       const auto shown = page_[http::field::date];
-      // All of it anew: setting a field again would move it to the end.
+      // If the Date has changed, fill() sets all fields again. If only the Date were set, Beast would move this field
+      // to the end of the header.
       if (std::string_view(shown.data(), shown.size()) != date) fill(page_, http::status::ok);
       write(page_, true);
     }

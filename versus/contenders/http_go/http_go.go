@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Go's net/http: a goroutine per connection on --threads processors. net/http writes its headers sorted, then its own
-// Date and Content-Length; that order cannot be changed, the bytes are as many. It answers one request at a time. With a
-// certificate it speaks TLS by crypto/tls, HTTP/1.1 alone.
+// An HTTP server on Go's net/http: one goroutine per connection, on --threads processors. net/http sorts the headers
+// and writes its own Date and Content-Length after them. That order cannot be changed, but the number of bytes is that
+// of all contenders. It answers one request at a time. With a certificate it speaks TLS with crypto/tls, HTTP/1.1 only.
 package main
 
 import (
@@ -41,13 +41,13 @@ func answer(writer http.ResponseWriter, request *http.Request) {
 	}
 	header["Content-Type"] = plain
 	header["Content-Length"] = bodyLength
-	header["Connection"] = keepAlive // net/http says "close" to whoever asked for it
+	header["Connection"] = keepAlive // net/http sends "close" instead if the request asks for it
 	io.WriteString(writer, body)
 }
 
 func usage() {
 	fmt.Fprintf(os.Stderr, "usage: http_go --listen IPV4:PORT [--threads N] [--tls-cert FILE --tls-key FILE]\n"+
-		"Serves until SIGTERM. Port 0 takes a free one; the address is printed once it listens.\n")
+		"Serves until SIGTERM. Port 0 picks a free port. The address is printed when the server listens.\n")
 	os.Exit(2)
 }
 
@@ -91,7 +91,7 @@ func main() {
 		})
 	}
 	fmt.Printf("listening on %s\n", listener.Addr())
-	// net/http adds 4096 to its limit.
+	// net/http adds 4096 to this limit.
 	serving := http.Server{Handler: http.HandlerFunc(answer), MaxHeaderBytes: 4096}
 	fail(serving.Serve(listener))
 }

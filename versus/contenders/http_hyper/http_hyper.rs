@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-//! hyper on tokio: a single-threaded runtime and a listener on the shared port per thread, as its fast servers do.
-//! Header names are made to look like everybody's; hyper keeps its own order and cached Date, the bytes are as many.
-//! Its pipeline_flush stays off: with it, an answer waits while half of the next request is there. With a certificate it
-//! speaks TLS by rustls (its cryptography is ring's, not OpenSSL's), with one ticket.
+//! An HTTP server on hyper and tokio. Each thread has a single-threaded runtime and a listener on the shared port, as
+//! fast servers on hyper do. Header names get the same capital letters as elsewhere. hyper keeps its own order of
+//! headers and caches the Date, but the number of bytes is that of all contenders. pipeline_flush stays off: with it,
+//! an answer would wait while half of the next request has arrived. With a certificate it speaks TLS with rustls, with
+//! one session ticket. The cryptography then is ring's, not OpenSSL's.
 
 use std::convert::Infallible;
 use std::net::{SocketAddr, SocketAddrV4};
@@ -92,7 +93,7 @@ fn tls_from(certificate: &str, key: &str) -> TlsAcceptor {
 async fn serve(listener: TcpListener, tls: Option<TlsAcceptor>) {
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            std::thread::sleep(RETRY); // out of fds
+            std::thread::sleep(RETRY); // no fd is free
             continue;
         };
         let tls = tls.clone();
@@ -113,7 +114,7 @@ fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = TcpSocket::new_v4()?;
     socket.set_reuseaddr(true)?;
     socket.set_reuseport(true)?;
-    socket.set_nodelay(true)?; // Linux hands it on to every accepted socket
+    socket.set_nodelay(true)?; // Linux copies it to every accepted socket
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }
@@ -147,7 +148,7 @@ fn run(address: SocketAddr, tls: Option<TlsAcceptor>, on_listening: impl FnOnce(
 fn usage() -> ! {
     eprintln!(
         "usage: http_hyper --listen IPV4:PORT [--threads N] [--tls-cert FILE --tls-key FILE]\n\
-         Serves until SIGTERM. Port 0 takes a free one; the address is printed once it listens."
+         Serves until SIGTERM. Port 0 picks a free port. The address is printed when the server listens."
     );
     exit(2)
 }

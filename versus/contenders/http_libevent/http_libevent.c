@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libevent's own HTTP server, evhttp. Tuned as its users can: no locks, a base, a server and a listener per thread, the
-// headers set by the program (evhttp would format a Date for every answer), the body referred to rather than copied.
+// An HTTP server on evhttp, libevent's own. Tuned in these ways:
+// - There are no locks; each thread has its own base, server and listener.
+// - The program sets the headers itself, because evhttp would format a Date for every answer.
+// - The body is passed by reference, not copied.
 #include <string.h>
 
 #include <event2/buffer.h>
@@ -22,8 +24,8 @@ static void on_request(struct evhttp_request* request, void* context) {
   evhttp_add_header(headers, "Date", http_date());
   evhttp_add_header(headers, "Content-Type", kHttpType);
   evhttp_add_header(headers, "Content-Length", kHttpBodySize);
-  evhttp_add_header(headers, "Connection", "keep-alive");  // evhttp says "close" to whoever asked for it
-  // evhttp would send the body of a HEAD's answer too.
+  evhttp_add_header(headers, "Connection", "keep-alive");  // evhttp sends "close" instead if the request asks for it
+  // An answer to HEAD must have no body. evhttp would send a body that is added here.
   if (evhttp_request_get_command(request) != EVHTTP_REQ_HEAD) {
     evbuffer_add_reference(evhttp_request_get_output_buffer(request), kHttpBody, sizeof kHttpBody - 1, NULL, NULL);
   }

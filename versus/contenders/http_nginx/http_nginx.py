@@ -1,10 +1,11 @@
 #!/usr/bin/python3 -IS
 # SPDX-License-Identifier: BSD-3-Clause
-"""nginx, answering from its configuration alone: N single-threaded workers, each with a listener of its own.
+"""Runs nginx, which answers from its configuration alone: N single-threaded workers, each with its own listener.
 
-Writes the configuration into a temporary folder and becomes nginx, so that this process is nginx's master: SIGTERM
-ends it with 0, and its children are the workers. A child made before says where it listens and removes the folder.
-With a certificate it speaks TLS, as common/contender_tls.h has it: the client's cipher, X25519 first, one ticket.
+Writes the configuration into a temporary folder and then becomes nginx (exec), so this process is nginx's master.
+SIGTERM ends it with exit code 0, and its children are the workers. Before that it forks a child, which prints the
+address once nginx listens and deletes the folder. With a certificate nginx speaks TLS with the settings of
+common/contender_tls.h: the client's cipher, X25519 first, one session ticket.
 """
 import os
 import resource
@@ -18,7 +19,7 @@ import time
 START_LIMIT_S = 60.0
 MOST_THREADS = 256
 BACKLOG = 4096
-MOST_CONNECTIONS = 16384  # of a worker; each costs it memory from the start
+MOST_CONNECTIONS = 16384  # per worker; each connection costs memory from the start
 OTHER_FDS = 64
 
 CONFIGURATION = """
@@ -68,14 +69,16 @@ TLS = """ ssl;
 def usage():
     print("usage: http_nginx --listen IPV4:PORT [--threads N] [--root FOLDER] [--under COMMAND] "
           "[--tls-cert FILE --tls-key FILE]\n"
-          "Serves until SIGTERM; with a root, its files too; under a command such as 'valgrind --tool=callgrind'. "
-          "Port 0 takes a free one; the address is printed once it listens.\n"
+          "Serves until SIGTERM. With --root it also serves the files of that folder. --under runs nginx under a "
+          "command such as 'valgrind --tool=callgrind'.\n"
+          "Port 0 picks a free port. The address is printed when the server listens.\n"
           "example: http_nginx --listen 127.0.0.1:9981 --threads 2", file=sys.stderr)
     sys.exit(2)
 
 
 def options(words):
-    """Host, port, threads, what it does with other paths, the words of the command it runs under, and those of TLS."""
+    """Returns host, port, threads, what other paths answer, the words of the command to run under, and the TLS
+    options."""
     values = {"--listen": "", "--threads": "1", "--root": "", "--under": "", "--tls-cert": "", "--tls-key": ""}
     if len(words) % 2 or any(word not in values for word in words[::2]):
         usage()
@@ -99,9 +102,10 @@ def options(words):
 
 
 def hold(host, port):
-    """A socket that holds the port until nginx listens on it too: bound, never listening.
+    """Returns a bound socket that holds the port until nginx listens on it. This socket never listens.
 
-    A free port is held without SO_REUSEADDR, or the next process to ask for a free one might be given the same.
+    If the port is chosen by the kernel, the socket has no SO_REUSEADDR. With it, the next process that asks for a free
+    port could get the same one.
     """
     holder = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, int(port != 0))
@@ -111,8 +115,9 @@ def hold(host, port):
 
 
 def announce(host, port, folder, master):
-    """Waits for nginx to listen and to have written its pid, says where, and leaves nothing in the file system."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # who ends nginx's group does not end this before the folder is gone
+    """Waits until nginx listens and has written its pid, prints the address, and deletes the temporary folder."""
+    # A signal to nginx's process group must not end this child before the folder is deleted.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     deadline = time.monotonic() + START_LIMIT_S
     while time.monotonic() < deadline and os.getppid() == master:
         try:

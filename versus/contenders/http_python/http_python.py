@@ -1,8 +1,9 @@
 #!/usr/bin/python3 -IS
 # SPDX-License-Identifier: BSD-3-Clause
-"""Python's http.server with a thread per connection: no rival, but a server of another hand for the generator to drive.
+"""Runs Python's http.server with a thread per connection. This is not a rival: it gives the load generator a server
+that other people wrote.
 
---threads is taken and not heeded. Tuned: one write per answer, no log.
+--threads is accepted but ignored. Tuned: one write per answer, no log.
 """
 import os
 import signal
@@ -16,7 +17,7 @@ BODY = b"Hello, World!"
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    wbufsize = -1  # buffered: headers and body leave together
+    wbufsize = -1  # buffered, so that headers and body leave together
     disable_nagle_algorithm = True
 
     def version_string(self):
@@ -26,7 +27,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.path.partition("?")[0] not in ("/", "/collect"):
             self.send_error(HTTPStatus.NOT_FOUND)
             return
-        self.send_response(HTTPStatus.OK)  # with Server and Date
+        self.send_response(HTTPStatus.OK)  # also sets Server and Date
         self.send_header("Content-Type", "text/plain")
         self.send_header("Content-Length", str(len(BODY)))
         self.send_header("Connection", "close" if self.close_connection else "keep-alive")
@@ -48,12 +49,12 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 4096
 
     def handle_error(self, request, client_address):
-        pass  # a client that left
+        pass  # a client that has left is no error
 
 
 def usage():
     print("usage: http_python --listen IPV4:PORT [--threads N]\n"
-          "Serves until SIGTERM. Port 0 takes a free one; the address is printed once it listens.\n"
+          "Serves until SIGTERM. Port 0 picks a free port. The address is printed when the server listens.\n"
           "example: http_python --listen 127.0.0.1:9981", file=sys.stderr)
     sys.exit(2)
 

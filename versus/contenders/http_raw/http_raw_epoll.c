@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The floor of HTTP: raw_request.h between a read and a write, nothing else. Edge-triggered, each socket registered
-// once, one warm buffer for input and one for output per thread; the answers of all requests that one read brought
-// leave in one write. Memory of a connection's own exists only while half a request or an unsent answer waits. While an
-// answer waits, reading rests. One loop per thread.
+// The floor of HTTP, that is the least it can cost: one read, the code of raw_request.h, one write. Each thread has its
+// own loop:
+// - Epoll is edge-triggered, and each socket is registered once.
+// - Each thread has one warm buffer for input and one for output. The answers to all requests of one read leave in one
+//   write.
+// - A connection has its own memory only while it holds an incomplete request or an unsent answer. While an answer
+//   waits, the connection is not read.
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,10 +28,13 @@ enum {
 
 static const uint32_t kReading = EPOLLIN | EPOLLRDHUP | EPOLLET;
 static const uint32_t kWriting = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
-// With one of these a short read is no proof that the socket is empty: the end or an error stands behind it.
+// Event flags that announce an end of stream, an error or urgent data. If an event has one of these flags, the socket
+// may hold more after a short read, so the program reads again. Without these flags, a short read means that the socket
+// is empty.
 static const uint32_t kMoreToRead = EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI;
 
-// What a connection keeps between turns: unanswered input, then unsent answers.
+// The bytes that a connection must keep until its next event: unanswered input, followed by answers. The first `sent`
+// bytes of the answers are sent already.
 struct kept {
   size_t in_size;
   size_t out_size;
@@ -43,7 +49,8 @@ struct loop {
   char* out;
 };
 
-// By fd; NULL while nothing waits. A slot is touched only by the thread whose loop holds the fd.
+// The kept bytes of each connection, indexed by the connection's fd. An entry is NULL if nothing is kept. Only the
+// thread that serves the fd uses its entry.
 static struct kept** kept_of;
 
 static void close_stream(int fd) {
@@ -52,13 +59,15 @@ static void close_stream(int fd) {
   close(fd);
 }
 
-// Registering anew also reports again whatever is ready by now.
+// Changes the events for which epoll watches the socket. Epoll also reports again the events that are ready now,
+// although it is edge-triggered. If the change fails, closes the connection.
 static void rearm(const struct loop* loop, int fd, uint32_t interest) {
   struct epoll_event event = {.events = interest, .data.fd = fd};
   if (epoll_ctl(loop->poller, EPOLL_CTL_MOD, fd, &event) != 0) close_stream(fd);
 }
 
-// False when memory ran out: the stream is closed.
+// Stores a copy of the connection's unanswered input and unsent output. If there is no memory, closes the connection
+// and returns false.
 static bool keep(int fd, const char* in, size_t in_size, const char* out, size_t out_size, bool ends) {
   struct kept* kept = malloc(sizeof *kept + in_size + out_size);
   if (kept == NULL) {
@@ -72,7 +81,8 @@ static bool keep(int fd, const char* in, size_t in_size, const char* out, size_t
   return true;
 }
 
-// Answers what is in loop->in. False when the stream is closed or waits to write; otherwise more may be read.
+// Answers the requests in the first `size` bytes of loop->in. Returns true if the caller may read more. Returns false
+// if the connection was closed or must wait until the socket is writable.
 static bool answer_input(const struct loop* loop, int fd, size_t size) {
   size_t at = 0;
   for (;;) {
@@ -99,7 +109,8 @@ static bool answer_input(const struct loop* loop, int fd, size_t size) {
   return at == size || keep(fd, loop->in + at, size - at, NULL, 0, false);
 }
 
-// Moves the kept input to the front of loop->in and returns its size.
+// Moves the input that was kept for this connection to the front of loop->in. Returns the size of this input, or 0 if
+// none was kept.
 static size_t take_kept(const struct loop* loop, int fd) {
   struct kept* kept = kept_of[fd];
   if (kept == NULL) return 0;
@@ -110,7 +121,8 @@ static size_t take_kept(const struct loop* loop, int fd) {
   return size;
 }
 
-// True when nothing is left to send and the stream lives.
+// Sends the answers that were kept for this connection. When all are sent, also answers the kept input. Returns true if
+// the connection is still open and has no unsent output.
 static bool write_kept(const struct loop* loop, int fd) {
   struct kept* kept = kept_of[fd];
   const char* out = kept->bytes + kept->in_size;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The floor of HTTP on io_uring: raw_request.h over uring_loop.h. The answers of all requests that one receive brought
-// are written into one buffer. They are few bytes as a rule, so the ring sends them.
+// The floor of HTTP on io_uring, that is the least it can cost: raw_request.h over uring_loop.h. The answers to all
+// requests of one receive are written into one buffer. They usually have few bytes, so the ring sends them.
 //
-// A connection owns memory only while half a request or an unsent answer waits. While an answer waits, reading rests.
+// A connection has its own memory only while it holds an incomplete request or an unsent answer. While an answer waits,
+// the connection is not read.
 #include "contender_http.h"
 #include "raw_request.h"
 #include "uring_loop.h"
@@ -11,12 +12,12 @@ enum { kOutputBytes = 64 * 1024 };
 
 struct client {
   struct connection common;
-  struct kept* input;  // unanswered; NULL while there is none
+  struct kept* input;  // input without an answer so far; NULL if there is none
 };
 
 struct http_server {
   struct server common;
-  char in[kHttpMaxHeaderBytes + kReadBytes];  // what is kept while more is read is less than a request
+  char in[kHttpMaxHeaderBytes + kReadBytes];  // kept input is always less than one request
   char out[kOutputBytes];
 };
 
@@ -27,7 +28,8 @@ static void delete_connection(struct connection* connection) {
   free(connection);
 }
 
-// Answers what is in http->in, as far as it gets, and keeps the rest.
+// Answers the requests in the first `size` bytes of http->in. Stops when an answer is not sent yet. Keeps a copy of the
+// input that is not answered.
 static void answer_input(struct http_server* http, struct connection* connection, size_t size) {
   struct server* server = &http->common;
   size_t at = 0;
@@ -43,7 +45,8 @@ static void answer_input(struct http_server* http, struct connection* connection
   }
 }
 
-// Moves the kept input to the front of http->in and returns its size.
+// Moves the input that was kept for this connection to the front of http->in. Returns the size of this input, or 0 if
+// none was kept.
 static size_t take_kept(struct http_server* http, struct connection* connection) {
   struct client* client = (struct client*)connection;
   struct kept* kept = client->input;
@@ -70,7 +73,8 @@ static void read_and_answer(struct server* server, struct connection* connection
   }
 }
 
-// Only a send that came short leaves whole requests behind.
+// Called when a delayed answer has been sent. Answers the input that was kept while the answer waited. No new event
+// would report this input.
 static void on_all_sent(struct server* server, struct connection* connection) {
   struct http_server* http = (struct http_server*)server;
   answer_input(http, connection, take_kept(http, connection));

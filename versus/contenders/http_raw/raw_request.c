@@ -13,7 +13,7 @@ enum answer_kind { kPage, kPageClose, kNoPage, kNoPageClose, kNoMethod, kBadRequ
 struct answer {
   char text[kRawAnswerBytes];
   size_t size;
-  size_t head_size;  // what HEAD is answered with: all but the body
+  size_t head_size;  // the size without the body, for an answer to HEAD
   size_t date_at;
 };
 
@@ -60,7 +60,7 @@ void raw_answers_refresh(void) {
   memcpy(date_of_answers, date, kHttpDateBytes);
 }
 
-// What the Connection field says, read from the lines between `line` and `end`.
+// True if the value of the Connection header field begins with `word`. Searches the header lines from `line` to `end`.
 static bool asks_for(const char* line, const char* end, const char* word) {
   static const char name[] = "connection:";
   while (line < end) {
@@ -76,7 +76,8 @@ static bool asks_for(const char* line, const char* end, const char* word) {
   return false;
 }
 
-// Reads one whole request, whose empty line begins at `end`. Sets `is_head` for a HEAD that is answered in kind.
+// Chooses the answer to one complete request. `end` points to the CRLF CRLF at the end of the request. Sets `is_head`
+// if the method is HEAD.
 static enum answer_kind judge(const char* request, const char* end, bool* is_head) {
   static const char version[] = "HTTP/1.";
   const char* line_end = memchr(request, '\r', (size_t)(end - request) + 1);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libev as its users write an echo: libev has watchers and no buffers, so the reading and writing are the program's
-// own. Write first; a write watcher and a queue exist only while a write came short, and reading rests meanwhile, so a
-// slow reader holds at most one buffer. Tuned: a loop and a listener per thread, one warm read buffer per loop, the
-// watchers inside the connection's own memory, no signal or child handling asked of libev, priorities left alone.
+// An echo server on libev. libev has watchers but no buffers, so reading and writing are the program's own code. Tuned
+// in these ways:
+// - It writes first. A write watcher and a queue exist only while a write is incomplete. Meanwhile the connection is
+//   not read, so a slow reader occupies at most one buffer.
+// - Each thread has a loop and a listener; each loop has one warm read buffer.
+// - The watchers are inside the connection's own memory.
+// - libev handles no signals or child processes here, and priorities keep their defaults.
 #include <errno.h>
 #include <ev.h>
 #include <stdlib.h>
@@ -22,7 +25,7 @@ struct acceptor {
 struct connection {
   ev_io readable;
   ev_io writable;
-  char* unsent;  // NULL while nothing waits to be written
+  char* unsent;  // NULL if nothing waits to be written
   size_t size;
   size_t sent;
 };
@@ -101,14 +104,15 @@ static void on_acceptable(struct ev_loop* loop, ev_io* watcher, int events) {
   (void)events;
   struct acceptor* acceptor = ev_userdata(loop);
   if (accept_all(watcher->fd, start_stream, loop)) return;
-  // Out of fds: without a pause the watcher would spin.
+  // No fd is free. Without a pause, the loop would only repeat the failing accept().
   ev_io_stop(loop, watcher);
   ev_timer_set(&acceptor->pause, (double)kContenderRetryMs / 1000., 0.);
   ev_timer_start(loop, &acceptor->pause);
 }
 
 static void on_pause_over(struct ev_loop* loop, ev_timer* watcher, int events) {
-  (void)watcher, (void)events;
+  (void)watcher;
+  (void)events;
   struct acceptor* acceptor = ev_userdata(loop);
   ev_io_start(loop, &acceptor->ready);
 }

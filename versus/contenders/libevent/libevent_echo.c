@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libevent as its users write an echo: a bufferevent per connection whose input is moved, not copied, into its output.
-// Tuned: no locks, one base per thread, single reads and writes of 64 KiB instead of 16. (Below those, evbuffer_read()
-// of libevent 2.1 takes at most 4096 bytes a call; nothing a user can set lifts that.) With WRITE_FIRST the input goes
-// straight to the socket and only what does not fit becomes output, as a user who has profiled it would do. With
-// OVER_TLS the bufferevent is OpenSSL's; its read-ahead is off then, as libevent asks SSL_pending() alone for more,
-// which does not tell of records that were read and not yet decrypted.
+// An echo server on libevent: one bufferevent per connection, whose input is moved, not copied, to its output. Tuned:
+// no locks, one base per thread, single reads and writes of 64 KiB instead of 16 KiB. (Even so, evbuffer_read() of
+// libevent 2.1 takes at most 4096 bytes per call, and no option changes that.)
+//
+// With WRITE_FIRST the input is written to the socket immediately, and only the rest becomes output. A user who has
+// profiled the program would do so. With OVER_TLS the bufferevent is OpenSSL's, and read-ahead is off. libevent only
+// asks SSL_pending() whether there is more input, and SSL_pending() does not count records that are read but not yet
+// decrypted.
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 
@@ -50,7 +52,8 @@ static void on_read(struct bufferevent* stream, void* context) {
   struct evbuffer* input = bufferevent_get_input(stream);
   struct evbuffer* output = bufferevent_get_output(stream);
   if (WRITE_FIRST && evbuffer_get_length(output) == 0) {
-    // An error here shows again, as an event, when the bufferevent writes.
+    // An error of this write needs no handling. The bufferevent then writes the same bytes itself, fails too, and calls
+    // on_event().
     evbuffer_write(input, bufferevent_getfd(stream));
     if (evbuffer_get_length(input) == 0) return;
   }
@@ -63,9 +66,9 @@ static void on_read(struct bufferevent* stream, void* context) {
 
 static void on_event(struct bufferevent* stream, short what, void* context) {
   (void)context;
-  if (what & BEV_EVENT_CONNECTED) return;  // hands are shaken
+  if (what & BEV_EVENT_CONNECTED) return;  // the TLS handshake is done
   if ((what & BEV_EVENT_EOF) && evbuffer_get_length(bufferevent_get_output(stream)) > 0) {
-    // The client has finished sending but not reading: what is queued still goes out.
+    // The client sends no more, but it still reads. So the stream is closed only when all queued output is sent.
     bufferevent_disable(stream, EV_READ);
     bufferevent_setcb(stream, NULL, on_drained_close, on_event, NULL);
   } else {
@@ -84,7 +87,9 @@ static struct bufferevent* new_stream(struct event_base* base, evutil_socket_t f
 
 static void on_accept(struct evconnlistener* listener, evutil_socket_t fd, struct sockaddr* address, int size,
                       void* context) {
-  (void)listener, (void)address, (void)size;
+  (void)listener;
+  (void)address;
+  (void)size;
   struct bufferevent* stream = new_stream(context, fd);
   if (stream == NULL) {
     evutil_closesocket(fd);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libuv as a seasoned user writes an echo: every read of a loop shares one warm buffer, which uv_try_write() empties at
-// once; only what the kernel would not take is copied into a pooled write request, and reading rests until that is out.
-// One loop per thread, each with its own listener on the shared port.
+// An echo server on libuv. All reads of a loop share one warm buffer, and uv_try_write() writes the bytes back
+// immediately. Only bytes that the kernel does not take are copied into a pooled write request. Until they are written,
+// the connection is not read. One loop per thread, each with its own listener on the shared port.
 #include <stdlib.h>
 #include <string.h>
 #include <uv.h>
@@ -93,7 +93,7 @@ static void on_read(uv_stream_t* stream, ssize_t got, const uv_buf_t* buffer) {
 }
 
 static void on_connection(uv_stream_t* listener, int status) {
-  if (status < 0) return;  // libuv sheds with its spare fd when fds run out
+  if (status < 0) return;  // no fd is free: libuv itself drops the connection with a spare fd
   uv_tcp_t* stream = malloc(sizeof *stream);
   if (stream == NULL) return;
   uv_tcp_init(listener->loop, stream);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// POCO's reactor as its users write an echo: a handler per connection, whose methods a SocketReactor calls. Threads as
-// POCO makes them: a ParallelSocketAcceptor deals the connections to one reactor per thread, in turn; accepting has a
-// thread of its own, which rests once all are connected. Tuned: write first; an interest in writability and a queue
-// only while a write came short, and reading rests meanwhile; one warm read buffer per thread.
+// An echo server on POCO's reactor: one handler per connection, whose methods a SocketReactor calls. The threads are
+// POCO's: a ParallelSocketAcceptor gives the connections in turn to one reactor per thread. Accepting has its own
+// thread, which is idle when all clients are connected. Tuned in these ways:
+// - It writes first. It queues output and waits for writability only while a write is incomplete; meanwhile it does not
+//   read.
+// - Each thread has one warm read buffer.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -29,13 +31,14 @@ using Poco::Net::WritableNotification;
 
 constexpr int kReadBytes = 64 * 1024;
 
-// Deletes itself when it is closed, as service handlers do.
+// The connection of one client. The object deletes itself when the connection is closed, as is usual for POCO's service
+// handlers.
 class PocoEcho {
  public:
   PocoEcho(StreamSocket& socket, SocketReactor& reactor) : socket_(socket), reactor_(reactor) {
     socket_.setBlocking(false);
     reactor_.addEventHandler(socket_, readable());
-    reactor_.wakeUp();  // a reactor without sockets sleeps
+    reactor_.wakeUp();  // a reactor without sockets sleeps and must be woken
   }
 
   PocoEcho(const PocoEcho&) = delete;
@@ -82,7 +85,8 @@ class PocoEcho {
   Observer<PocoEcho, ReadableNotification> readable() { return {*this, &PocoEcho::on_readable}; }
   Observer<PocoEcho, WritableNotification> writable() { return {*this, &PocoEcho::on_writable}; }
 
-  // How many bytes the kernel took. A full socket is an exception in POCO 1.11.
+  // Sends bytes and returns how many the kernel took. If the socket is full, returns 0. In this case POCO 1.11 throws
+  // an exception, and newer versions of POCO return a negative number.
   int send(const char* bytes, int count) {
     try {
       return std::max(0, socket_.sendBytes(bytes, count));
@@ -106,7 +110,7 @@ class PocoEcho {
   std::string unsent_;
 };
 
-// POCO's own, but for what it does when the fds run out.
+// POCO's acceptor with one change: it pauses when no fd is free.
 class PocoAcceptor : public Poco::Net::ParallelSocketAcceptor<PocoEcho, SocketReactor> {
  public:
   PocoAcceptor(ServerSocket& listener, SocketReactor& reactor, unsigned threads)
@@ -121,7 +125,8 @@ class PocoAcceptor : public Poco::Net::ParallelSocketAcceptor<PocoEcho, SocketRe
       StreamSocket socket = listener_.acceptConnection();
       createServiceHandler(socket);
     } catch (const Poco::Exception&) {
-      // Out of fds: without a pause the acceptor would spin. Nobody else uses this thread.
+      // accept() has failed, for example because no fd is free. Without a pause, the loop would only repeat the failing
+      // accept(). This thread only accepts connections, so it may sleep.
       Poco::Thread::sleep(kContenderRetryMs);
     }
   }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The floor: what an echo costs when nothing stands between the program and epoll. Edge-triggered, each socket
-// registered once, one warm read buffer per thread, write first; interest in writability and a queue exist only while a
-// write came short, and reading rests meanwhile, so a slow reader holds at most one buffer. One loop per thread.
+// The floor of an echo server, that is the least it can cost: nothing is between the program and epoll. One loop per
+// thread:
+// - Epoll is edge-triggered, and each socket is registered once.
+// - Each thread has one warm read buffer.
+// - It writes first. It queues output and waits for writability only while a write is incomplete. Meanwhile it does not
+//   read, so a slow reader occupies at most one buffer.
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +19,9 @@ enum { kReadBytes = 64 * 1024, kEventsPerWait = 512, kReadsPerTurn = 16 };
 
 static const uint32_t kReading = EPOLLIN | EPOLLRDHUP | EPOLLET;
 static const uint32_t kWriting = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
-// With one of these a short read is no proof that the socket is empty: the end or an error stands behind it.
+// Event flags that announce an end of stream, an error or urgent data. If an event has one of these flags, the socket
+// may hold more after a short read, so the program reads again. Without these flags, a short read means that the socket
+// is empty.
 static const uint32_t kMoreToRead = EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI;
 
 struct unsent {
@@ -25,7 +30,8 @@ struct unsent {
   char bytes[];
 };
 
-// By fd; NULL while nothing waits to be written. A slot is touched only by the thread whose loop holds the fd.
+// The unsent output of each connection, indexed by the connection's fd. An entry is NULL if all output is sent. Only
+// the thread that serves the fd uses its entry.
 static struct unsent** unsent_of;
 
 static void close_stream(int fd) {
@@ -34,7 +40,8 @@ static void close_stream(int fd) {
   close(fd);
 }
 
-// Registering anew also reports again whatever is ready by now.
+// Changes the events for which epoll watches the socket. Epoll also reports again the events that are ready now,
+// although it is edge-triggered. If the change fails, closes the connection.
 static void rearm(int poller, int fd, uint32_t interest) {
   struct epoll_event event = {.events = interest, .data.fd = fd};
   if (epoll_ctl(poller, EPOLL_CTL_MOD, fd, &event) != 0) close_stream(fd);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The floor of HTTPS: raw_request.h between OpenSSL's read and its write, nothing else. The answers of all requests
-// that came together leave in one write. With --root, `GET /one-mib.bin` is answered with that file of the folder, read
-// and encrypted 64 KiB at a time.
+// The floor of HTTPS, that is the least it can cost: an SSL_read, the code of raw_request.h, an SSL_write. The answers
+// to requests that arrive together leave in one write. With --root, `GET /one-mib.bin` is answered with that file of
+// the folder, which is read and encrypted in pieces of 64 KiB.
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +27,7 @@ void raw_tls_turn(void) { raw_answers_refresh(); }
 
 void raw_tls_send_piece(const struct raw_tls_loop* loop, struct raw_tls_stream* stream) {
   const ssize_t got = pread(file, loop->out, kTlsOutputBytes, stream->sends_from);
-  if (got <= 0) {  // it became shorter: no answer is better than half of one
+  if (got <= 0) {  // the file became shorter: better end the connection than send a wrong answer
     stream->ends = true;
     stream->sends = false;
     return;
@@ -37,7 +37,8 @@ void raw_tls_send_piece(const struct raw_tls_loop* loop, struct raw_tls_stream* 
   raw_tls_send(loop, stream, loop->out, (size_t)got);
 }
 
-// Whether the request at `in` asks for the file, and is whole: how long it is, or 0.
+// If `in` begins with a complete request for the file one-mib.bin, returns the length of this request. Otherwise
+// returns 0.
 static size_t file_request(const char* in, size_t size) {
   if (file < 0 || size < sizeof kFileRequest || memcmp(in, kFileRequest, sizeof kFileRequest - 1) != 0) return 0;
   const char* end = memmem(in, size, "\r\n\r\n", 4);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The floor of an echo over TLS: what comes out of OpenSSL goes back in, record by record, so that messages that came
-// together leave in a write each; with GATHER those leave in one.
+// The floor of an echo over TLS, that is the least it can cost: each record that OpenSSL has decrypted is sent back. If
+// messages arrive together, each leaves in its own write; with GATHER all of them leave in one write.
 #include "contender_tls.h"
 #include "raw_tls_loop.h"
 

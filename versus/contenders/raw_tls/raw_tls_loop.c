@@ -13,10 +13,11 @@
 
 #include "contender_tls.h"
 
-// A read takes four records at a time where there are so many: 4 % of the CPU of a message of 64 KiB.
+// kReadBytes is the size of OpenSSL's read buffer. It holds four records, so one read() can fetch a message of 64 KiB.
+// This saves 4 % of the CPU time for such messages.
 enum { kEventsPerWait = 512, kReadsPerTurn = 16, kRecordBytes = 16 * 1024, kReadBytes = 66000 };
 
-static SSL_CTX* tls_context;  // one for all threads, so that each resumes what another began
+static SSL_CTX* tls_context;  // shared by all threads, so that a client can resume its session on any thread
 
 struct raw_tls_kept {
   size_t size;
@@ -35,7 +36,7 @@ static struct raw_tls_kept* keep(const char* bytes, size_t size) {
 
 static void close_stream(struct raw_tls_stream* stream, bool says_so) {
   const int fd = SSL_get_fd(stream->ssl);
-  if (says_so) SSL_shutdown(stream->ssl);  // close_notify; the peer's is not awaited
+  if (says_so) SSL_shutdown(stream->ssl);  // sends close_notify; does not wait for the peer's
   ERR_clear_error();
   SSL_free(stream->ssl);
   free(stream->unread);
@@ -50,7 +51,8 @@ static void rearm(const struct raw_tls_loop* loop, struct raw_tls_stream* stream
   if (epoll_ctl(loop->poller, EPOLL_CTL_MOD, SSL_get_fd(stream->ssl), &event) != 0) fail("epoll_ctl");
 }
 
-// As far as the socket takes it, a record at a time; -1: the stream failed.
+// Encrypts and writes bytes, one record at a time, until all are written or the socket is full. Returns the number of
+// bytes that were written, or -1 if the stream has failed.
 static ssize_t write_some(struct raw_tls_stream* stream, const char* out, size_t size) {
   size_t done = 0;
   while (done < size) {
@@ -67,7 +69,7 @@ bool raw_tls_send(const struct raw_tls_loop* loop, struct raw_tls_stream* stream
   if (written < 0) {
     stream->ends = true;
     stream->sends = false;
-    SSL_set_quiet_shutdown(stream->ssl, 1);  // nothing more can be said
+    SSL_set_quiet_shutdown(stream->ssl, 1);  // the stream has failed: no close_notify can be sent
     return false;
   }
   stream->unsent = keep(out + written, size - (size_t)written);
@@ -75,7 +77,8 @@ bool raw_tls_send(const struct raw_tls_loop* loop, struct raw_tls_stream* stream
   return false;
 }
 
-// True when nothing is unsent any more.
+// Continues to send the stream's unsent output. Returns false if some of it is still unsent. Returns true if all of it
+// is sent or the stream has failed.
 static bool send_rest(struct raw_tls_stream* stream) {
   struct raw_tls_kept* rest = stream->unsent;
   const ssize_t written = write_some(stream, rest->bytes + rest->done, rest->size - rest->done);
@@ -100,7 +103,9 @@ static size_t take_unread(const struct raw_tls_loop* loop, struct raw_tls_stream
   return size;
 }
 
-// Hands over what is in loop->in, and pieces of what it asked for. False when the stream is closed or waits to write.
+// Passes the first `size` bytes of loop->in to the server. If the server has begun an answer in pieces, lets it send
+// some of them. Returns true if the caller may read more from this stream. Returns false if the stream was closed or
+// must wait until the socket is writable.
 static bool hand_over(const struct raw_tls_loop* loop, struct raw_tls_stream* stream, size_t size) {
   const size_t taken = raw_tls_take(loop, stream, loop->in, size);
   if (taken < size && !stream->ends) stream->unread = keep(loop->in + taken, size - taken);
@@ -108,7 +113,8 @@ static bool hand_over(const struct raw_tls_loop* loop, struct raw_tls_stream* st
     for (int piece = 0; piece < kReadsPerTurn && stream->sends && stream->unsent == NULL; ++piece) {
       raw_tls_send_piece(loop, stream);
     }
-    // Others have their turn before the rest, or what was asked for behind it.
+    // The loop serves other streams now. This stream continues with the rest of the answer, or with later requests,
+    // when epoll reports that its socket is writable.
     if (stream->unsent == NULL && !stream->ends) {
       stream->was_sending = true;
       rearm(loop, stream, EPOLLOUT);
@@ -121,7 +127,8 @@ static bool hand_over(const struct raw_tls_loop* loop, struct raw_tls_stream* st
   return false;
 }
 
-// SSL_read() came to nothing; `why`: what SSL_get_error() said.
+// Handles an SSL_read() that returned no data: waits for the event that OpenSSL needs, or closes the stream. `why` is
+// the result of SSL_get_error().
 static void did_not_read(const struct raw_tls_loop* loop, struct raw_tls_stream* stream, int why) {
   if (why == SSL_ERROR_WANT_WRITE) {
     if (!stream->waits_to_write) rearm(loop, stream, EPOLLOUT);
@@ -138,7 +145,8 @@ static void read_stream(const struct raw_tls_loop* loop, struct raw_tls_stream* 
     if (held == 0) held = take_unread(loop, stream);
     const int got = SSL_read(stream->ssl, loop->in + held, kTlsInputBytes - (int)held);
     if (got <= 0) {
-      // Gathered records, and none behind them; with half a request it is handed over to no effect, and kept.
+      // No other record has arrived, so the `held` bytes are passed to the server now. If they are an incomplete
+      // request, the server answers nothing, and these bytes are kept.
       const int why = SSL_get_error(stream->ssl, got);
       if (held > 0 && !hand_over(loop, stream, held)) return;
       did_not_read(loop, stream, why);
@@ -154,7 +162,9 @@ static void read_stream(const struct raw_tls_loop* loop, struct raw_tls_stream* 
       return;
     }
   }
-  rearm(loop, stream, EPOLLIN | EPOLLOUT);  // what OpenSSL still holds the socket does not tell of
+  // OpenSSL may still hold data that it has read from the socket, and epoll does not know of this data. With EPOLLOUT,
+  // epoll reports the stream again as soon as the socket is writable.
+  rearm(loop, stream, EPOLLIN | EPOLLOUT);
 }
 
 static void serve_stream(const struct raw_tls_loop* loop, struct raw_tls_stream* stream) {

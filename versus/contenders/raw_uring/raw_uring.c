@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The floor of io_uring: uring_loop.h, and what is received goes back. A slow reader holds at most one buffer.
+// The floor of an echo server on io_uring, that is the least it can cost: uring_loop.h, and received bytes are sent
+// back. A slow reader occupies at most one buffer.
 #include "uring_loop.h"
 
 struct echo_server {

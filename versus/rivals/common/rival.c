@@ -29,7 +29,7 @@ struct rival_place rival_place_of(const struct contender_options* options) {
     if (probe < 0) fail("socket");
     if (bind(probe, (const struct sockaddr*)&address, sizeof address) != 0) fail("bind");
     if (getsockname(probe, (struct sockaddr*)&address, &size) != 0) fail("getsockname");
-    close(probe);  // never connected, so the port is free at once
+    close(probe);  // it was never connected, so the port is free again immediately
   }
   if (inet_ntop(AF_INET, &address.sin_addr, place.host, sizeof place.host) == NULL) fail("inet_ntop");
   place.port = ntohs(address.sin_port);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cppcms with its own HTTP service, as it was published: one process, an epoll thread, and five worker threads a core,
-// that is five for each of --threads. A synchronous application, no session, no compression, no forms.
+// cppcms with its own HTTP service, set up as in its published comparison: one process, one epoll thread, and five
+// worker threads per core; here, five for each of --threads. The application is synchronous, without sessions,
+// compression or forms.
 #include <string>
 
 #include <cppcms/application.h>

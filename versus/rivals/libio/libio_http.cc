@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libio's http_multithread_server, the one of its article: a thread accepts over select() and deals the connections
-// round-robin to worker threads, through a locked queue and an eventfd each. The library sets Date itself.
+// libio's http_multithread_server, as in its article. One thread accepts with select() and gives the connections in
+// turn to worker threads. Each worker has a locked queue and an eventfd. The library writes the Date itself.
 #include <string>
 
 #include <http/http_connection.hh>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The drum on muduo's Channel and EventLoop, a Channel per fd, as muduo's own examples/pingpong/bench.cc has it.
-// Registering anew takes the channel out of the loop and puts it back, an EPOLL_CTL_DEL and an ADD as everybody's;
-// muduo's bench only asks for reading again, an EPOLL_CTL_MOD. A muduo timer cannot be moved: at each byte the idle
-// timer is cancelled and a new one armed.
+// The drum on muduo's EventLoop, with one Channel per fd, as in muduo/examples/pingpong/bench.cc. Registering a
+// channel again removes it from the loop and adds it, so it costs EPOLL_CTL_DEL and EPOLL_CTL_ADD as in the other
+// drums. (muduo's bench only enables reading again, an EPOLL_CTL_MOD.) A muduo timer cannot be moved: each byte cancels
+// the idle timer and starts a new one.
 #include <memory>
 #include <vector>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// muduo's own HTTP server, muduo::net::HttpServer, as its test shows it: one loop that accepts and, with several
-// threads, deals the connections to as many loops of their own; with one thread that loop serves, too, as in muduo's
-// ping-pong example. What cannot be changed is listed in docs/contenders.md.
+// muduo's own HTTP server, muduo::net::HttpServer, used as in its test. With several threads, one loop accepts and
+// gives the connections to the loops of the other threads. With one thread, a single loop accepts and serves, as in
+// muduo's ping-pong example. docs/contenders.md lists what cannot be changed.
 #include <cstdio>
 
 #include <muduo/base/Logging.h>
@@ -40,12 +40,14 @@ void on_request(const HttpRequest& request, HttpResponse* response) {
   response->setContentType(kHttpType);
   response->addHeader("Server", kHttpServer);
   response->addHeader("Date", http_date());
-  // muduo gives the length itself, but not where it is about to close.
+  // If the response closes the connection, muduo's HttpResponse writes no Content-Length. All servers must send the
+  // same fields (see contender_http.h), so this code adds the field.
   if (response->closeConnection()) response->addHeader("Content-Length", kHttpBodySize);
   if (!is_head) response->setBody(kHttpBody);
 }
 
-// muduo logs to stdout, which is where the place is announced.
+// Writes one of muduo's log lines to stderr. By default muduo logs to stdout. The benchmark reads stdout and expects
+// only the line with the server's address.
 void log_to_stderr(const char* line, int size) { fwrite(line, 1, static_cast<size_t>(size), stderr); }
 
 }  // namespace

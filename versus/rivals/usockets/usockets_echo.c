@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// uSockets as its users write an echo: a loop, a context and a listener per thread, sharing the port; write first, and
-// what the socket did not take waits in a buffer of the socket for on_writable. No TLS, no idle timeout. The library
-// sets TCP_NODELAY itself, and its backlog of 512.
+// An echo server on uSockets: each thread has a loop, a context and a listener on the shared port. It writes first;
+// bytes that the socket does not take wait in a buffer of the connection for on_writable. No TLS, no idle timeout. The
+// library itself sets TCP_NODELAY and a backlog of 512.
 #include <libusockets.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "rival.h"
 
 struct echo_socket {
-  char* waiting;  // what the socket has not taken yet
+  char* waiting;  // bytes that the socket has not taken yet
   size_t begin;
   size_t end;
   size_t room;
@@ -33,7 +33,9 @@ static void keep(struct echo_socket* echo, const char* data, size_t size) {
 }
 
 static struct us_socket_t* on_open(struct us_socket_t* socket, int is_client, char* ip, int ip_size) {
-  (void)is_client, (void)ip, (void)ip_size;
+  (void)is_client;
+  (void)ip;
+  (void)ip_size;
   memset(echo_of(socket), 0, sizeof(struct echo_socket));
   return socket;
 }
@@ -57,12 +59,14 @@ static struct us_socket_t* on_writable(struct us_socket_t* socket) {
 }
 
 static struct us_socket_t* on_close(struct us_socket_t* socket, int code, void* reason) {
-  (void)code, (void)reason;
+  (void)code;
+  (void)reason;
   free(echo_of(socket)->waiting);
   return socket;
 }
 
-// The client has sent its last. What still waits is lost with the close, as in the library's own examples.
+// Called when the client has finished sending. Closes the connection. Unsent bytes are lost, as in the library's own
+// examples.
 static struct us_socket_t* on_end(struct us_socket_t* socket) {
   us_socket_shutdown(0, socket);
   return us_socket_close(0, socket, 0, NULL);

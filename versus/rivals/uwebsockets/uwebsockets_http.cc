@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// uWebSockets: an uWS::App on each thread, all on the same port, as its HelloWorldThreaded has it. The library writes
-// Date and Content-Length itself; its mark, a header of its own, is switched off by UWS_HTTPRESPONSE_NO_WRITEMARK.
+// An HTTP server on uWebSockets: one uWS::App per thread, all on the same port, as in its HelloWorldThreaded. The
+// library writes Date and Content-Length itself. UWS_HTTPRESPONSE_NO_WRITEMARK switches off the header that the library
+// adds to advertise itself.
 #include <App.h>
 
 #include <string_view>
