@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A send through a handle from another thread that found the loop's mailbox full was dropped, and later ones went out:
-// the peer read "2000 after 999" on a living connection. A close or an abort vanished the same way, and so did
-// WebSocket messages and HTTP answers. A stream may end; it never lacks a middle, and an end that is asked for comes.
-// A thread that sends faster than the peer reads is slowed down by a BoundedSender.
+// A thread sent through a ConnectionHandle while the loop's mailbox was full. That send was dropped, but later sends
+// went out: the peer read line 2000 right after line 999 on a living connection. Calls of close() and abort() were lost
+// in this way too, and so were WebSocket messages and HTTP answers. Now a stream may end early, but it never lacks a
+// part in the middle, and close() and abort() always take effect. A thread that sends faster than the peer reads can
+// use a BoundedSender, which slows it down.
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -25,14 +26,14 @@
 namespace peal {
 namespace {
 
-// A loop whose mailbox is soon full.
+// The loop of these tests has a mailbox that takes only 50 tasks, so that a test can fill it.
 class RefusedSend : public test::NetTest {
  protected:
   RefusedSend() : small_({.engine = std::string(GetParam()), .post_limit = 50}) {
     test::ask(small_.loop(), [] {});
   }
   Loop& small() { return small_.loop(); }
-  // Until the connection ends.
+  // Reads until the connection ends.
   static void read_all(RawPeer& peer) {
     while (peer.pump()) std::this_thread::yield();
   }
@@ -41,7 +42,8 @@ class RefusedSend : public test::NetTest {
   test::LoopThread small_;
 };
 
-// How many lines of 0, 1, 2, ... there are; nothing when one is missing. The last may be cut short.
+// Returns how many of the lines 0, 1, 2, ... the text has, or nullopt if a line is missing. A last line without its
+// line feed is not counted.
 std::optional<size_t> count_lines(std::string_view text) {
   size_t count = 0;
   for (size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
@@ -54,7 +56,7 @@ std::optional<size_t> count_lines(std::string_view text) {
   return count;
 }
 
-// A server's only connection, from both its ends.
+// A server with one connection, the handle of that connection, and the peer at its other end.
 struct OneConnection {
   explicit OneConnection(Loop& loop)
       : server(loop, {.on_open = [this](Connection& connection) { opened.set_value(connection.handle()); },
@@ -69,7 +71,7 @@ struct OneConnection {
   const ConnectionHandle handle;
 };
 
-// The loop works on while a thread sends as fast as it can: only some are refused.
+// The loop keeps running while a thread sends as fast as it can, so only some of the sends are refused.
 TEST_P(RefusedSend, ends_the_connection) {
   OneConnection one(small());
   size_t refused = 0;
@@ -81,7 +83,7 @@ TEST_P(RefusedSend, ends_the_connection) {
   EXPECT_EQ(one.server.stats().lost_calls, refused);
 }
 
-TEST_P(RefusedSend, is_none_of_close_and_abort) {
+TEST_P(RefusedSend, never_happens_to_close_and_abort) {
   for (const bool closes : {true, false}) {
     OneConnection one(small());
     {
@@ -98,7 +100,7 @@ TEST_P(RefusedSend, is_none_of_close_and_abort) {
   }
 }
 
-TEST_P(RefusedSend, of_a_websocket_ends_it) {
+TEST_P(RefusedSend, on_a_websocket_ends_the_websocket) {
   std::promise<WebSocketHandle> opened;
   std::promise<std::string> ended;
   WebSocketCallbacks callbacks;
@@ -123,7 +125,7 @@ TEST_P(RefusedSend, of_a_websocket_ends_it) {
   EXPECT_EQ(peer.received().find("after"), std::string::npos);
 }
 
-TEST_P(RefusedSend, of_an_answer_lets_no_client_wait) {
+TEST_P(RefusedSend, of_an_http_answer_does_not_leave_the_client_waiting) {
   std::promise<HttpExchangeHandle> asked;
   Router router;
   router.get("/", [&](HttpExchange& exchange) { asked.set_value(exchange.handle()); });
@@ -141,9 +143,9 @@ TEST_P(RefusedSend, of_an_answer_lets_no_client_wait) {
   EXPECT_EQ(peer.received(), "");
 }
 
-// A loop that does not run takes tasks up to their number, whatever they carry: above the hard mark of the process what
-// is sent from elsewhere is refused, too.
-TEST_P(RefusedSend, above_the_hard_mark) {
+// The mailbox of a loop limits the number of tasks, not the bytes that they carry. So sends from other threads are also
+// refused while the process is above the hard mark of its memory budget.
+TEST_P(RefusedSend, happens_above_the_hard_memory_mark) {
   OneConnection one(small());
   const MemoryMarks marks = MemoryBudget::marks();
   {
@@ -159,7 +161,7 @@ TEST_P(RefusedSend, above_the_hard_mark) {
   EXPECT_EQ(one.peer.error(), ECONNRESET);
 }
 
-TEST_P(RefusedSend, does_not_meet_a_bounded_sender) {
+TEST_P(RefusedSend, does_not_happen_to_a_bounded_sender) {
   constexpr size_t kMost = 100'000;
   OneConnection one(small());
   std::atomic<size_t> most_seen = 0;
@@ -172,7 +174,8 @@ TEST_P(RefusedSend, does_not_meet_a_bounded_sender) {
   });
   while (one.peer.received().size() < 3'000'000) ASSERT_TRUE(one.peer.pump());
   EXPECT_TRUE(count_lines(one.peer.received()));
-  // It fills up for who does not read, waits, and hears of the end.
+  // The peer does not read now: the sender fills up to its limit and waits. When the peer resets, the sender learns
+  // that the connection has ended.
   ASSERT_TRUE(wait_until([&] { return most_seen > kMost / 2; }));
   one.peer.reset();
   worker.join();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several clients spoke in one turn of an io_uring engine. The answer to the first was to leave with those of the
-// others, in one system call; then a callback took half a second, and so the answer came half a second late, each time
-// anew. That a callback will be slow nobody can know; that one was is known, and then answers leave at once.
+// Several clients sent requests in one turn of an io_uring engine. The engine held the first client's answer, to submit
+// it together with the other answers in one system call. Then the callback of another client took half a second, so the
+// first answer left half a second late. This happened in every turn. The engine cannot know that a callback will be
+// slow, but it knows that an earlier one was slow. From then on it sends answers at once.
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -28,10 +29,10 @@ void be_slow() {
 struct Speaker {
   Fd peer;
   StreamLog* stream = nullptr;
-  bool answered = false;  // its callback has returned
+  bool answered = false;  // true once its callback has sent the answer
 };
 
-TEST_P(AnswerBeforeASlowCallback, leaves_at_once_when_one_was_slow_before) {
+TEST_P(AnswerBeforeASlowCallback, leaves_at_once_after_an_earlier_callback_was_slow) {
   EngineRig rig(GetParam());
   constexpr size_t kSlowRounds = 2;
   constexpr size_t kRounds = 20;
@@ -47,7 +48,7 @@ TEST_P(AnswerBeforeASlowCallback, leaves_at_once_when_one_was_slow_before) {
       for (const Speaker& earlier : speakers) {
         if (round < kSlowRounds || !earlier.answered) continue;
         std::array<char, 8> room;
-        EXPECT_EQ(::recv(earlier.peer.get(), room.data(), room.size(), MSG_PEEK), 4) << "its answer waits";
+        EXPECT_EQ(::recv(earlier.peer.get(), room.data(), room.size(), MSG_PEEK), 4) << "an earlier answer is late";
       }
       speaker.stream->send("pong");
       speaker.answered = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Once sending had failed, a connection that was open only to show what its peer had sent refused a Buffer, and took a
-// text or a file range: they went nowhere, and yet sent_bytes() counted them as accepted. Whichever way bytes are
-// given, where can_send() is false none is accepted.
+// After sending has failed, a connection stays open only to show the input that its peer had sent before. In this state
+// it refused a Buffer, but accepted a string or a range of a file: the bytes went nowhere, and yet sent_bytes() counted
+// them. Now no kind of output is accepted while can_send() is false.
 #include <string>
 
 #include <peal/base/log.h>

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Destroying a Server or Client promises that none of its callbacks begins afterwards. It asked the loop to see to that
-// through a post, and a refused post was taken for "the loop is over". Three ways led past that:
-//   - the loop was ending: it refuses posts from the first moment, and then tells every connection that it stops;
-//   - the mailbox was full for somebody else's sake;
-//   - a client that had been started, and destroyed before its loop ran: its first task found it gone and connected.
-// Now the end of an owner cannot be refused by a full mailbox, and waits until an ending loop has been left.
+// The destructor of a Server or Client promises that no callback of it begins afterwards. To make sure of that, the
+// destructor posted a task to the loop. If the post was refused, the destructor assumed that the loop had ended. In
+// three cases a callback was called nevertheless:
+// - The loop was ending. An ending loop refuses posts from the first moment on, and only then calls on_close of its
+//   connections.
+// - The mailbox was full of other tasks.
+// - A client was started, and then destroyed before its loop ran. The client's first task found it gone and connected
+//   nevertheless.
+//
+// Now a full mailbox cannot refuse the end of an owner. If the loop is ending, the destructor waits until the loop's
+// thread has left it.
 #include <optional>
 #include <thread>
 
@@ -16,8 +21,8 @@ namespace {
 
 class CallbacksAfterTheirOwnersEnd : public test::NetTest {};
 
-TEST_P(CallbacksAfterTheirOwnersEnd, while_the_loop_is_ending) {
-  // Many connections make the end long.
+TEST_P(CallbacksAfterTheirOwnersEnd, do_not_begin_while_the_loop_is_ending) {
+  // Many connections make the end of the loop take long.
   for (int round = 0; round < 10; ++round) {
     test::OwnedCalls by_server;
     test::OwnedCalls by_client;
@@ -38,7 +43,7 @@ TEST_P(CallbacksAfterTheirOwnersEnd, while_the_loop_is_ending) {
   }
 }
 
-TEST_P(CallbacksAfterTheirOwnersEnd, while_the_mailbox_is_full) {
+TEST_P(CallbacksAfterTheirOwnersEnd, do_not_begin_while_the_mailbox_is_full) {
   test::LoopThread small({.engine = std::string(GetParam()), .post_limit = 1});
   test::ask(small.loop(), [] {});
   test::OwnedCalls owned;
@@ -56,7 +61,7 @@ TEST_P(CallbacksAfterTheirOwnersEnd, while_the_mailbox_is_full) {
   EXPECT_TRUE(test::wait_until(small.loop(), [turns = 0]() mutable { return ++turns == 10; }));
 }
 
-TEST_P(CallbacksAfterTheirOwnersEnd, of_a_client_that_was_started_before_its_loop_ran) {
+TEST_P(CallbacksAfterTheirOwnersEnd, do_not_begin_for_a_client_destroyed_before_its_loop_ran) {
   auto server = serve(test::echoing());
   auto idle = test::make_loop(options()).value();
   test::OwnedCalls owned;

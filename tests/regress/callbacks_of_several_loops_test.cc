@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The callbacks of a server on several loops are one set, called on several threads at once; a `mutable` lambda among
-// them, which counts in what it captured, was a data race that compiled. Now it does not compile there, and does where
-// there is one loop. What is shared without its knowing how many loops there will be, a router's handlers and the
-// callbacks of WebSockets, refuses it altogether. This file compiles only while that is so, and
-// tests/outside/compile_errors_test.py sees what compilers say.
+// A server on several loops has one set of callbacks, and several threads call them at once. A `mutable` lambda that
+// counted in its own capture compiled as such a callback and was a data race. Now it does not compile there, but it
+// still does for a server on one loop. A router's handlers and the callbacks of WebSockets do not know how many loops
+// will call them, so they never take a `mutable` lambda. This file compiles only while these rules hold.
+// tests/outside/compile_errors_test.py checks what compilers say when a rule is broken.
 #include <atomic>
 #include <string>
 
@@ -17,7 +17,7 @@
 namespace peal {
 namespace {
 
-// What a `mutable` lambda is: it changes what it holds.
+// The next four structs stand for `mutable` lambdas: each changes its own member when it is called.
 struct Counts {
   int count = 0;
   void operator()(Connection&) { ++count; }
@@ -45,7 +45,7 @@ static_assert(decltype(SharedConnectionCallbacks::on_open)::kAccepts<decltype(kT
 static_assert(CoServer::Serve::kAccepts<Serves> && !CoServer::SharedServe::kAccepts<Serves>);
 static_assert(!decltype(WebSocketCallbacks::on_open)::kAccepts<Greets>);
 static_assert(!SharedCallback<void(HttpExchange&, int)>::kAccepts<Draws>);
-// Those of several loops do for one, but not the other way round.
+// Callbacks for several loops also serve one loop, but not the other way round.
 static_assert(std::is_constructible_v<Server, Loop&, SharedConnectionCallbacks>);
 static_assert(std::is_constructible_v<Server, LoopGroup&, SharedConnectionCallbacks>);
 static_assert(std::is_constructible_v<Client, Loop&, SharedConnectionCallbacks>);
@@ -54,7 +54,7 @@ static_assert(!std::is_constructible_v<Server, LoopGroup&, ConnectionCallbacks>)
 class CallbacksOfSeveralLoops : public test::NetTest {};
 PEAL_TEST_ON_EVERY_ENGINE(CallbacksOfSeveralLoops);
 
-TEST_P(CallbacksOfSeveralLoops, one_loop_may_have_what_counts_by_itself) {
+TEST_P(CallbacksOfSeveralLoops, one_loop_takes_a_callback_that_counts_in_its_capture) {
   std::string told;
   auto server = serve({.on_open = [&told, count = 0](Connection&) mutable { told += std::to_string(++count); }});
   const RawPeer one = connect_peer();
@@ -62,7 +62,7 @@ TEST_P(CallbacksOfSeveralLoops, one_loop_may_have_what_counts_by_itself) {
   EXPECT_TRUE(wait_until([&] { return told == "12"; }));
 }
 
-TEST_P(CallbacksOfSeveralLoops, shared_ones_serve_a_group_and_a_single_loop) {
+TEST_P(CallbacksOfSeveralLoops, shared_callbacks_serve_a_group_and_a_single_loop) {
   auto group = LoopGroup::start(2, options()).value();
   std::atomic<int> opened = 0;
   const auto counting = [&] { return SharedConnectionCallbacks{.on_open = [&opened](Connection&) { ++opened; }}; };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A task has a Watch in its frame. It is cancelled and, before it ends, waits for the watch to let go: watch.stop()
-// with a callback that refers to the frame. But a cancelled task waits for nothing any more, so it ended there and
-// then, and the callback found a dead frame (the address sanitizer saw it). In a shield() it waits, for a bounded time.
+// A task had a Watch in its frame. When the task was cancelled, the task called watch.stop() with a callback that used
+// the frame, and awaited this callback before it ended. But a cancelled task no longer waits for anything: it ended at
+// once, its frame was destroyed, and the callback used freed memory (the address sanitizer reported it). In a shield()
+// the task does wait, for a bounded time.
 #include <sys/eventfd.h>
 
 #include <optional>
@@ -43,7 +44,7 @@ class CancelledTaskCleansUp : public test::TaskTest {
 };
 PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(CancelledTaskCleansUp);
 
-TEST_P(CancelledTaskCleansUp, and_waits_for_what_refers_to_its_frame) {
+TEST_P(CancelledTaskCleansUp, before_its_frame_is_destroyed) {
   const Fd fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   std::string order;
   std::optional<Scope> scope;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A timer that is cancelled by another timer of the same tick was called nevertheless, because the tick's timers had
-// been collected already; so was one cancelled from another callback of the same turn. Here cancel() answers true and
-// the timer is never called, or it answers false.
+// A timer was called although another timer of the same tick had cancelled it, because the timers of that tick had
+// already been collected. A timer that another callback of the same turn had cancelled was called as well. Now cancel()
+// either returns true and the timer is never called, or it returns false.
 #include <random>
 
 #include <tests/support/net_rig.h>
@@ -11,7 +11,7 @@ namespace {
 
 class CancelledTimerNeverFires : public test::NetTest {};
 
-TEST_P(CancelledTimerNeverFires, by_a_timer_of_its_own_tick) {
+TEST_P(CancelledTimerNeverFires, when_a_timer_of_its_own_tick_cancels_it) {
   static constexpr int kTimers = 200;
   struct State {
     std::vector<TimerId> ids;
@@ -28,7 +28,7 @@ TEST_P(CancelledTimerNeverFires, by_a_timer_of_its_own_tick) {
       state.ids.push_back(loop().at(due, [this, &state, i] {
         ++state.fired;
         if (state.cancelled[static_cast<size_t>(i)]) ++state.wrongly;
-        // Any other of this tick, whether it has fired or not.
+        // Cancels a random timer of this tick. That timer may already have fired.
         const size_t victim = state.random() % kTimers;
         if (loop().cancel(state.ids[victim])) state.cancelled[victim] = true;
       }));
@@ -42,11 +42,12 @@ TEST_P(CancelledTimerNeverFires, by_a_timer_of_its_own_tick) {
   });
 }
 
-TEST_P(CancelledTimerNeverFires, by_an_event_of_the_turn_in_which_it_is_due) {
+TEST_P(CancelledTimerNeverFires, when_an_event_of_the_turn_in_which_it_is_due_cancels_it) {
   int fired = 0;
   int answered = 0;
   TimerId timeout;
-  // Each request sets a timeout that its successor, arriving in the same turn as the timeout or not, cancels.
+  // Each request cancels the timeout that the request before it set, and sets a new one. The timeout and the request
+  // may come in the same turn.
   auto server = serve({.on_message = [&](Connection& connection, Buffer& input) {
     input.clear();
     const bool was_pending = connection.loop().cancel(timeout);
@@ -59,7 +60,7 @@ TEST_P(CancelledTimerNeverFires, by_an_event_of_the_turn_in_which_it_is_due) {
   for (int i = 0; i < 100; ++i) {
     peer.send("?");
     ASSERT_TRUE(wait_until([&] { return answered > i; }));
-    // The one that is pending now, if it is: it must not fire once this has returned true.
+    // Cancels the timeout if it is still pending. If cancel() returns true here, the timeout must not fire any more.
     const bool cancelled = ask([&] { return loop().cancel(timeout); });
     const int before = ask([&] { return fired; });
     if (!cancelled) continue;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A coroutine given where a callback belongs compiled and never ran: its Task was made, dropped, and nobody was told.
-// `loop.after(10ms, []() -> Task<> { ... })` did nothing; a route that returned Task<int> left its request hanging for
-// ever. Now what answers something is no callback: this file compiles only while all of them are refused, and
-// tests/outside/compile_errors_test.py sees what compilers say of each.
+// A coroutine passed where a callback belongs compiled and never ran: its Task was created and dropped, and nothing
+// reported this. `loop.after(10ms, []() -> Task<> { ... })` did nothing, and a route that returned Task<int> left its
+// request unanswered for ever. Now a callback must not return a value: this file compiles only while all coroutines are
+// refused. tests/outside/compile_errors_test.py checks what compilers say about each.
 #include <chrono>
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@
 namespace peal {
 namespace {
 
-// What each slot is told, and a coroutine that could be told it.
+// Gives the types of a plain function and of a coroutine that take the same arguments as the callback `Slot`.
 template <class Slot>
 struct ToldBy;
 template <class... Args>
@@ -70,12 +70,13 @@ static_assert(no_coroutine<decltype(WebSocketCallbacks::on_pong)>);
 static_assert(no_coroutine<decltype(WebSocketCallbacks::on_close)>);
 static_assert(no_coroutine<decltype(InspectorOptions::on_drain)>);
 
-// A handler of HTTP may be a coroutine, but of no other sort; router.h says so in a sentence when one is added.
+// A handler of HTTP returns void or Task<>, nothing else. If it returns another type, router.h fails to compile with a
+// message that says so.
 static_assert(detail::HandlerAnswer<void> && detail::HandlerAnswer<Task<>>);
 static_assert(!detail::HandlerAnswer<Task<int>> && !detail::HandlerAnswer<int> && !detail::HandlerAnswer<Task<>&>);
 
-// What is a coroutine and to run is spawned; in a callback, which returns.
-TEST(CoroutineInACallbacksPlace, spawned_by_the_callback_it_runs) {
+// A callback that wants to run a coroutine spawns it in a Scope and returns.
+TEST(CoroutineInACallbacksPlace, runs_if_the_callback_spawns_it) {
   Loop loop;
   Scope scope(loop);
   bool ran = false;

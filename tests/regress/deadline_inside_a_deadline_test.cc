@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A loop ends, and the closures of its timers die. One of them is the deadline of a task that sleeps in there, under a
-// deadline of its own: its end cancels the sleep, whose frame dies with it. But a loop that was dropping its timers
-// cancelled none, so the sleep's closure died after its frame and looked into it (the address sanitizer saw it, and
-// whoever asked what cancel() had answered).
+// A loop ended and destroyed the closures of its timers. One closure was the deadline of a task that slept until
+// another timer. Destroying this closure cancelled the task, and the frame of its sleep was destroyed. But while the
+// loop was dropping its timers, cancel() had no effect. So the closure of the sleep's timer was destroyed after the
+// frame, and used it. The address sanitizer reported this use. cancel() also returned false for a timer whose closure
+// still existed.
 #include <memory>
 #include <optional>
 
@@ -44,7 +45,7 @@ TEST_P(DeadlineInsideADeadline, ends_with_the_loop) {
   EXPECT_EQ(error, Trouble::kLoopStopped);
 }
 
-TEST_P(DeadlineInsideADeadline, closure_that_dies_with_the_loop_cancels_another) {
+TEST_P(DeadlineInsideADeadline, closure_destroyed_with_the_loop_can_cancel_another_timer) {
   TimerId others[2];
   int cancelled = 0;
   std::shared_ptr<void> cancels = run_when_released([&] {
@@ -55,7 +56,7 @@ TEST_P(DeadlineInsideADeadline, closure_that_dies_with_the_loop_cancels_another)
   others[1] = loop().after(hours(1), [] {});
   loop().post([&] { loop().stop(); });
   ASSERT_TRUE(loop().run());
-  // One of the two was dropped before.
+  // The loop had dropped one of the two other timers before this closure was destroyed, so only one is cancelled.
   EXPECT_EQ(cancelled, 1);
 }
 

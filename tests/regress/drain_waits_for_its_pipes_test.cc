@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A relay pipes its clients to a server behind it and drains: at the deadline the clients are cut off, and with them
-// the connections at the other end of their pipes. The report came before the pipes had ended: who then destroyed what
-// their callbacks use, or ended the loop, did so too early.
+// A relay pipes its clients to a server behind it, and drains. At the deadline the drain cuts off the clients, and with
+// them the connections at the other end of their pipes. The report of the drain came before the pipes had ended. A
+// program that then ended the loop, or destroyed what the callbacks of the pipes use, did so too early. Now the report
+// comes after the last pipe has ended.
 #include <memory>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace {
 class DrainWaitsForItsPipes : public test::NetTest {};
 PEAL_TEST_ON_EVERY_ENGINE(DrainWaitsForItsPipes);
 
-TEST_P(DrainWaitsForItsPipes, report_comes_after_the_end_of_each_pipe_it_cut_off) {
+TEST_P(DrainWaitsForItsPipes, report_comes_after_every_pipe_that_was_cut_off_has_ended) {
   for (const bool splice : {true, false}) {
     journal.clear();
     std::unique_ptr<Server> behind = serve(test::echoing());

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A plain echo, send(std::move(input)), on a connection that sends no more: after shutdown_send(), after close(), or
-// when the peer's reset was met in sending. What send() refused stayed in the input, was kept, counted towards the
-// input limit and was shown again with all that came later. Now it is dropped.
+// A plain echo called send(std::move(input)) on a connection that could send no more: after shutdown_send(), after
+// close(), or after sending had met the peer's reset. The input that send() refused stayed in `input`. So the
+// connection kept it, counted it towards the input limit, and showed it again together with all later input. Now send()
+// drops what it refuses.
 #include <numeric>
 #include <vector>
 
@@ -11,21 +12,22 @@
 namespace peal {
 namespace {
 
-// Sends nothing back, and writes down how much it was shown each time.
+// An echo whose output is refused, because it calls shutdown_send() at once. It stores in `shown` how many bytes each
+// on_message showed.
 ConnectionCallbacks mute_echo(std::vector<size_t>& shown) {
   return {.on_open = [](Connection& connection) { connection.shutdown_send(); },
           .on_message =
               [&](Connection& connection, Buffer& input) {
                 shown.push_back(input.size());
                 EXPECT_FALSE(connection.send(std::move(input)));
-                EXPECT_TRUE(input.empty());  // NOLINT(bugprone-use-after-move): what is tested
+                EXPECT_TRUE(input.empty());  // NOLINT(bugprone-use-after-move): this is tested
                 EXPECT_EQ(connection.sent_bytes(), 0u);
               }};
 }
 
 class EchoOfAnEndingConnection : public test::NetTest {};
 
-TEST_P(EchoOfAnEndingConnection, is_shown_nothing_twice) {
+TEST_P(EchoOfAnEndingConnection, is_never_shown_the_same_input_twice) {
   std::vector<size_t> shown;
   auto server = serve(mute_echo(shown));
   RawPeer peer = connect_peer();
@@ -37,12 +39,12 @@ TEST_P(EchoOfAnEndingConnection, is_shown_nothing_twice) {
   EXPECT_EQ(ask([&] { return shown; }), (std::vector<size_t>{3, 20, 5}));
 }
 
-TEST_P(EchoOfAnEndingConnection, of_a_callback_that_closes_first_is_dropped) {
+TEST_P(EchoOfAnEndingConnection, is_dropped_if_the_callback_closed_first) {
   std::atomic<bool> empty = false;
   auto server = serve({.on_message = [&](Connection& connection, Buffer& input) {
     connection.close();
     EXPECT_FALSE(connection.send(std::move(input)));
-    empty = input.empty();  // NOLINT(bugprone-use-after-move): what is tested
+    empty = input.empty();  // NOLINT(bugprone-use-after-move): this is tested
   }});
   RawPeer peer = connect_peer();
   peer.send("hello");
@@ -55,7 +57,7 @@ PEAL_TEST_ON_EVERY_ENGINE(EchoOfAnEndingConnection);
 
 class SimEchoOfAnEndingConnection : public test::SimTest {};
 
-TEST_F(SimEchoOfAnEndingConnection, is_shown_nothing_twice) {
+TEST_F(SimEchoOfAnEndingConnection, is_never_shown_the_same_input_twice) {
   on_seeds(100, rough(), [](test::SimPair& pair) {
     std::vector<size_t> shown;
     Server server(*pair.here, mute_echo(shown));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A callback paused its connection and left input. resume() let the engine receive at once, and put showing the kept
-// input on a timer: the peer's FIN, which had waited in the kernel, was told first and ended the connection, and the
-// input that the user had been promised again was dropped. Receiving now waits until what was kept has been shown.
+// A callback paused its connection and left input unconsumed. resume() let the engine receive at once, but the kept
+// input was shown only later, by a timer. The peer's FIN, which had waited in the kernel, was reported first and ended
+// the connection. The kept input was dropped, although the user had been promised to see it again. Now the engine
+// receives nothing until the kept input has been shown.
 #include <gmock/gmock.h>
 
 #include <tests/support/net_rig.h>
@@ -13,7 +14,7 @@ using testing::ElementsAre;
 
 class EndOvertakesKeptInput : public test::NetTest {};
 
-TEST_P(EndOvertakesKeptInput, one_request_at_a_time) {
+TEST_P(EndOvertakesKeptInput, never_if_requests_are_read_one_at_a_time) {
   ConnectionHandle handle;
   auto callbacks = journal.callbacks();
   callbacks.on_message = [&](Connection& connection, Buffer& input) {

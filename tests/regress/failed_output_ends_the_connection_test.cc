@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A reset met in sending leaves a connection open to show what the peer had sent before. Whoever stopped reading for
-// good at that moment, for backpressure, never came to the end: on_writable did not come either and no deadline was
-// left, so connection, coroutine and fd stayed for ever, at the wish of a remote client. Whoever waits to write is told
-// at once, and a connection that is not read any more ends.
+// If sending meets a reset, the connection stays open to show what the peer had sent before. A server that stopped
+// reading for good at that moment, because of backpressure, never learnt of the end: on_writable was not called, and no
+// deadline was left. The connection, its coroutine and its fd stayed for ever, and any remote client could cause this.
+// Now a task that waits to write is resumed with the error at once, and a connection that nobody reads any more ends.
 
 #include <atomic>
 #include <deque>
@@ -21,7 +21,7 @@ namespace {
 
 class FailedOutput : public test::NetTest {
  protected:
-  // Sends until the server stops reading, and then resets.
+  // Sends `flood` until is_blocked() says that the server has stopped reading, and then resets.
   void flood_and_reset(RawPeer& peer, const std::string& flood, const std::function<bool()>& is_blocked) {
     ASSERT_TRUE(wait_until([&] {
       while (peer.try_send(flood) > 0) {
@@ -32,7 +32,7 @@ class FailedOutput : public test::NetTest {
   }
 };
 
-// What became of the coroutines of a server.
+// How many coroutines of a server have begun and ended, and the last error.
 struct Tasks {
   std::atomic<int> begun = 0;
   std::atomic<int> ended = 0;
@@ -74,7 +74,7 @@ TEST_P(FailedOutput, ends_an_echo_coroutine) {
   }
 }
 
-// Every other client asks the next thing already, so that its connection is held.
+// Every second client has sent its next request already, so the server has paused its connection.
 TEST_P(FailedOutput, ends_a_handler_that_waits_to_write) {
   Tasks tasks;
   Router router;
@@ -106,10 +106,10 @@ TEST_P(FailedOutput, ends_a_handler_that_waits_to_write) {
   }
 }
 
-TEST_P(FailedOutput, is_told_to_who_waits_and_ends_who_pauses_then) {
+TEST_P(FailedOutput, calls_on_writable_and_ends_a_connection_that_pauses_then) {
   bool pauses = false;
   ConnectionCallbacks callbacks = journal.callbacks();
-  // Output that follows a question stops receiving.
+  // The answer to a message is so much output that the connection stops receiving.
   callbacks.on_message = [&](Connection& connection, Buffer& input) {
     journal.add("message " + std::to_string(input.size()));
     input.clear();
@@ -143,7 +143,7 @@ class SimFailedOutput : public test::SimTest {};
 TEST_F(SimFailedOutput, leaves_no_coroutine_behind) {
   SimOptions options = rough();
   options.reset = 0.01;
-  options.receive_buffer_bytes = 512 * 1024;  // more is unread at the reset than the coroutine reads ahead
+  options.receive_buffer_bytes = 512 * 1024;  // at the reset, more input is unread than the coroutine reads ahead
   on_seeds(300, options, [](test::SimPair& pair) {
     constexpr int kClients = 5;
     Tasks tasks;
@@ -169,8 +169,8 @@ TEST_F(SimFailedOutput, leaves_no_coroutine_behind) {
   });
 }
 
-// Over the memory budget nobody would read to its end either.
-TEST_F(SimFailedOutput, ends_who_is_stopped_for_his_memory) {
+// A connection that the memory budget has stopped is not read to its end either, so it must end at once.
+TEST_F(SimFailedOutput, ends_a_connection_stopped_by_the_memory_budget) {
   constexpr size_t kMebibyte = 1024 * 1024;
   SimOptions options = rough();
   options.send_buffer_bytes = options.receive_buffer_bytes = 8 * kMebibyte;
@@ -184,7 +184,7 @@ TEST_F(SimFailedOutput, ends_who_is_stopped_for_his_memory) {
                                      connection.pause();
                                      paused = connection.handle();
                                    },
-                               .on_message = [](Connection&, Buffer&) {},  // and keeps it
+                               .on_message = [](Connection&, Buffer&) {},  // leaves all input unconsumed
                                .on_close =
                                    [&](Connection& connection, CloseReason why) {
                                      received = connection.received_bytes();
@@ -208,7 +208,7 @@ TEST_F(SimFailedOutput, ends_who_is_stopped_for_his_memory) {
     }));
     EXPECT_TRUE(pair.run_until([&] { return server.connections() == 0; }));
     EXPECT_EQ(reason, CloseReason::kReset);
-    EXPECT_LT(received, 4 * kMebibyte) << "it was not stopped";
+    EXPECT_LT(received, 4 * kMebibyte) << "the memory budget did not stop the connection";
     MemoryBudget::set(MemoryBudget::default_marks());
   });
 }

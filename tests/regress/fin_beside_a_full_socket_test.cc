@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Somebody waited for room on a full socket, and its peer had sent a FIN. epoll was asked for FINs even where nobody
-// read, and a FIN counted as ready for both directions: the watch was told "writable" up to 600,000 times a second, and
-// `co_await writable()` came back at once, again and again, to a socket that took nothing. A FIN is something to read.
+// A task waited for room on a full socket whose peer had sent a FIN. epoll was asked to report FINs even if nobody
+// read, and a FIN counted as ready in both directions. So the watch was told "writable" up to 600,000 times a second,
+// and `co_await writable()` returned at once, again and again, although the socket took no bytes. Now a FIN only counts
+// as something to read.
 #include <sys/socket.h>
 
 #include <array>
@@ -47,7 +48,7 @@ class FinBesideAFullSocket : public test::TaskTest {
 };
 PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(FinBesideAFullSocket);
 
-TEST_P(FinBesideAFullSocket, task_that_waits_for_room_waits_until_there_is) {
+TEST_P(FinBesideAFullSocket, writer_waits_until_there_is_room) {
   AsyncFd fd(loop(), near.get());
   auto writes = [&]() -> Task<> {
     EXPECT_TRUE(co_await fd.writable());
@@ -63,7 +64,7 @@ TEST_P(FinBesideAFullSocket, task_that_waits_for_room_waits_until_there_is) {
   EXPECT_THAT(notes, ElementsAre("drained", "room"));
 }
 
-TEST_P(FinBesideAFullSocket, reader_of_it_does_not_take_the_writer_along) {
+TEST_P(FinBesideAFullSocket, reader_that_sees_the_fin_does_not_wake_the_writer) {
   AsyncFd fd(loop(), near.get());
   auto writes = [&]() -> Task<> {
     EXPECT_TRUE(co_await fd.writable());
@@ -82,7 +83,7 @@ TEST_P(FinBesideAFullSocket, reader_of_it_does_not_take_the_writer_along) {
   EXPECT_THAT(notes, ElementsAre("FIN", "room"));
 }
 
-TEST_P(FinBesideAFullSocket, watch_of_both_directions_hears_of_reading_alone) {
+TEST_P(FinBesideAFullSocket, watch_of_both_directions_is_told_readable_only) {
   int told = 0;
   int writable = 0;
   Watch watch(loop(), near.get(), {.readable = true, .writable = true}, [&](Readiness ready) {
@@ -93,16 +94,16 @@ TEST_P(FinBesideAFullSocket, watch_of_both_directions_hears_of_reading_alone) {
   auto test = [&]() -> Task<> {
     while (told < 5) co_await settle();
     co_await settle();
-    EXPECT_EQ(told, 5) << "told of a FIN that it does not ask for";
+    EXPECT_EQ(told, 5) << "the watch asked only for writable and was called for the FIN";
     EXPECT_EQ(writable, 0);
     watch.set_interest({});
   };
   run(test());
 }
 
-// The engine's own streams: a send that the kernel has no room for is not tried again because of a FIN.
-TEST_P(FinBesideAFullSocket, stream_that_waits_for_room_does_not_send) {
-  if (std::string(GetParam()) == "sim") GTEST_SKIP() << "its streams are no sockets";
+// The kernel has no room for the output of a stream. A FIN of the peer must not make the engine try to send again.
+TEST_P(FinBesideAFullSocket, stream_that_waits_for_room_does_not_send_because_of_a_fin) {
+  if (std::string(GetParam()) == "sim") GTEST_SKIP() << "the simulator's streams are not sockets";
   EngineRig rig{std::string(GetParam())};
   auto [own, peer] = test::socket_pair();
   StreamLog& stream = rig.adopt(LooseStream(std::move(own)));

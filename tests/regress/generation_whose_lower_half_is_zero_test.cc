@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a poller is given to name a stream or a watch holds 16 bits of its generation, and a slot that is free has
-// generation 0. The 65,536th generation has 0 in those 16 bits, too: when what had it was let go by a callback of the
-// same turn, its event, already fetched, found the free slot to be its own and called an owner who was gone.
+// A poller identifies a stream or a watch by its slot and by 16 bits of its generation. A free slot has generation 0.
+// The lower 16 bits of the 65,536th generation are 0 as well. A callback released the watch of that generation when an
+// event of the watch had already been fetched in the same turn. The event then seemed to belong to the free slot, and
+// an owner was called that no longer existed.
 //
-// A generation whose lower half is 0 is not given out.
+// Now no generation is given out whose lower 16 bits are 0.
 #include <sys/eventfd.h>
 
 #include <functional>
@@ -29,7 +30,7 @@ class GenerationLowerHalf : public EngineTest {
 
   static Fd silent() { return Fd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)); }
   static void make_ready(const Fd& fd) { ASSERT_EQ(::eventfd_write(fd.get(), 1), 0); }
-  // Until the next generation of a watch is 65,535.
+  // Starts and ends watches until the next generation of a watch is 65,535.
   void use_up_generations() {
     const Fd fd = silent();
     Sink sink;
@@ -43,7 +44,7 @@ class GenerationLowerHalf : public EngineTest {
 };
 INSTANTIATE_TEST_SUITE_P(Engines, GenerationLowerHalf, testing::ValuesIn(every_engine()), engine_label);
 
-TEST_P(GenerationLowerHalf, nobody_is_called_whose_watch_ended_in_the_same_turn) {
+TEST_P(GenerationLowerHalf, watch_that_ended_in_the_same_turn_is_not_called) {
   use_up_generations();
   const Fd one = silent();
   const Fd other = silent();
@@ -52,18 +53,18 @@ TEST_P(GenerationLowerHalf, nobody_is_called_whose_watch_ended_in_the_same_turn)
   WatchId id_of_one = rig().engine().watch(one.get(), true, false, of_one).value();
   WatchId id_of_other = rig().engine().watch(other.get(), true, false, of_other).value();
   EXPECT_EQ(id_of_one.generation, 65'535U);
-  // Both are ready, and whoever is called first ends the other.
+  // Both watches are ready. The one that is called first ends the other.
   of_one.when_ready = [&] { rig().engine().unwatch(id_of_other); };
   of_other.when_ready = [&] { rig().engine().unwatch(id_of_one); };
   make_ready(one);
   make_ready(other);
   ASSERT_TRUE(rig().run_until([&] { return of_one.unwatched || of_other.unwatched; }));
-  EXPECT_TRUE(of_one.ready == 0 || of_other.ready == 0) << "called after unwatch()";
+  EXPECT_TRUE(of_one.ready == 0 || of_other.ready == 0) << "a watch was called after unwatch()";
   rig().engine().unwatch(of_one.unwatched ? id_of_other : id_of_one);
   ASSERT_TRUE(rig().run_until([&] { return of_one.unwatched && of_other.unwatched; }));
 }
 
-// Streams and listeners have their generations from the same table.
+// Streams and listeners get their generations from a SlotTable too.
 TEST(GenerationLowerHalfOfSlots, is_never_zero) {
   SlotTable<SlotLinks> table;
   for (int i = 0; i < 200'000; ++i) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A graceful end took only the queue in user space for what was still to go. As soon as the kernel had all of it, five
-// seconds without the peer's FIN ended in a reset, and that destroyed what a slow reader had not fetched yet: of 3 MB
-// with `Connection: close` 2.1 MB arrived. Whatever ends a connection in order, a peer that goes on reading gets
-// everything, and the end after it; the write window bounds how slowly, linger_timeout how long it may keep its FIN.
+// A graceful end considered only the output that was queued in user space. When the kernel had all of it, the
+// connection was reset unless the peer's FIN came within five seconds. The reset destroyed what a slow reader had not
+// fetched yet: of a 3 MB answer with `Connection: close`, 2.1 MB arrived. Now a peer that keeps reading gets everything
+// and then the FIN, whatever ends the connection gracefully. The write window limits how slowly the peer may read, and
+// linger_timeout limits how long it may wait with its own FIN.
 
 #include <memory>
 #include <optional>
@@ -20,11 +21,11 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// Far more than a closing connection of these tests waits for a FIN.
+// kSilence is much longer than a closing connection of these tests waits for the peer's FIN.
 constexpr Duration kLingerTimeout = milliseconds(20);
 constexpr Duration kSilence = 10 * kLingerTimeout;
 
-// A server that sends `answer` to whoever asks with `request`, and then ends the connection.
+// A server that answers `request` and then ends the connection. `address` is where it listens.
 struct Answering {
   std::shared_ptr<void> server;
   SocketAddress address;
@@ -113,7 +114,7 @@ std::string answer_of(size_t size) {
 
 class GracefulCloseWaits : public test::NetTest {
  protected:
-  // Asks, and then reads nothing.
+  // Returns a peer that has sent its request and does not read yet.
   RawPeer asking_peer(const Answering& answering) {
     RawPeer peer = RawPeer::connected(answering.address, 16'384);
     peer.send(answering.request);
@@ -125,8 +126,8 @@ class GracefulCloseWaits : public test::NetTest {
   }
 };
 
-// 400 KB fit the kernel's buffers, 20 MB do not.
-TEST_P(GracefulCloseWaits, for_who_reads_late) {
+// 400 KB fit into the kernel's buffers, 20 MB do not.
+TEST_P(GracefulCloseWaits, for_a_peer_that_reads_late) {
   for (const size_t size : {400'000, 20'000'000}) {
     const std::string answer = answer_of(size);
     for (MakeAnswering make : kAllKinds) {
@@ -143,8 +144,9 @@ TEST_P(GracefulCloseWaits, for_who_reads_late) {
   }
 }
 
-// Then it is the linger timeout that counts; it resets nobody, for the peer may still be reading.
-TEST_P(GracefulCloseWaits, for_no_fin_of_who_has_everything) {
+// The peer has everything, so the wait for its FIN ends at linger_timeout. The end is not a reset, because the peer may
+// still be reading.
+TEST_P(GracefulCloseWaits, for_the_fin_no_longer_than_linger_timeout) {
   const std::string answer = "short";
   ConnectionCallbacks callbacks = journal.callbacks();
   callbacks.on_open = [](Connection& connection) {
@@ -160,8 +162,9 @@ TEST_P(GracefulCloseWaits, for_no_fin_of_who_has_everything) {
   EXPECT_EQ(peer.received(), answer);
 }
 
-// What it sends meanwhile is read and dropped: left unread it would make the end a reset.
-TEST_P(GracefulCloseWaits, reading_what_a_talkative_peer_still_sends) {
+// Input that arrives during the close is read and dropped. If it stayed unread, the kernel would end the connection by
+// a reset.
+TEST_P(GracefulCloseWaits, and_drops_what_the_peer_still_sends) {
   const std::string answer = answer_of(3'000'000);
   Answering answering = ask([&] { return by_close(loop(), answer); });
   RawPeer peer = asking_peer(answering);
@@ -181,7 +184,7 @@ PEAL_TEST_ON_EVERY_ENGINE(GracefulCloseWaits);
 
 class SimGracefulCloseWaits : public test::SimTest {};
 
-TEST_F(SimGracefulCloseWaits, for_who_stops_reading_for_a_while) {
+TEST_F(SimGracefulCloseWaits, for_a_peer_that_stops_reading_for_a_while) {
   const std::string answer = answer_of(200'000);
   for (MakeAnswering make : kAllKinds) {
     on_seeds(30, rough(), [&](test::SimPair& pair) {
@@ -208,8 +211,9 @@ TEST_F(SimGracefulCloseWaits, for_who_stops_reading_for_a_while) {
   }
 }
 
-// Who takes less than min_write_bytes in a write_window is cut off all the same, also when the kernel holds the rest.
-TEST_F(SimGracefulCloseWaits, but_not_for_who_does_not_read_at_all) {
+// A peer that takes less than min_write_bytes in one write_window is cut off nevertheless, even if the kernel holds the
+// rest.
+TEST_F(SimGracefulCloseWaits, but_not_for_a_peer_that_reads_nothing) {
   const std::string answer = answer_of(200'000);
   for (const uint32_t least : {0, 1}) {
     on_seeds(30, rough(), [&](test::SimPair& pair) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A client sends its request, then FIN, then reads a 60 MB answer. Libraries that take the FIN for the end of the
-// connection cut the answer off (measured elsewhere: 3.9 MB arrived). Here it arrives whole, however it was sent.
+// A client sends its request, then FIN, and then reads a 60 MB answer. Libraries that take the FIN for the end of the
+// connection cut the answer off (with one of them, 3.9 MB arrived). Here the whole answer arrives, in whatever pieces
+// it was sent.
 
 #include <tests/support/net_rig.h>
 
@@ -11,7 +12,7 @@ constexpr size_t kSize = 60'000'000;
 
 class HalfCloseTruncatesNothing : public test::NetTest {
  protected:
-  // Reads all there is to read, slowly: never more than a MB a turn.
+  // Reads slowly until FIN, at most 1 MiB per turn. Succeeds if exactly `wanted` arrives.
   testing::AssertionResult answer_arrives(RawPeer& peer, const std::string& wanted) {
     std::string room(1024 * 1024, '\0');
     size_t got = 0;
@@ -28,7 +29,8 @@ class HalfCloseTruncatesNothing : public test::NetTest {
     if (!same || got != wanted.size()) return testing::AssertionFailure() << got << " bytes arrived, intact: " << same;
     return testing::AssertionSuccess();
   }
-  // A peer asks, sends FIN, and gets the answer; then the server's connection has ended so.
+  // Connects a peer that sends a request and FIN. Expects that it gets `answer`, and that the server's connection ends
+  // for the reason `end`.
   void expect_answer(ConnectionCallbacks callbacks, const std::string& answer, std::string_view end) {
     callbacks.on_close = [this](Connection&, CloseReason reason) { journal.add(std::string(to_string(reason))); };
     auto server = serve(std::move(callbacks));

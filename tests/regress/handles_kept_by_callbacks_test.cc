@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A chat room: callbacks that share a list of handles. A handle holds the set of connections it points into, the set
-// held the callbacks, and the callbacks held the list: a circle that outlived its server and leaked all three. A set
-// whose owner is gone now drops its callbacks with its last connection.
+// The callbacks of a chat room share a list of handles. A handle held the set of connections that it belongs to, the
+// set held the callbacks, and the callbacks held the list. This cycle outlived its server and leaked all three. Now a
+// set whose owner is gone drops its callbacks together with its last connection.
 #include <atomic>
 
 #include <tests/support/net_rig.h>

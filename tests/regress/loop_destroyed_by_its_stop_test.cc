@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread calls stop(); the loop, which is awake, sees it at once, run() returns and its thread destroys the loop,
-// while stop() still has to find the mailbox in it, to wake who does not sleep. A posted task that ends the loop does
-// the same to post(). The thread sanitizer sees the race every time, the others sometimes.
+// A thread called stop() on a loop that was awake. The loop saw it at once, run() returned, and the loop's thread
+// destroyed the loop. Meanwhile stop() still looked for the mailbox in the loop to wake it, and used freed memory.
+// post() had the same race if the posted task ended the loop. The thread sanitizer sees the race every time, the other
+// sanitizers only sometimes.
 #include <functional>
 #include <thread>
 
@@ -14,7 +15,8 @@ namespace {
 
 class LoopDestroyedByItsStop : public test::LoopEngineTest {
  protected:
-  // Several times: `end`, on this thread, ends a loop that never sleeps and dies as soon as run() returns.
+  // Calls `end` on this thread, 50 times, each time with a loop that never sleeps and is destroyed as soon as run()
+  // returns.
   void play(const std::function<void(Loop&)>& end) {
     for (int round = 0; round < 50; ++round) {
       auto owned = test::make_loop(options()).value();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A server is stopped while a task of it waits for a job that a thread of a pool runs; then its loops are stopped; then
-// the job ends. The task was cancelled once, when its loop was still there and the job could not be withdrawn; the
-// answer came when the loop was gone, and nobody looked again. So the task was never resumed and its frame never
-// destroyed, and who waited for the last task (CoServer::stop(), stop_and_wait()) did so for ever. The same held for
-// run_on(). Now the end of the loop waits for what uses the task's frame, and resumes it.
+// A server was stopped while one of its tasks waited for a job on a thread pool. Then its loops were stopped, and then
+// the job ended. The task had been cancelled once, while its loop still ran and the job could not be withdrawn. The
+// answer came when the loop was gone, and nothing looked at the task again. So the task was never resumed and its frame
+// never destroyed. CoServer::stop() and stop_and_wait(), which wait for the last task, waited for ever. run_on() had
+// the same defect. Now the end of the loop waits for whatever uses the task's frame, and resumes the task.
 #include <optional>
 #include <semaphore>
 #include <string>
@@ -29,7 +29,7 @@ struct AtDeath {
   explicit AtDeath(std::vector<std::string>& its_notes) : notes(its_notes) {}
   AtDeath(const AtDeath&) = delete;
   AtDeath& operator=(const AtDeath&) = delete;
-  ~AtDeath() { notes.emplace_back("its frame is gone"); }
+  ~AtDeath() { notes.emplace_back("the frame is gone"); }
 
   std::vector<std::string>& notes;
 };
@@ -43,14 +43,15 @@ class LoopThatEndsBeforeItsAnswer : public test::LoopEngineTest {
     other.emplace(options());
   }
 
-  // What another thread does for a task, and that uses the task's frame.
+  // Runs on another thread for a task. `count` is in the task's frame, so the frame must exist until this function
+  // returns.
   void hold_and(int& count) {
     begun.release();
     gate.acquire();
     ++count;
   }
-  // Serves a client with `serve`, which gets an answer of another thread; stops the server when that is being worked
-  // on, then the loop, and then lets it be answered.
+  // Serves a client with `serve`, which waits for an answer of another thread. While that thread works, stops the
+  // server and then the loop. The other thread answers when the loop is already ending.
   void end_before_the_answer(CoServer::Serve serve) {
     std::optional<CoServer> server;
     RawPeer client;
@@ -59,7 +60,7 @@ class LoopThatEndsBeforeItsAnswer : public test::LoopEngineTest {
       client.connect(server->listen("127.0.0.1:0").value());
     });
     begun.acquire();
-    server->stop([this] { notes.emplace_back("its server hears so"); });
+    server->stop([this] { notes.emplace_back("the server has stopped"); });
     std::jthread opens([this, mailbox = own->loop().mailbox()] {
       while (mailbox->open()) std::this_thread::yield();
       gate.release();
@@ -68,18 +69,18 @@ class LoopThatEndsBeforeItsAnswer : public test::LoopEngineTest {
   }
   void answered(int count) { notes.push_back("answered " + std::to_string(count)); }
   void expect_all_is_told() {
-    EXPECT_THAT(notes, ElementsAre("answered 1", "its frame is gone", "its server hears so"));
+    EXPECT_THAT(notes, ElementsAre("answered 1", "the frame is gone", "the server has stopped"));
   }
 
   std::optional<test::LoopThread> own;
   std::optional<test::LoopThread> other;
   std::binary_semaphore begun{0};
   std::binary_semaphore gate{0};
-  std::vector<std::string> notes;  // of the server's loop, and of its end
+  std::vector<std::string> notes;  // what happened on the server's loop and at the server's end, in this order
 };
 PEAL_TEST_ON_EVERY_ENGINE(LoopThatEndsBeforeItsAnswer);
 
-TEST_P(LoopThatEndsBeforeItsAnswer, of_a_job_on_a_pool) {
+TEST_P(LoopThatEndsBeforeItsAnswer, resumes_a_task_that_waits_for_a_pool) {
   const auto pool = AsyncPool::start({.threads = 1}).value();
   end_before_the_answer([&](Stream) -> Task<> {
     const AtDeath last(notes);
@@ -91,7 +92,7 @@ TEST_P(LoopThatEndsBeforeItsAnswer, of_a_job_on_a_pool) {
   expect_all_is_told();
 }
 
-TEST_P(LoopThatEndsBeforeItsAnswer, of_an_object_on_another_loop) {
+TEST_P(LoopThatEndsBeforeItsAnswer, resumes_a_task_that_asks_an_object_on_another_loop) {
   const OnLoop<int> number(other->loop());
   end_before_the_answer([&](Stream) -> Task<> {
     const AtDeath last(notes);
@@ -102,7 +103,7 @@ TEST_P(LoopThatEndsBeforeItsAnswer, of_an_object_on_another_loop) {
   expect_all_is_told();
 }
 
-TEST_P(LoopThatEndsBeforeItsAnswer, of_a_task_on_another_loop) {
+TEST_P(LoopThatEndsBeforeItsAnswer, resumes_a_task_that_waits_for_a_task_on_another_loop) {
   end_before_the_answer([&](Stream) -> Task<> {
     const AtDeath last(notes);
     int count = 0;

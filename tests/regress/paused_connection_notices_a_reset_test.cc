@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A connection that its owner had paused did not notice that its peer had reset: it stayed with its fd, its context and
-// its coroutine until somebody resumed it, for ever where nobody did. Now it ends: at once where nothing is left to be
-// shown; otherwise it has linger_timeout to be resumed, and all that came before the reset is shown. A client that has
-// sent FIN and then goes without waiting for its answer is the same case.
+// A connection that its owner had paused did not notice that its peer had reset it. It kept its fd, its context and its
+// coroutine until somebody resumed it, which could be never. Now it ends at once if no input is left to show. Otherwise
+// the owner has linger_timeout to resume it, and is then shown all that came before the reset. A client that sends FIN
+// and leaves without waiting for its answer is the same case.
 #include <memory>
 #include <string>
 
@@ -16,7 +16,7 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr std::string_view kFirst = "first";  // who hears it pauses
+constexpr std::string_view kFirst = "first";  // the server pauses a connection that sends this
 
 class PausedReset : public test::NetTest {
  protected:
@@ -40,14 +40,15 @@ class PausedReset : public test::NetTest {
     paused_ = {};
     NetTest::TearDown();
   }
-  // A peer whose connection is paused.
+  // Returns a peer whose connection the server has paused.
   RawPeer paused_peer() {
     RawPeer peer = connect_peer();
     peer.send(kFirst);
     EXPECT_TRUE(noted("message 5"));
     return peer;
   }
-  // The loop has heard of all that was done before.
+  // Waits until the loop has learnt of everything that happened before: a second connection opens, sends a message and
+  // ends.
   void let_it_hear() {
     RawPeer knocking = connect_peer();
     knocking.send("knock knock");
@@ -55,7 +56,7 @@ class PausedReset : public test::NetTest {
     knocking.close();
     ASSERT_TRUE(noted("end"));
   }
-  // Of the paused one.
+  // Returns the lines of the journal about the paused connection, without its "open".
   std::vector<std::string> story() const {
     std::vector<std::string> lines = journal.lines();
     std::erase_if(lines,
@@ -75,7 +76,7 @@ TEST_P(PausedReset, ends_it_when_nothing_is_left) {
   EXPECT_THAT(story(), ElementsAre("message 5", "close: reset by the peer"));
 }
 
-TEST_P(PausedReset, leaves_time_for_what_came_before_it) {
+TEST_P(PausedReset, leaves_time_to_read_what_came_before_it) {
   serve_pausing(std::chrono::hours(1));
   RawPeer peer = paused_peer();
   peer.send("second");
@@ -87,7 +88,7 @@ TEST_P(PausedReset, leaves_time_for_what_came_before_it) {
   EXPECT_THAT(story(), ElementsAre("message 5", "message 6", "close: reset by the peer"));
 }
 
-TEST_P(PausedReset, leaves_time_for_what_is_kept) {
+TEST_P(PausedReset, leaves_time_to_read_kept_input) {
   serve_pausing(std::chrono::hours(1), true);
   RawPeer peer = paused_peer();
   peer.reset();
@@ -98,7 +99,7 @@ TEST_P(PausedReset, leaves_time_for_what_is_kept) {
   EXPECT_THAT(story(), ElementsAre("message 5", "message 5", "close: reset by the peer"));
 }
 
-TEST_P(PausedReset, does_not_wait_for_ever_to_show_it) {
+TEST_P(PausedReset, ends_it_after_linger_timeout_if_nobody_resumes_it) {
   if (GetParam() == "select") GTEST_SKIP() << "select(2) cannot tell a reset from the data before it";
   serve_pausing(std::chrono::milliseconds(20));
   RawPeer peer = paused_peer();
@@ -108,9 +109,9 @@ TEST_P(PausedReset, does_not_wait_for_ever_to_show_it) {
   EXPECT_THAT(story(), ElementsAre("message 5", "close: reset by the peer"));
 }
 
-// report_drained() is answered from a completion that also showed kept input again; it ended the timer that was to end
-// the connection, which then stayed for ever.
-TEST_P(PausedReset, ends_it_though_its_output_is_asked_about) {
+// report_drained() was answered by a completion that also showed the kept input again. This cancelled the timer that
+// was to end the connection, so the connection stayed for ever.
+TEST_P(PausedReset, ends_it_although_report_drained_was_called) {
   serve_pausing(std::chrono::milliseconds(20), true);
   RawPeer peer = paused_peer();
   peer.reset();
@@ -120,9 +121,9 @@ TEST_P(PausedReset, ends_it_though_its_output_is_asked_about) {
   EXPECT_THAT(story(), ElementsAre("message 5", "close: reset by the peer"));
 }
 
-// Nothing more comes after a FIN, so nobody waits for it either.
-TEST_P(PausedReset, ends_who_has_sent_fin) {
-  if (GetParam() == "select" || GetParam() == "poll") GTEST_SKIP() << "it is not looked at any more behind the FIN";
+// No input can follow a FIN, so the connection ends without waiting for anybody to read.
+TEST_P(PausedReset, ends_a_connection_whose_peer_has_sent_fin) {
+  if (GetParam() == "select" || GetParam() == "poll") GTEST_SKIP() << "this engine does not watch after the FIN";
   serve_pausing(std::chrono::hours(1));
   RawPeer peer = connect_peer();
   peer.send("all I have");
@@ -133,15 +134,15 @@ TEST_P(PausedReset, ends_who_has_sent_fin) {
   EXPECT_THAT(story(), ElementsAre("message 10", "close: reset by the peer"));
 }
 
-// A level-triggered poller would tell of the end for ever.
-TEST_P(PausedReset, is_told_once) {
+// A level-triggered poller would otherwise report the end again and again.
+TEST_P(PausedReset, is_reported_once) {
   serve_pausing(std::chrono::hours(1));
   RawPeer peer = paused_peer();
   peer.send("second");
   peer.reset();
   let_it_hear();
   const auto events = [&] { return loop().engine().stats().events; };
-  constexpr uint64_t kQuestions = 50;  // each wakes the loop once
+  constexpr uint64_t kQuestions = 50;  // each question wakes the loop once
   const uint64_t before = ask(events);
   for (uint64_t i = 1; i < kQuestions; ++i) ask(events);
   EXPECT_LT(ask(events), before + kQuestions * 3 / 2);
@@ -151,9 +152,9 @@ PEAL_TEST_ON_EVERY_ENGINE(PausedReset);
 
 class SimPausedReset : public test::SimTest {};
 
-// Paused after each message, and resumed a second later: all that had arrived is shown, and then the end. Paused for
-// good, it ends all the same.
-TEST_F(SimPausedReset, ends_it_and_loses_nothing_that_is_wanted) {
+// The server pauses the connection after each message. If it resumes the connection later, it is shown all that had
+// arrived, and then the end. If it never resumes the connection, the connection ends nevertheless.
+TEST_F(SimPausedReset, ends_it_and_loses_no_input_that_is_still_read) {
   SimOptions options = rough();
   options.receive_buffer_bytes = 64 * 1024;
   on_seeds(300, options, [](test::SimPair& pair) {
@@ -182,7 +183,7 @@ TEST_F(SimPausedReset, ends_it_and_loses_nothing_that_is_wanted) {
       connection.send(std::string(50'000, 'x'));
     }});
     ASSERT_TRUE(client.connect(target));
-    pair.run_for(std::chrono::seconds(38));  // all of it has arrived
+    pair.run_for(std::chrono::seconds(38));  // by now everything has arrived
     ASSERT_EQ(server.connections(), 1U);
     is_reset = sender.abort();
     ASSERT_TRUE(pair.run_until([&] { return server.connections() == 0; }, std::chrono::minutes(5)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clients that lose one server at once came back together, again and again, because nothing told their delays apart
-// (muduo PR #172); and a server that accepts and drops was tried at the first delay for ever, because every connect
-// that succeeded started the delays anew.
+// Many clients lost one server at the same moment. They came back all together, again and again, because their delays
+// were equal (muduo PR #172). And a server that accepted connections and dropped them was tried at the first delay for
+// ever, because each successful connect started the back-off anew.
 #include <algorithm>
 #include <array>
 
@@ -17,7 +17,7 @@ using std::chrono::seconds;
 
 using ReconnectStorm = test::NetTest;
 
-TEST_P(ReconnectStorm, reconnects_of_many_clients_do_not_come_together) {
+TEST_P(ReconnectStorm, many_clients_do_not_reconnect_at_the_same_time) {
   constexpr size_t kClients = 50;
   constexpr size_t kParts = 10;
   constexpr Duration kFirst = milliseconds(2);
@@ -27,12 +27,12 @@ TEST_P(ReconnectStorm, reconnects_of_many_clients_do_not_come_together) {
   std::vector<std::unique_ptr<Client>> clients;
   for (size_t i = 0; i < kClients; ++i) {
     ClientOptions options;
-    // Neighbouring seeds, the worst a user may choose.
+    // Neighbouring seeds are the worst that a user may choose.
     options.retry = {
         .attempts = 2, .first_delay = kFirst, .longest_delay = seconds(60), .reconnect = true, .seed = i + 1};
     clients.push_back(std::make_unique<Client>(loop(), ConnectionCallbacks{.on_open = [&](Connection&) { ++opens; }},
                                                options, [&](std::error_code, Duration next) {
-                                                 // The first delay was waited for; this is the second.
+                                                 // The first delay is over; this is the second one.
                                                  if (next != Client::kNoRetry) second_delays.push_back(next);
                                                }));
     ASSERT_TRUE(clients.back()->connect(address()));
@@ -42,7 +42,7 @@ TEST_P(ReconnectStorm, reconnects_of_many_clients_do_not_come_together) {
   ASSERT_TRUE(wait_until([&] { return second_delays.size() == kClients; }));
   clients.clear();
 
-  // They lie between kFirst and its double. No tenth of that time sees more than thrice its share.
+  // The second delays lie between kFirst and 2 * kFirst. No tenth of this range has more than three times its share.
   std::array<size_t, kParts> counts{};
   for (const Duration delay : second_delays) {
     ASSERT_GE(delay, kFirst);
@@ -53,9 +53,9 @@ TEST_P(ReconnectStorm, reconnects_of_many_clients_do_not_come_together) {
   EXPECT_GE(kParts - static_cast<size_t>(std::ranges::count(counts, 0u)), kParts - 2);
 }
 
-TEST_P(ReconnectStorm, server_that_accepts_and_drops_is_tried_ever_more_slowly) {
+TEST_P(ReconnectStorm, server_that_accepts_and_drops_is_tried_less_and_less_often) {
   auto server = serve({.on_open = [](Connection& connection) { connection.abort(); }});
-  // The reset may arrive before the client has seen its connect succeed: then that attempt has failed.
+  // The reset may arrive before the client sees that it is connected. Then this attempt counts as failed.
   std::vector<TimePoint> tries;
   ClientOptions options;
   options.retry = {.attempts = 0, .first_delay = milliseconds(4), .longest_delay = seconds(60), .reconnect = true};
@@ -63,7 +63,7 @@ TEST_P(ReconnectStorm, server_that_accepts_and_drops_is_tried_ever_more_slowly) 
                 [&](std::error_code, Duration) { tries.push_back(loop().now()); });
   ASSERT_TRUE(client.connect(address()));
   ASSERT_TRUE(wait_until([&] { return tries.size() >= 7; }));
-  // Each delay is at least half of 4, 8, 16, 32, 64 and 128 ms.
+  // The six delays are at least half of 4, 8, 16, 32, 64 and 128 ms, together 126 ms.
   EXPECT_GE(tries[6] - tries[0], milliseconds(126));
   client.stop();
   ask([] {});

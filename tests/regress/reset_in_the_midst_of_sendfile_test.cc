@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sendfile(2) and splice(2) move bytes piece by piece. Where a peer that has sent its FIN resets between two pieces
-// they answer with how many went, no error, and yet raise SIGPIPE; it was taken back only after EPIPE, and so killed
-// the process: any client of a web server that serves files could bring that about by a half-close and a reset in the
-// midst of a download. Now it is taken back whenever less went than was asked for. The moment cannot be chosen here, so
-// it is tried many times; peal/engine/readiness/parts/transfer_result_test.cc does without luck.
+// sendfile(2) and splice(2) move bytes piece by piece. If a peer that has sent its FIN resets between two pieces, they
+// return how many bytes were moved and no error, but they raise SIGPIPE. The engine took back this signal only after
+// EPIPE, so it killed the process. Any client of a file server could cause that by a half-close and a reset during a
+// download. Now the signal is taken back whenever fewer bytes were moved than asked for.
+//
+// This test cannot choose the moment of the reset, so it tries many times.
+// peal/engine/readiness/parts/transfer_result_test.cc tests it without depending on luck.
 #include <poll.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,7 +23,7 @@ constexpr int kResets = 150;
 
 class ResetInTheMidstOfSendfile : public test::NetTest {
  protected:
-  // Half-closes, reads some, and resets while the rest is under way.
+  // Half-closes, reads at least `bytes` bytes, and resets while the rest is being sent.
   void visit(const SocketAddress& address, size_t bytes) {
     RawPeer peer = RawPeer::connected(address);
     peer.send("go");
@@ -32,7 +34,7 @@ class ResetInTheMidstOfSendfile : public test::NetTest {
   }
 };
 
-TEST_P(ResetInTheMidstOfSendfile, kills_no_process) {
+TEST_P(ResetInTheMidstOfSendfile, does_not_kill_the_process) {
   const auto file = std::make_shared<Fd>(::memfd_create("large", MFD_CLOEXEC));
   ASSERT_EQ(::ftruncate(file->get(), kFileBytes), 0);
   std::atomic<int> closed = 0;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A client was stopped and started again before its old connection had ended. The old one's end was taken for the new
-// one's: an open one's end made the client give up (no reconnect any more, and a third start allowed beside the
-// second), and a cancelled attempt's ECANCELED disarmed the new attempt's deadline, was told to the user as a failure
-// and began one attempt more, so that the client had two connections. What is told now names its connection.
+// A client was stopped and started again before its old connection had ended. The end of the old connection was taken
+// for the end of the new one:
+// - If the old connection was open, the client gave up: it did not reconnect any more, and a third start was allowed
+//   beside the second.
+// - If the old attempt was cancelled, its ECANCELED disarmed the deadline of the new attempt and was reported to the
+//   user as a failure. It also began one more attempt, so the client had two connections.
+//
+// Now each report names its connection.
 
 #include <tests/support/net_rig.h>
 
@@ -21,7 +25,7 @@ class RestartedClient : public test::NetTest {
 };
 
 TEST_P(RestartedClient, whose_old_connection_lingers_still_reconnects) {
-  // The server takes its time to end: it waits to be told.
+  // The server does not close its side when the peer's FIN comes. It waits until the test closes it.
   std::vector<ConnectionHandle> at_server;
   auto server = serve({.on_open = [&](Connection& connection) { at_server.push_back(connection.handle()); },
                        .on_peer_end = [](Connection&) {}});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A handler of a server takes a task to a loop of the same group by run_on(), and that is the loop it runs on itself.
-// The group is stopped. The end of the connection cancels the handler while the loop ends. The loop then refused posts,
-// so run_on() waited until the loop's thread had left it, on that very thread, and the loop never ended. Now the task
-// is cancelled there and then.
+// A handler of a server moved a task to a loop of its group by run_on(), and this was the loop that the handler ran on.
+// The group was stopped, and the end of the connection cancelled the handler while the loop was ending. The loop
+// refused posts by then. So run_on() waited, on the loop's own thread, until this thread had left the loop, and the
+// loop never ended. Now the task is cancelled directly.
 #include <chrono>
 #include <memory>
 #include <string>
@@ -31,7 +31,7 @@ TEST_P(RunOnOwnLoopAtItsEnd, task_is_cancelled_while_its_loop_ends) {
     const auto waits = [&]() -> Task<> {
       loop->post([&] {
         loop->stop();
-        loop->post([&] { scope.cancel(); });  // called while the loop ends
+        loop->post([&] { scope.cancel(); });  // runs while the loop is ending
       });
       const Result<void> slept = co_await sleep(std::chrono::hours(1));
       notes.push_back(slept.error().message());

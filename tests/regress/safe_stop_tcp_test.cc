@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stopping a server elsewhere hangs, crashes, or cuts every connection in the middle of its answer. Here a drain loses
-// no byte of an answer, and stop() may come from any thread, at any time, as often as anybody likes.
+// Stopping a server of another library can hang, crash, or cut off connections in the middle of their answers. Here a
+// drain loses no byte of an answer. stop() may be called on any thread, at any time, any number of times.
 #include <poll.h>
 
 #include <deque>
@@ -16,7 +16,8 @@ namespace {
 
 class SafeStopTcp : public test::NetTest {};
 
-// Reads to the end with blocking calls; -1 for an end by error.
+// Reads until the connection ends and adds the number of bytes to `got`. Returns 0 after a FIN, and -1 after an error
+// or if nothing has arrived for 10 s.
 ssize_t read_all(const RawPeer& peer, size_t& got) {
   std::string room(64 * 1024, '\0');
   for (;;) {
@@ -85,13 +86,13 @@ TEST_P(SafeStopTcp, stop_from_many_threads_under_load_never_hangs) {
     go.arrive_and_wait();
     stoppers.clear();
     group->join();
-    // Both orders of the end.
+    // Destroys the loops before the server in every second round, and after it in the others.
     if (round % 2 == 0) group.reset();
     server.reset();
   }
 }
 
-TEST_P(SafeStopTcp, loop_stopped_by_each_callback) {
+TEST_P(SafeStopTcp, loop_may_be_stopped_in_each_callback) {
   for (std::string_view where : {"open", "message", "close"}) {
     SCOPED_TRACE(where);
     auto own = test::make_loop(options()).value();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A service owns its CoServer, and the tasks of its clients use the service: [this]. Destroyed, the server cancelled
-// them and returned; they ended a turn later and said good-bye to an object that was gone (the address sanitizer saw
-// it). The same held for the coroutines of an HttpServer. Now they end before the destructor returns, wherever it is
-// called; and who has tasks that cannot end so soon hears of the last one by stop().
+// A service owned its CoServer, and the tasks of its clients used the service, by a captured `this`. When the service
+// was destroyed, the destructor of the server cancelled the tasks and returned. The tasks ended a turn later and used
+// the service, which was gone (the address sanitizer reported it). The coroutines of an HttpServer had the same defect.
+// Now the tasks end before the destructor returns, wherever it is called. If a server's tasks cannot end so soon,
+// stop() reports when the last one has ended.
 #include <atomic>
 #include <deque>
 #include <latch>
@@ -27,7 +28,7 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// What its tasks touch to the last. `tasks` outlives it: how many there are.
+// A service that its tasks use until they end. `tasks` counts the running tasks; it outlives the service.
 template <class Where>
 class Service {
  public:
@@ -47,14 +48,15 @@ class Service {
   }
 
   std::atomic<int>& tasks_;
-  // On the heap, where late use is seen; of several loops.
+  // It is on the heap, so that the address sanitizer sees late use. It is atomic, because tasks of several loops use
+  // it.
   const std::unique_ptr<std::atomic<int>> last_words_ = std::make_unique<std::atomic<int>>();
   CoServer server_;
 };
 
 class DyingService : public test::NetTest {
  protected:
-  // With two clients' tasks waiting, one for input and one for its time.
+  // Opens a service with two clients. The task of one client waits for input, the task of the other one sleeps.
   void open() {
     ask([&] { service_ = std::make_unique<Service<Loop>>(loop(), tasks_); });
     visit(service_->listen());
@@ -113,7 +115,7 @@ TEST_P(DyingService, destroyed_after_its_loop) {
   EXPECT_EQ(tasks_, 0);
 }
 
-TEST_P(DyingService, of_several_loops) {
+TEST_P(DyingService, on_several_loops_waits_for_its_tasks) {
   auto group = LoopGroup::start(2, options()).value();
   Service<LoopGroup> service(*group, tasks_);
   visit(service.listen());
@@ -121,8 +123,8 @@ TEST_P(DyingService, of_several_loops) {
   EXPECT_EQ(tasks_, 0);
 }
 
-// The one that destroys it is in the middle of itself; the others have ended.
-TEST_P(DyingService, destroyed_by_a_task_of_its_own) {
+// The task that destroys the server is still running, so it ends later. The other task has ended by then.
+TEST_P(DyingService, destroyed_by_one_of_its_own_tasks) {
   std::unique_ptr<CoServer> server;
   const auto serve = [&](Stream stream) -> Task<> {
     ++tasks_;
@@ -141,7 +143,7 @@ TEST_P(DyingService, destroyed_by_a_task_of_its_own) {
   EXPECT_TRUE(wait_until([&] { return tasks_ == 0; }));
 }
 
-TEST_P(DyingService, stop_tells_when_the_last_shielded_task_has_ended) {
+TEST_P(DyingService, stop_reports_when_the_last_shielded_task_has_ended) {
   std::atomic<int> said = 0;
   const auto say = [&]() -> Task<> {
     static_cast<void>(co_await sleep(milliseconds(2)));
@@ -180,7 +182,7 @@ TEST_P(DyingService, stop_tells_when_the_last_shielded_task_has_ended) {
   }
 }
 
-TEST_P(DyingService, coroutines_of_an_http_server_end_before_it_too) {
+TEST_P(DyingService, coroutines_of_an_http_server_end_before_its_destructor_returns) {
   auto words = std::make_unique<std::string>("more than fits into the string object itself");
   Router router;
   router.get("/", [&, words = words.get()](HttpExchange&) -> Task<> {
@@ -211,7 +213,7 @@ TEST_P(DyingService, coroutines_of_an_http_server_end_before_it_too) {
 
 class SimDyingService : public test::SimTest {};
 
-// At any moment of its clients' coming, talking and going.
+// The service is destroyed at a random moment while its clients connect, send and wait.
 TEST_F(SimDyingService, destroyed_at_any_moment) {
   uint64_t had_tasks = 0;
   on_seeds(300, SimOptions::hostile(), [&](test::SimPair& pair) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A listening socket that several processes hold is shut down, shutdown(2), by one of them: a helper that a worker
-// started, say, or an old program that thinks it alone has it. accept(2) answered EINVAL in all others, an assertion
-// took that for a bug of peal's own, and every worker aborted at once, with all their connections. At a unix address
-// accept(2) answers EAGAIN instead, of a socket that is always ready: there they spun.
+// Several processes held one listening socket, and one of them called shutdown(2) on it. This may be a helper that a
+// worker started, or an old program that believes it is the only owner. In all other processes accept(2) then failed
+// with EINVAL. An assertion took this for a defect of peal, and every worker aborted at once, with all its connections.
+// At a unix address accept(2) fails with EAGAIN instead, although the socket is always ready: there the workers spun.
 //
-// The others go on with what they have, say so once, and try that listener once a second: who calls listen(2) on the
-// socket again brings it back.
+// Now the other processes keep their connections, log the error once, and try this listener once a second. If somebody
+// calls listen(2) on the socket again, it accepts again.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -30,9 +30,9 @@ class SharedListenerShutDown : public EngineTest {
     EngineTest::TearDown();
     set_log_sink({});
   }
-  // What another holder has of it.
+  // Returns a second fd of the same socket, as another process would hold it.
   static Fd copy_of(const Fd& fd) { return Fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)); }
-  // Until accept(2) has failed so often.
+  // Runs the engine until accept(2) has failed `times` more times.
   void fails(uint64_t times) {
     const uint64_t until = rig().stats().accepts_failed + times;
     ASSERT_TRUE(rig().run_until([&] { return rig().stats().accepts_failed >= until; }));
@@ -42,7 +42,7 @@ class SharedListenerShutDown : public EngineTest {
 };
 INSTANTIATE_TEST_SUITE_P(Engines, SharedListenerShutDown, testing::ValuesIn(engines_with_fds()), engine_label);
 
-TEST_P(SharedListenerShutDown, who_is_connected_stays_and_it_comes_back) {
+TEST_P(SharedListenerShutDown, connections_stay_and_the_listener_comes_back) {
   const Fd other = open_listening_socket(EngineRig::loopback(), {}).value();
   AcceptLog& acceptor = rig().adopt_listener(copy_of(other), {.socket = {}, .shared = true});
   AcceptLog& beside = rig().listen();
@@ -59,7 +59,7 @@ TEST_P(SharedListenerShutDown, who_is_connected_stays_and_it_comes_back) {
   RawPeer neighbour = RawPeer::connected(beside.address);
   ASSERT_TRUE(rig().run_until([&] { return beside.accept_count == 1; }));
   fails(1);
-  EXPECT_LE(rig().stats().waits - waits, 20U) << "a listener that hears nobody spins";
+  EXPECT_LE(rig().stats().waits - waits, 20U) << "the engine spins on a listener that was shut down";
   EXPECT_EQ(complaints_, 1);
 
   ASSERT_EQ(::listen(other.get(), 16), 0);
@@ -67,7 +67,7 @@ TEST_P(SharedListenerShutDown, who_is_connected_stays_and_it_comes_back) {
   ASSERT_TRUE(rig().run_until([&] { return acceptor.accept_count == 2; }));
 }
 
-TEST_P(SharedListenerShutDown, before_it_accepts_at_all_and_at_a_unix_address) {
+TEST_P(SharedListenerShutDown, before_its_first_accept_at_an_ip_and_a_unix_address) {
   const std::string path = testing::TempDir() + "peal-shut-down-" + std::to_string(::getpid());
   for (const SocketAddress& address : {EngineRig::loopback(), SocketAddress::parse("unix:" + path).value()}) {
     Fd other = open_listening_socket(address, {}).value();

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a BoundedSender counts is on its way until the kernel has it, however little leaves at a time: copied behind
-// what is queued it would be paid back at once, and a slow reader's queue grow without bound. When the connection has
-// ended nothing is on its way any more; what had not left yet stayed counted for ever.
+// A BoundedSender counts bytes as on their way until the kernel has them, however few it sends at a time. If it stopped
+// counting small sends as soon as they were copied behind other queued output, the queue of a slow reader would grow
+// without bound.
+//
+// When the connection has ended, nothing is on its way any more. Before, bytes that had not left by then stayed counted
+// for ever.
 #include <optional>
 #include <string>
 
@@ -19,7 +22,8 @@ TEST_P(SmallBatches, count_until_the_kernel_has_them) {
   bool ended = false;
   auto server = serve({.on_open =
                            [&](Connection& connection) {
-                             connection.send(pattern(5'000'000));  // more than the kernel takes for who does not read
+                             // This is more than the kernel takes while the peer does not read.
+                             connection.send(pattern(5'000'000));
                              sender.emplace(connection.handle(), kMost);
                            },
                        .on_close = [&](Connection&, CloseReason) { ended = true; }},
@@ -34,7 +38,7 @@ TEST_P(SmallBatches, count_until_the_kernel_has_them) {
   EXPECT_EQ(sender->bytes_on_their_way(), kMost);
   peer.reset();
   ASSERT_TRUE(wait_until([&] { return ended; }));
-  ask([&] { sender->try_send("it may still be taken, and find that it is late"); });
+  ask([&] { sender->try_send("this may still be accepted, but it comes too late"); });
   ASSERT_TRUE(wait_until([&] { return sender->ended(); }));
   EXPECT_EQ(sender->bytes_on_their_way(), 0U);
 }

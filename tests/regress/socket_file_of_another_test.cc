@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The old process removed the new one's socket file, and nobody could reach either. At its end a unix socket's file was
-// removed by its path, whoever's it was by then: a new process that had replaced the file, as a restart by `rm -f` or
-// by rename does, was cut off from its clients for good. The same with a stale file that two new servers find at once.
+// An old process removed the socket file of a new one, and then no client could reach either of them. When a unix
+// socket ended, its file was removed by the path, even if another process had replaced the file by then. A restart by
+// `rm -f` or by rename replaces the file in this way, and the new process then had no clients for good. The same
+// happened if two new servers found a stale file at the same time.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -25,7 +26,7 @@ namespace {
 
 class SocketFileOfAnother : public test::NetTest {
  protected:
-  // As another process would.
+  // Replaces the socket file, as another process would. Returns the new socket.
   Fd replace(int type) const {
     std::filesystem::remove(path);
     const SocketAddress there = SocketAddress::parse("unix:" + path).value();
@@ -46,7 +47,7 @@ class SocketFileOfAnother : public test::NetTest {
   const std::string path = folder.path("socket");
 };
 
-TEST_P(SocketFileOfAnother, server_ends) {
+TEST_P(SocketFileOfAnother, stays_when_the_server_ends) {
   auto server = std::make_unique<Server>(loop(), test::echoing());
   ASSERT_TRUE(server->listen("unix:" + path));
   const Fd other = replace(SOCK_STREAM);
@@ -55,7 +56,7 @@ TEST_P(SocketFileOfAnother, server_ends) {
   EXPECT_TRUE(is_served());
 }
 
-TEST_P(SocketFileOfAnother, server_drains) {
+TEST_P(SocketFileOfAnother, stays_when_the_server_drains) {
   auto server = std::make_unique<Server>(loop(), test::echoing());
   ASSERT_TRUE(server->listen("unix:" + path));
   const Fd other = replace(SOCK_STREAM);
@@ -63,7 +64,7 @@ TEST_P(SocketFileOfAnother, server_drains) {
   EXPECT_TRUE(is_served());
 }
 
-TEST_P(SocketFileOfAnother, its_own_is_removed) {
+TEST_P(SocketFileOfAnother, own_file_of_the_server_is_removed) {
   auto server = std::make_unique<Server>(loop(), test::echoing());
   ASSERT_TRUE(server->listen("unix:" + path));
   EXPECT_TRUE(is_served());
@@ -72,7 +73,7 @@ TEST_P(SocketFileOfAnother, its_own_is_removed) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST_P(SocketFileOfAnother, datagram_socket_ends) {
+TEST_P(SocketFileOfAnother, stays_when_a_datagram_socket_ends) {
   std::optional<DatagramSocket> socket;
   ask([&] { socket.emplace(loop(), DatagramCallbacks{}); });
   ASSERT_TRUE(ask([&] { return socket->open("unix:" + path).has_value(); }));
@@ -84,7 +85,7 @@ TEST_P(SocketFileOfAnother, datagram_socket_ends) {
 
 PEAL_TEST_ON_EVERY_ENGINE(SocketFileOfAnother);
 
-TEST(StaleSocketFile, two_that_find_it_at_once_leave_one_that_serves) {
+TEST(StaleSocketFile, exactly_one_of_several_servers_that_find_it_at_once_serves) {
   const test::TemporaryFolder folder;
   const std::string path = folder.path("socket");
   const SocketAddress there = SocketAddress::parse("unix:" + path).value();
@@ -116,8 +117,8 @@ TEST(StaleSocketFile, two_that_find_it_at_once_leave_one_that_serves) {
   }
 }
 
-// The right to remove a stale file was an abstract name, which any user may hold: who did kept a server from starting
-// again after a crash, for good.
+// A server that wanted to remove a stale file first bound an abstract unix name, and any user may bind such a name. A
+// user who held the name kept the server from starting again after a crash, for good.
 class StaleSocketFileOfAnother : public testing::Test {
  protected:
   void SetUp() override {
@@ -136,7 +137,7 @@ class StaleSocketFileOfAnother : public testing::Test {
   const std::string path = folder.path("socket");
 };
 
-TEST_F(StaleSocketFileOfAnother, abstract_name_is_held_by_anybody) {
+TEST_F(StaleSocketFileOfAnother, abstract_name_held_by_another_user_does_not_matter) {
   struct stat facts{};
   ASSERT_EQ(::stat(path.c_str(), &facts), 0);
   const std::string name = "peal-stale-" + std::to_string(facts.st_dev) + "-" + std::to_string(facts.st_ino);
@@ -147,22 +148,22 @@ TEST_F(StaleSocketFileOfAnother, abstract_name_is_held_by_anybody) {
   EXPECT_FALSE(std::filesystem::exists(path + ".lock"));
 }
 
-TEST_F(StaleSocketFileOfAnother, lock_of_another_user_is_none) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can make a file another's";
+TEST_F(StaleSocketFileOfAnother, lock_of_another_user_is_ignored) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a file to another user";
   const Fd held = lock(0600);
   ASSERT_EQ(::fchown(held.get(), 65534, 65534), 0);
   EXPECT_TRUE(open_listening_socket(address(), {}));
-  EXPECT_TRUE(std::filesystem::exists(path + ".lock")) << "it is not ours to remove";
+  EXPECT_TRUE(std::filesystem::exists(path + ".lock")) << "the other user's lock file was removed";
 }
 
-TEST_F(StaleSocketFileOfAnother, lock_that_others_may_open_is_none) {
+TEST_F(StaleSocketFileOfAnother, lock_that_others_may_open_is_ignored) {
   const Fd held = lock(0600);
   ASSERT_EQ(::fchmod(held.get(), 0644), 0);
   EXPECT_TRUE(open_listening_socket(address(), {}));
 }
 
-// As PostgreSQL keeps one of this name, with its process's id in it.
-TEST_F(StaleSocketFileOfAnother, file_of_that_name_that_is_no_lock_of_ours_stays) {
+// PostgreSQL keeps a file of this name, with the id of its process in it.
+TEST_F(StaleSocketFileOfAnother, other_file_with_the_name_of_the_lock_is_not_removed) {
   const Fd other(::open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   ASSERT_EQ(::write(other.get(), "4711\n", 5), 5);
   EXPECT_TRUE(open_listening_socket(address(), {}));
@@ -175,10 +176,10 @@ TEST_F(StaleSocketFileOfAnother, link_in_the_place_of_the_lock_is_not_followed) 
   EXPECT_FALSE(std::filesystem::exists(path + ".victim"));
 }
 
-TEST_F(StaleSocketFileOfAnother, lock_of_a_server_that_starts_now_keeps_the_other_out) {
+TEST_F(StaleSocketFileOfAnother, lock_of_a_server_that_is_starting_keeps_another_one_out) {
   Fd held = lock(0600);
   EXPECT_EQ(test::error_of(open_listening_socket(address(), {})), errno_code(EADDRINUSE));
-  held.reset();  // killed in the midst of it: its file stays
+  held.reset();  // the holder is killed: its lock file stays
   EXPECT_TRUE(open_listening_socket(address(), {}));
   EXPECT_FALSE(std::filesystem::exists(path + ".lock"));
 }

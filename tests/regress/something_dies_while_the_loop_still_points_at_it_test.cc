@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first theme in every tracker: an object dies in a callback while the loop, a timer or a thread still points at
-// it. Here the server, the client, or the object that owns a handle and a timer is destroyed inside every callback
-// there is, in every combination of ends; what goes wrong is found by the sanitizers.
+// An object dies in a callback while the loop, a timer or a thread still points at it. This is the most frequent theme
+// in the issue trackers of network libraries. Here the server, the client, or the object that owns a handle and a timer
+// is destroyed inside each callback. The sanitizers find what goes wrong.
 
 #include <tests/support/engines/dying_owners.h>
 #include <tests/support/net_rig.h>
@@ -16,13 +16,13 @@ class SomethingDies : public test::NetTest {
   static ConnectionCallbacks calling(const test::ActInCallback& act) {
     return test::acting(act, [](Connection& connection) { connection.send(std::string(600'000, 'x')); });
   }
-  // Watched, so that deadlines, caps and the recorder point at the connection too.
+  // Options that make deadlines, connection limits and the flight recorder point at the connection too.
   static ServerOptions watched() {
     return {.connection = {.idle_timeout = std::chrono::seconds(10), .min_read_bytes = 1, .remember_peer = true},
             .max_connections = 10,
             .max_connections_per_address = 10};
   }
-  // Provokes every callback but on_drain, reading all that comes.
+  // Provokes every callback except on_drain, and reads all that arrives, until done() is true.
   testing::AssertionResult play(RawPeer& peer, const std::function<bool()>& done) {
     peer.try_send("hello");
     return wait_until([&, sent_fin = false]() mutable {
@@ -42,7 +42,7 @@ TEST_P(SomethingDies, server_in_each_callback) {
     SCOPED_TRACE(where);
     std::unique_ptr<Server> server;
     std::atomic<bool> dead = false;
-    // On the loop, so that no callback comes before the pointer is set.
+    // Runs on the loop, so that no callback is called before `server` is set.
     ask([&] {
       server = serve(calling([&](std::string_view here, Connection&) {
                        EXPECT_FALSE(dead) << here;
@@ -55,8 +55,12 @@ TEST_P(SomethingDies, server_in_each_callback) {
     RawPeer peer = connect_peer();
     if (where == "drain") {
       peer.send("hello");
-      ASSERT_TRUE(wait_until([&] { return peer.pump(), peer.received().size() == 600'000; }));
-      server->drain(std::chrono::seconds(10), [](const DrainReport&) { ADD_FAILURE() << "told after its end"; });
+      ASSERT_TRUE(wait_until([&] {
+        peer.pump();
+        return peer.received().size() == 600'000;
+      }));
+      server->drain(std::chrono::seconds(10),
+                    [](const DrainReport&) { ADD_FAILURE() << "the drain reported after the end of the server"; });
     }
     EXPECT_TRUE(play(peer, [&] { return dead.load(); }));
   }

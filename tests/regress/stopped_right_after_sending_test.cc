@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `connection.send(answer); loop.stop();` in one callback. An engine that sent what was queued only when it was about
-// to wait again lost the answer, six times of six, over TCP and HTTP: stop() takes effect after the turn, no other wait
-// comes, and the end of the engine closed the connections with their queues unsent. What is sent before a loop's end
-// goes out as far as the kernel has room for it, and the end of the stream follows. What it has no room for is counted:
-// by the engine, in a line of the log, and in the report of a drain that was under way.
+// A callback called `connection.send(answer); loop.stop();`, and the answer was lost: six times of six, over TCP and
+// HTTP. The engine sent queued output only before it waited again. But stop() takes effect after the turn, so no other
+// wait came, and the end of the engine closed the connections with unsent queues.
 //
-// One thread: the peers have asked before the loop runs, and read when it has ended.
+// Now output that is queued before a loop's end is sent as far as the kernel has room for it, and then the FIN. Bytes
+// for which there is no room are counted: by the engine, in a log line, and in the report of a drain in progress.
+//
+// Each test uses one thread: the peers send their requests before the loop runs, and read when it has ended.
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -29,7 +30,7 @@ class StoppedRightAfterSending : public test::LoopEngineTest {
  protected:
   using Answer = std::function<void(Connection&)>;
 
-  static constexpr int kRoomBytes = 256 * 1024;  // of the kernel's, for what nobody has read yet
+  static constexpr int kRoomBytes = 256 * 1024;  // the kernel's room for bytes that nobody has read yet
   static constexpr size_t kSeveralBlocks = 60'000;
   static constexpr std::string_view kGet = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
@@ -53,7 +54,7 @@ class StoppedRightAfterSending : public test::LoopEngineTest {
   Server& server() { return *server_; }
   std::deque<RawPeer>& peers() { return peers_; }
   void run() { EXPECT_TRUE(loop_->run()); }
-  // Calls `answer` with each connection that has asked.
+  // Starts a server that calls `answer` with each connection that has sent a request.
   void serve(Answer answer) {
     auto on_message = [answer = std::move(answer)](Connection& connection, Buffer& input) {
       input.clear();
@@ -62,7 +63,8 @@ class StoppedRightAfterSending : public test::LoopEngineTest {
     server_ = std::make_unique<Server>(loop(), ConnectionCallbacks{.on_message = std::move(on_message)}, roomy());
     address_ = server_->listen("127.0.0.1:0").value();
   }
-  // One peer sends the request; the handler's answer, in which it stops the loop, arrives.
+  // Sends one request to a server with `handler`, which answers and stops the loop. Expects that the peer gets
+  // `wanted`.
   void expect_got(HttpHandler handler, const std::string& wanted, std::string_view request = kGet) {
     Router router;
     router.get("/", std::move(handler));
@@ -77,21 +79,21 @@ class StoppedRightAfterSending : public test::LoopEngineTest {
     peer.send(request);
     return peer;
   }
-  // One peer asks; the answer, in which the loop is stopped, arrives.
+  // Lets one peer send a request; `answer` answers it and stops the loop. Expects that the peer gets `wanted`.
   void expect_heard(const std::string& wanted, Answer answer) {
     serve(std::move(answer));
     RawPeer& peer = ask();
     run();
     EXPECT_TRUE(hears(peer, wanted));
   }
-  // What `answer` does, and then the loop is stopped.
+  // Returns a callback that calls `answer` and then stops the loop.
   auto then_stop(auto answer) {
     return [this, answer = std::move(answer)](auto& to) {
       answer(to);
       loop().stop();
     };
   }
-  // So many are answered; the last answer is followed by stop().
+  // Answers `peers` peers and stops the loop after the last answer. Expects that each peer gets `answer`.
   void expect_all_heard(size_t peers, const std::string& answer) {
     size_t asked = 0;
     serve([&](Connection& connection) {
@@ -103,13 +105,13 @@ class StoppedRightAfterSending : public test::LoopEngineTest {
     for (RawPeer& peer : peers_) EXPECT_TRUE(hears(peer, answer));
   }
   static ServerOptions roomy() { return {.listen = {.socket = {.send_buffer_bytes = kRoomBytes}}}; }
-  // It reads this, then the end.
+  // Succeeds if the peer reads `wanted` and then the FIN.
   static testing::AssertionResult hears(RawPeer& peer, const std::string& wanted) {
     while (peer.pump()) {
       pollfd entry{.fd = peer.fd(), .events = POLLIN, .revents = 0};
-      if (::poll(&entry, 1, 10'000) != 1) return testing::AssertionFailure() << "the end never comes";
+      if (::poll(&entry, 1, 10'000) != 1) return testing::AssertionFailure() << "for 10 s neither bytes nor a FIN came";
     }
-    if (peer.error() != 0) return testing::AssertionFailure() << "it ended with errno " << peer.error();
+    if (peer.error() != 0) return testing::AssertionFailure() << "the connection ended with errno " << peer.error();
     return same_bytes(test::undated(peer.received()), wanted);
   }
   static std::string http_ok(const std::string& body) {
@@ -155,7 +157,7 @@ TEST_P(StoppedRightAfterSending, several_blocks_moved) {
   expect_heard(answer, then_stop([&](Connection& connection) { connection.send(Buffer(answer)); }));
 }
 
-// More parts than go out in one call.
+// A thousand sends are more parts than one system call takes.
 TEST_P(StoppedRightAfterSending, thousand_sends) {
   const std::string answer = pattern(kSeveralBlocks);
   constexpr size_t kPiece = kSeveralBlocks / 1000;
@@ -182,8 +184,9 @@ TEST_P(StoppedRightAfterSending, several_blocks_to_each_of_several_peers) {
   expect_all_heard(20, pattern(kSeveralBlocks));
 }
 
-// One callback answers them all: those that are not called up, too, and of whose own answer nothing is known yet.
-TEST_P(StoppedRightAfterSending, news_for_everybody) {
+// One callback sends to all peers. Some of them have not been called in this turn, and for these the engine has not
+// reported yet whether their own answers were sent.
+TEST_P(StoppedRightAfterSending, broadcast_to_all_peers) {
   constexpr size_t kPeers = 20;
   std::vector<ConnectionHandle> handles;
   serve([&](Connection& connection) {
@@ -198,7 +201,7 @@ TEST_P(StoppedRightAfterSending, news_for_everybody) {
   for (RawPeer& peer : peers()) EXPECT_TRUE(hears(peer, "you, all"));
 }
 
-// More than all streams together may send of files in a turn.
+// The files have more bytes than all streams together may send in one turn.
 TEST_P(StoppedRightAfterSending, several_megabytes_of_files_to_many_peers) {
   constexpr size_t kPeers = 30;
   const std::string answer = pattern(100'000);
@@ -214,7 +217,7 @@ TEST_P(StoppedRightAfterSending, several_megabytes_of_files_to_many_peers) {
   for (RawPeer& peer : peers()) EXPECT_TRUE(hears(peer, answer));
 }
 
-TEST_P(StoppedRightAfterSending, what_found_no_room_is_reported) {
+TEST_P(StoppedRightAfterSending, bytes_without_room_are_reported) {
   const std::string answer = pattern(8'000'000);
   std::string logged;
   set_log_level(LogLevel::kDebug);
@@ -222,7 +225,7 @@ TEST_P(StoppedRightAfterSending, what_found_no_room_is_reported) {
   DrainReport report;
   serve([&](Connection& connection) {
     server().drain(std::chrono::hours(1), DrainMode::kWait, [&](const DrainReport& done) { report = done; });
-    // Ten turns later, by when the drain has stopped the listener, and waits.
+    // Answers ten ticks later. By then the drain has stopped the listener and is waiting.
     loop().every(std::chrono::milliseconds(1), [&, turns = 0, handle = connection.handle()]() mutable {
       if (++turns != 10) return;
       handle.send(answer);
@@ -264,8 +267,8 @@ TEST_P(StoppedRightAfterSending, answer_of_a_timer) {
   });
 }
 
-// What was posted before the end still runs in it.
-TEST_P(StoppedRightAfterSending, answer_of_a_task_that_runs_in_the_end) {
+// A task that is posted before the loop has ended still runs.
+TEST_P(StoppedRightAfterSending, answer_of_a_task_that_runs_while_the_loop_ends) {
   expect_heard("hello", [&](Connection& connection) {
     loop().post([&, handle = connection.handle()] {
       loop().stop();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A connection has one timer: it shows kept input again after resume(), or bounds the graceful end. Output that drained
-// in the same turn as a resume() showed the input at once and forgot the timer without cancelling it. If the callback
-// then closed, the forgotten timer fired into the closing connection and wiped the id of its linger timer; nobody could
-// cancel that any more, so it fired seconds later, into whichever connection had been given the same slot, and reset
-// it.
+// A connection has one timer. It either shows kept input again after resume(), or limits the graceful end. If output
+// drained in the same turn as a resume(), the connection showed the input at once and forgot the timer without
+// cancelling it. If the callback then closed the connection, the forgotten timer fired while it was closing, and erased
+// the id of its linger timer. Nothing could cancel the linger timer any more. So it fired seconds later and reset
+// another connection, which had been given the same slot.
 
 #include <tests/support/net_rig.h>
 
@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 
 class TimerOfAConnectionThatIsGone : public test::NetTest {
  protected:
-  // Fails when the next connection is ended. Tells how the first one has ended.
+  // Fails if the second connection ends. Stores in `end` how the first connection has ended.
   void play(Duration linger, std::string& end);
 };
 
@@ -29,7 +29,8 @@ void TimerOfAConnectionThatIsGone::play(Duration linger, std::string& end) {
       input.clear();
       return connection.close();
     }
-    // Leaves it, and crosses the mark: what drains it comes after this turn's resume().
+    // Leaves the input, and queues more output than the high-water mark. The output drains after the resume() of this
+    // turn.
     connection.pause();
     connection.send(std::string(300'000, 'x'));
     connection.resume();
@@ -48,7 +49,10 @@ void TimerOfAConnectionThatIsGone::play(Duration linger, std::string& end) {
   {
     RawPeer first = connect_peer();
     first.send("kept");
-    ASSERT_TRUE(wait_until([&] { return first.pump(), first.ended(); }));
+    ASSERT_TRUE(wait_until([&] {
+      first.pump();
+      return first.ended();
+    }));
     first.close();
     ASSERT_TRUE(wait_until([&] { return ends.size() == 1; }));
     end = ends.front();
@@ -61,9 +65,10 @@ void TimerOfAConnectionThatIsGone::play(Duration linger, std::string& end) {
   ask([&] { handle = {}; });
 }
 
-TEST_P(TimerOfAConnectionThatIsGone, does_not_end_the_next_one) {
+TEST_P(TimerOfAConnectionThatIsGone, does_not_end_the_next_connection) {
   std::string end;
-  // On a busy machine the first one's peer may be late itself, and its timer is not left behind: then it has more time.
+  // On a busy machine the first peer may end later than linger_timeout, and then no timer is left behind. The test then
+  // tries again with a longer timeout.
   for (milliseconds linger(60); end != "closed here" && linger < milliseconds(5000); linger *= 2) {
     ASSERT_NO_FATAL_FAILURE(play(linger, end));
   }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two sides that both had much to send waited for each other for ever. Each stopped reading once its own output was
-// above the high-water mark, so neither queue could drain: a client that sent 16 MiB to an echo got nothing back, a
-// coroutine that wrote in one task and read in another hung, and a callback server that always had more to send never
-// heard its client. After one to two write windows the connection was cut off with the words "the peer read too
-// slowly". Now a client and a stream read on, and a server's callbacks pause only once output has followed new input.
-// (httpx#30, rust-yamux#104 tell the same story.)
+// Two sides that both had much to send waited for each other for ever. Each side stopped reading while its own output
+// was above the high-water mark, so neither queue could drain:
+// - A client that sent 16 MiB to an echo got nothing back.
+// - A coroutine that wrote in one task and read in another hung.
+// - A server with callbacks that always had more to send never received anything from its client.
+//
+// After one to two write windows the connection was reset, with the reason "the peer read too slowly". Now a client and
+// a stream keep reading, and a server with callbacks pauses reading only if input has arrived since its last such
+// pause. httpx#30 and rust-yamux#104 tell the same story.
 #include <algorithm>
 #include <atomic>
 #include <optional>
@@ -31,7 +34,7 @@ const ServerOptions& small_buffers() {
   return options;
 }
 
-// Sends so much while send() is true, and counts what comes.
+// Sends `to_send` bytes, as many at a time as send() accepts, and counts the bytes that arrive.
 struct Talker {
   size_t to_send = kMuchBytes;
   size_t heard = 0;
@@ -64,7 +67,7 @@ TEST_P(TwoSidesWrite, client_that_sends_much_to_an_echo_gets_all_of_it) {
   EXPECT_TRUE(wait_until([&] { return heard == kMuchBytes; })) << heard;
 }
 
-TEST_P(TwoSidesWrite, callbacks_that_heed_send_hear_all_of_each_other) {
+TEST_P(TwoSidesWrite, callbacks_that_obey_backpressure_get_all_of_each_others_output) {
   Talker here;
   Talker there;
   auto server = serve({.on_open = [&](Connection& connection) { here.say_more(connection); },
@@ -79,7 +82,7 @@ TEST_P(TwoSidesWrite, callbacks_that_heed_send_hear_all_of_each_other) {
       << here.heard << " and " << there.heard;
 }
 
-// The server's output never ends, so its queue is full whenever anything arrives.
+// The output of the server never ends, so its queue is full whenever input arrives.
 TEST_P(TwoSidesWrite, server_that_always_has_more_to_send_hears_its_client) {
   constexpr size_t kWords = 1'000'000;
   Talker here{.to_send = SIZE_MAX};
@@ -133,9 +136,9 @@ PEAL_TEST_ON_EVERY_ENGINE(TwoSidesWrite);
 
 class SimTwoSidesWrite : public test::SimTest {};
 
-// Two sides that both pause for their output, and answer each piece with two, stop reading for good. The write window
-// ends that, and its reason does not blame the peer alone.
-TEST_F(SimTwoSidesWrite, neither_reads_and_the_reason_says_so) {
+// Both sides stop reading while their output is full, and both answer each piece with two. So both stop reading for
+// good. The write window ends the connection, and the reason of the end does not blame the peer alone.
+TEST_F(SimTwoSidesWrite, end_with_the_reason_that_neither_side_reads) {
   on_seeds(20, rough(), [](test::SimPair& pair) {
     const ConnectionOptions pausing{.when_output_is_full = WhenOutputIsFull::kPauseInput,
                                     .write_window = std::chrono::seconds(10)};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A unix datagram socket lost datagrams without a word. At the end of each turn a datagram socket's errors were read
-// from its error queue (MSG_ERRQUEUE); a unix socket has none, and its recvmsg(2) pays no heed to that flag: it hands
-// over the next datagram, which was taken for an error of nothing and dropped. That happened to whatever came between
-// the last read of a turn and that question, and to all beyond the 32 that one turn takes.
+// A unix datagram socket lost datagrams silently. At the end of each turn the engine read the errors of a datagram
+// socket from its error queue (MSG_ERRQUEUE). A unix socket has no error queue, and its recvmsg(2) ignores this flag:
+// it returned the next datagram, which was taken for an empty error and dropped. This happened to each datagram that
+// came between the last read of a turn and the read of the errors, and to all beyond the 32 that one turn reads.
 #include <unistd.h>
 
 #include <string>
@@ -15,7 +15,7 @@ namespace {
 class UnixDatagramsTakenForErrors : public EngineTest {};
 INSTANTIATE_TEST_SUITE_P(Engines, UnixDatagramsTakenForErrors, testing::ValuesIn(engines_with_fds()), engine_label);
 
-// Each datagram that it receives is the reason for the next.
+// Sends the next datagram for each one that it receives.
 struct Echo final : DatagramEvents {
   void on_datagram(const SocketAddress& from, Buffer& bytes) override {
     if (++received == kDatagrams) return;
@@ -30,7 +30,7 @@ struct Echo final : DatagramEvents {
   bool closed = false;
 };
 
-TEST_P(UnixDatagramsTakenForErrors, more_than_a_turn_takes_all_arrive) {
+TEST_P(UnixDatagramsTakenForErrors, all_arrive_if_there_are_more_than_one_turn_reads) {
   const SocketAddress address = SocketAddress::parse("unix:@peal-datagrams-" + std::to_string(::getpid())).value();
   Echo echo;
   echo.socket = rig().engine().open_datagrams(address, {}, echo).value();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An engine may refuse to watch an fd that it has watched before, or would watch a moment later: the kernel is out of
-// memory, or the user's epoll watches are used up (ENOSPC). A name server's TCP socket whose second registration was
-// refused was closed under c-ares, and another socket that got its number ended the process; a loop whose signals were
-// refused once heard of none any more, SIGTERM among them.
+// An engine may refuse to watch an fd that it has watched before, or that it would watch a moment later. The kernel may
+// be out of memory, or the user's epoll watches may be used up (ENOSPC). Such a refusal had two bad effects:
+// - The TCP socket of a name server was closed while c-ares still used it, if its second registration was refused.
+//   Another socket that got its number then ended the process.
+// - A loop received no signal any more, not even SIGTERM, if the watch for its signals had been refused once.
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -43,7 +44,7 @@ class RefusedInBetween : public test::LoopEngineTest {
   std::unique_ptr<Loop> loop;
 };
 
-// Names a TCP socket, whatever its number; 0: it is none.
+// Returns the inode of a TCP socket, which identifies it whatever its number is, or 0 if the fd is no TCP socket.
 ino_t tcp_socket(int fd) {
   int type = 0;
   socklen_t size = sizeof type;
@@ -52,7 +53,7 @@ ino_t tcp_socket(int fd) {
   return ::fstat(fd, &facts) == 0 ? facts.st_ino : 0;
 }
 
-TEST_P(RefusedInBetween, name_servers_socket) {
+TEST_P(RefusedInBetween, socket_of_a_name_server_stays_open) {
   test::DnsScript dns;
   dns.entries["long.test"] = {.addresses = {"192.0.2.1"}, .truncated = true};
   std::map<ino_t, int> asked;
@@ -61,7 +62,7 @@ TEST_P(RefusedInBetween, name_servers_socket) {
     const ino_t socket = tcp_socket(fd);
     if (socket == 0 || ++asked[socket] != 2 || refused > 0) return std::error_code();
     ++refused;
-    loop->after(milliseconds(5), [=] { EXPECT_EQ(tcp_socket(fd), socket) << "closed while c-ares has it open"; });
+    loop->after(milliseconds(5), [=] { EXPECT_EQ(tcp_socket(fd), socket) << "it was closed while c-ares used it"; });
     return errno_code(ENOSPC);
   };
   std::string answer;
@@ -81,7 +82,7 @@ TEST_P(RefusedInBetween, name_servers_socket) {
   EXPECT_EQ(loop->stats().exceptions, 0u);
 }
 
-TEST_P(RefusedInBetween, signals) {
+TEST_P(RefusedInBetween, signals_still_arrive) {
   int refused = 0;
   refusal = [&](int) { return ++refused == 1 ? errno_code(ENOMEM) : std::error_code(); };
   std::string heard;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can be watched depended on the engine. Two watches of one fd, or one of a regular file, worked on io_uring, and
-// ended the process on epoll (and on poll and select, the two). A watch that select refused, its fd being too high, was
-// never told so: no call, no end of stop(), and an owned fd stayed open for ever. The resolver's sockets, which are
-// watches, were lost like that too, and a lookup waited for its timeout. Now any number of watches share a fd, and who
-// cannot be watched hears why, the same on every engine.
+// The engines accepted different watches. Two watches of one fd, or a watch of a regular file, worked on io_uring and
+// ended the process on epoll. Two watches of one fd also ended it on poll and select. select refuses a watch whose fd
+// is too high, but the watch was not told: no callback was called, stop() never finished, and an owned fd stayed open
+// for ever. The resolver's sockets are watches, so they were lost in this way too, and a lookup waited for its timeout.
+//
+// Now any number of watches share an fd. If an fd cannot be watched, its watch is told why, in the same way on every
+// engine.
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -33,7 +35,7 @@ class RefusedWatch : public test::LoopEngineTest {
     LoopEngineTest::SetUp();
     if (!IsSkipped()) loop = test::make_loop(options()).value();
   }
-  // Runs the loop until `done`, in at most that many turns of posted tasks.
+  // Runs the loop until done() is true, and returns true. Gives up after 10'000 posted tasks and returns false.
   bool run_until(std::function<bool()> done) {
     int turns = 0;
     std::move_only_function<void()> look = [&] {
@@ -44,7 +46,8 @@ class RefusedWatch : public test::LoopEngineTest {
     EXPECT_TRUE(loop->run());
     return turns < 10'000;
   }
-  // What a watch of `fd`, which is handed over, is told; its fd is closed and nothing of it is left.
+  // Watches `fd`, whose ownership it takes, and returns the error that the watch is told. Expects that the fd is closed
+  // then and that nothing of the watch is left.
   std::error_code error_of_watching(Fd fd) {
     const int number = fd.get();
     const auto token = std::make_shared<int>();
@@ -53,13 +56,13 @@ class RefusedWatch : public test::LoopEngineTest {
     bool done = false;
     {
       Watch watch(
-          *loop, std::move(fd), kReadable, [token](Readiness) { ADD_FAILURE() << "it cannot be ready"; },
+          *loop, std::move(fd), kReadable, [token](Readiness) { ADD_FAILURE() << "a refused fd is never ready"; },
           [&, token](std::error_code error) {
             told = error;
             ++times;
             EXPECT_FALSE(stands_open(number));
           });
-      EXPECT_FALSE(told) << "inside the constructor";
+      EXPECT_FALSE(told) << "the watch was told inside its constructor";
       EXPECT_TRUE(run_until([&] { return times > 0; }));
       watch.set_interest({.readable = true, .writable = true});
       watch.stop([&] { done = true; });
@@ -74,14 +77,14 @@ class RefusedWatch : public test::LoopEngineTest {
 };
 PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(RefusedWatch);
 
-TEST_P(RefusedWatch, several_watches_of_one_fd_all_hear) {
+TEST_P(RefusedWatch, several_watches_of_one_fd_are_all_told) {
   const auto [near, far] = test::socket_pair();
   int first = 0;
   int second = 0;
   int room = 0;
   std::optional<Watch> reads;
   reads.emplace(*loop, near.get(), kReadable, [&](Readiness) {
-    // The others stay when one leaves, and it may come back.
+    // When one watch ends, the others stay. A watch may also stop watching and come back.
     if (++first == 2) reads.reset();
   });
   std::optional<Watch> reads_too;
@@ -112,12 +115,12 @@ TEST_P(RefusedWatch, folder_is_refused) {
   EXPECT_EQ(error_of_watching(Fd(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC))), std::errc::operation_not_permitted);
 }
 
-// What a service has in the place of its input.
+// A service often has /dev/null in place of its input.
 TEST_P(RefusedWatch, dev_null_is_refused) {
   EXPECT_EQ(error_of_watching(Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC))), std::errc::operation_not_permitted);
 }
 
-TEST_P(RefusedWatch, what_is_not_open_is_refused) {
+TEST_P(RefusedWatch, fd_that_is_not_open_is_refused) {
   std::error_code told;
   const Watch watch(
       *loop, -1, kReadable, [](Readiness) {},
@@ -129,7 +132,7 @@ TEST_P(RefusedWatch, what_is_not_open_is_refused) {
   EXPECT_EQ(told, std::errc::bad_file_descriptor);
 }
 
-TEST_P(RefusedWatch, made_inside_run_is_told_after_it_was_made) {
+TEST_P(RefusedWatch, created_inside_run_is_told_after_its_constructor) {
   std::optional<Watch> watch;
   const Fd file(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   std::error_code told;
@@ -147,7 +150,7 @@ TEST_P(RefusedWatch, made_inside_run_is_told_after_it_was_made) {
   EXPECT_EQ(told, std::errc::operation_not_permitted);
 }
 
-TEST_P(RefusedWatch, stopped_before_it_is_told_it_hears_of_its_stop_alone) {
+TEST_P(RefusedWatch, stopped_before_it_is_told_reports_only_the_stop) {
   const Fd file(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   std::string order;
   std::optional<Watch> watch;
@@ -160,9 +163,9 @@ TEST_P(RefusedWatch, stopped_before_it_is_told_it_hears_of_its_stop_alone) {
   EXPECT_EQ(order, "done");
 }
 
-TEST(RefusedBySelect, fd_beyond_its_set_is_closed_and_its_owner_told) {
+TEST(RefusedBySelect, fd_above_its_limit_is_closed_and_its_owner_told) {
   test::ManyFds fds;
-  if (!fds.enough) GTEST_SKIP() << "this process may not have " << test::ManyFds::kFds << " fds";
+  if (!fds.enough) GTEST_SKIP() << "this process may not open " << test::ManyFds::kFds << " fds";
   auto loop = Loop::make({.engine = "select"}).value();
   Fd low(::eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK));
   Fd high(::fcntl(low.get(), F_DUPFD_CLOEXEC, FD_SETSIZE));
@@ -181,11 +184,11 @@ TEST(RefusedBySelect, fd_beyond_its_set_is_closed_and_its_owner_told) {
   EXPECT_TRUE(closed);
 }
 
-TEST(RefusedBySelect, lookup_fails_at_once_when_no_socket_of_it_can_be_watched) {
+TEST(RefusedBySelect, lookup_fails_at_once_if_none_of_its_sockets_can_be_watched) {
   test::ManyFds fds;
-  if (!fds.enough) GTEST_SKIP() << "this process may not have " << test::ManyFds::kFds << " fds";
+  if (!fds.enough) GTEST_SKIP() << "this process may not open " << test::ManyFds::kFds << " fds";
   auto loop = Loop::make({.engine = "select"}).value();
-  // Nobody needs to answer there.
+  // No name server needs to answer at this address.
   const std::chrono::hours long_time(1);
   std::optional<Resolver> resolver;
   resolver.emplace(*loop, ResolverOptions{.servers = "127.0.0.1:9", .try_timeout = long_time});
@@ -202,7 +205,7 @@ TEST(RefusedBySelect, lookup_fails_at_once_when_no_socket_of_it_can_be_watched) 
   EXPECT_EQ(told, Trouble::kNameServerFailed);
   resolver.reset();
   fds.give_back();
-  // No socket of the lookup is left where the next fds go.
+  // The lookup has left no socket open: the next fd is a low one, and no high fd is open.
   EXPECT_LT(Fd(::eventfd(0, EFD_CLOEXEC)).get(), FD_SETSIZE);
   for (int fd = FD_SETSIZE; fd < static_cast<int>(test::ManyFds::kFds); ++fd) EXPECT_FALSE(stands_open(fd)) << fd;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The story: in asio a write is many sends, each of which may fall short and wait; two coroutines (or threads) that
-// write to one socket at the same time so cut each other's messages to pieces (hazelcast PR #981, nano-node PR #4202).
-// In peal a write() goes into the output queue in one piece or waits its turn before it.
+// In asio one write consists of many sends, each of which may send only a part and then wait. If two coroutines or
+// threads write to one socket at the same time, they cut each other's messages to pieces (hazelcast PR #981, nano-node
+// PR #4202). In peal a write() puts its bytes into the output queue in one piece, or waits for its turn before that.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -23,7 +23,7 @@ class TwoWritersTest : public test::NetTest {};
 Task<> write_as_writer(Stream& stream, char letter) {
   const std::string message(kWriterMessageBytes, letter);
   for (int i = 0; i < kWriterMessages; ++i) {
-    // Moved and copied in turn: both ways in.
+    // Alternates between a moved Buffer and a copied string, so that both overloads are used.
     Buffer moved(message);
     auto written = i % 2 == 0 ? co_await stream.write(std::move(moved)) : co_await stream.write(message);
     EXPECT_TRUE(written);
@@ -32,7 +32,7 @@ Task<> write_as_writer(Stream& stream, char letter) {
 
 TEST_P(TwoWritersTest, writes_of_two_coroutines_never_interleave) {
   ServerOptions options;
-  options.connection.high_water_bytes = 10'000;  // crossed again and again
+  options.connection.high_water_bytes = 10'000;  // so low that it is crossed again and again
   options.listen.socket.send_buffer_bytes = 4096;
   auto serve = [](Stream stream) -> Task<> {
     co_await when_all(write_as_writer(stream, 'a'), write_as_writer(stream, 'b'));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A loop reads messages and hands them to a thread that works on them; then no more comes, and the loop sleeps. What
-// the thread released waited for the loop's pool to run short, which it never did: 100 MB stayed charged to the
-// memory budget, so that the other loops of the process paused their connections, and ended some, for memory that
-// nobody used. Beyond 1 MiB, what another thread releases is free at once.
+// A loop read messages and handed them to another thread that worked on them. Then no more messages came, and the loop
+// slept. The blocks that the thread released waited until the loop's pool needed blocks, which it never did. So 100 MB
+// stayed charged to the memory budget. The other loops of the process paused connections, and ended some, to save
+// memory that nobody used. Now blocks that another thread releases are free at once if they exceed 1 MiB.
 #include <thread>
 #include <vector>
 
@@ -19,7 +19,8 @@ class BlocksReleasedOnAnotherThread : public test::NetTest {
   static constexpr size_t kMessageBytes = 16 * 1024;
   static constexpr size_t kBytes = 6 * kMiB;
 
-  // What a sleeping loop has charged after another thread has released all that the loop made of its input.
+  // Lets `make` turn a loop's input into buffers, and releases all of them on another thread while the loop sleeps.
+  // Expects that at most 2 MiB stay charged to the memory budget.
   void expect_none_charged(std::function<void(std::vector<Buffer>&, Buffer&)> make) {
     std::vector<Buffer> made;
     size_t received = 0;
@@ -45,8 +46,8 @@ TEST_P(BlocksReleasedOnAnotherThread, whole_messages) {
   expect_none_charged([](std::vector<Buffer>& made, Buffer& input) { made.push_back(std::move(input)); });
 }
 
-// As many of them share a block.
-TEST_P(BlocksReleasedOnAnotherThread, messages_cut_out_of_what_was_received) {
+// Each message is a part of the input, so many messages share one block.
+TEST_P(BlocksReleasedOnAnotherThread, messages_cut_out_of_the_input) {
   expect_none_charged([](std::vector<Buffer>& made, Buffer& input) {
     while (input.size() > 1'000) made.push_back(input.take(1'000));
     made.push_back(std::move(input));

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loggers that hand their lines to a thread of their own lose the last of them when the process exits: the queue dies
-// with the process. Here a line is the kernel's before the call returns, so every call that returned is in the file,
-// whatever ended the process: exit (which is what returning from main is), an abort, or exit in the midst of logging.
-// It is there once: while stdio carried the lines, its clean-up at exit wrote again what a thread was just writing.
+// A logger that hands its lines to a thread of its own loses the last ones when the process exits: its queue dies with
+// the process. In peal the kernel has a line before the call returns. So the file has the line of every call that
+// returned, whatever ended the process: exit(), which a return from main() calls too, abort(), or exit() while threads
+// were logging.
+//
+// The file has each line once. While stdio wrote the lines, its clean-up at exit wrote a line again that a thread was
+// just writing.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,7 +30,7 @@ namespace {
 constexpr int kThreads = 4;
 constexpr int kLinesEach = 25'000;
 
-// How many calls have returned on each thread, in memory that outlives the process that counts.
+// How many calls have returned on each thread. It is in memory that outlives the process that counts.
 struct Returned {
   std::atomic<int> lines[kThreads];
 };
@@ -43,7 +46,7 @@ class LogLinesAtExit : public testing::Test {
     std::filesystem::remove(path_);
   }
 
-  // Runs `body` in a process of its own, whose log is the file, and answers how that process ended.
+  // Runs `body` in a process of its own, whose log is the file. Returns the wait status of that process.
   int end_of(const std::function<void()>& body) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -68,7 +71,7 @@ class LogLinesAtExit : public testing::Test {
     for (std::thread& thread : threads) thread.join();
   }
 
-  // The lines of each thread, which must be whole and in order; then whatever other lines there are.
+  // Reads the file. The lines of each thread must be whole and in order; all other lines go to others_.
   void read_file() {
     std::ifstream file(path_);
     for (std::string line; std::getline(file, line);) {
@@ -110,7 +113,7 @@ TEST_F(LogLinesAtExit, a_hundred_thousand_lines_then_exit) {
 
 TEST_F(LogLinesAtExit, exit_while_threads_are_logging) {
   const int status = end_of([this] {
-    // Nobody joins the threads: they log on until the process is gone.
+    // The threads are not joined, so they log until the process is gone.
     for (int i = 0; i < kThreads; ++i) std::thread([this, i] { log_lines(i); }).detach();
     while (returned_->lines[0].load() < 1'000) std::this_thread::yield();
     std::exit(7);
@@ -134,7 +137,7 @@ struct LogsWhenItDies {
   ~LogsWhenItDies() { PEAL_LOG_INFO("the last word"); }
 };
 
-TEST_F(LogLinesAtExit, a_static_s_destructor_has_the_last_word) {
+TEST_F(LogLinesAtExit, destructor_of_a_static_object_logs_the_last_line) {
   const int status = end_of([] {
     static const LogsWhenItDies last;
     PEAL_LOG_INFO("before");

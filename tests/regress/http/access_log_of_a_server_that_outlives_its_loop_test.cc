@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An HttpServer may be destroyed after its loop. With lines of its access log still to be written it asked the loop,
-// which was gone, to cancel their timer.
+// An HttpServer may be destroyed after its loop. If lines of its access log were still to be written, its destructor
+// asked the loop, which was gone, to cancel the timer that writes them.
 #include <optional>
 #include <string>
 
@@ -14,7 +14,7 @@ namespace {
 
 class AccessLogOutlivesTheLoop : public test::NetTest {};
 
-TEST_P(AccessLogOutlivesTheLoop, its_lines_are_written_all_the_same) {
+TEST_P(AccessLogOutlivesTheLoop, its_last_lines_are_still_written) {
   std::string lines;
   std::optional<HttpServer> server;
   ask([&] {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each loop of an HTTP server gathered the lines of its own answers and wrote them once a second: in the log of several
-// loops what had happened first stood behind what had happened last. Now there is one list of lines.
+// Each loop of an HTTP server gathered the log lines of its own answers and wrote them once a second. So in the log of
+// a server on several loops, the line of an early answer could stand behind the line of a late one. Now all loops share
+// one list of lines.
 #include <array>
 #include <string>
 
@@ -17,7 +18,7 @@ PEAL_TEST_ON_EVERY_PORT(AccessLogOfSeveralLoops);
 
 TEST_P(AccessLogOfSeveralLoops, lines_stand_in_the_order_of_the_answers) {
   constexpr int kRequests = 30;
-  std::string lines;  // written by one thread at a time
+  std::string lines;  // one thread at a time writes to it
   auto group = LoopGroup::start(3, group_options()).value();
   Router router;
   router.get("/{number}", [](HttpExchange& exchange) { exchange.respond(200, "text/plain", "ok"); });
@@ -27,7 +28,7 @@ TEST_P(AccessLogOfSeveralLoops, lines_stand_in_the_order_of_the_answers) {
                                                      .layer = group_server().connection.layer,
                                                      .access_log = [&](std::string_view more) { lines += more; }});
   const SocketAddress address = server->listen("127.0.0.1:0").value();
-  std::array<RawPeer, 3> peers;  // each on a loop of its own
+  std::array<RawPeer, 3> peers;  // the connection of each peer is on a loop of its own
   for (RawPeer& peer : peers) peer.connect(address);
   std::string expected;
   for (int number = 0; number < kRequests; ++number) {

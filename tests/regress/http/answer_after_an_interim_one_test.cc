@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A handler said 103 and then threw. The 103 had taken the fields along, but how many of them were middleware's was
-// still known, so the head of the 500 was filled up to that length: with 48 NUL bytes, or with one field cut in its
-// midst and "Content-Length: 90" behind it, so that the answer had no length and the next one became its body. Nor did
-// an Upgrade field that had gone with the 103 leave "Connection: Upgrade" behind. What belongs together is one object
-// now (answer_fields.h), and whatever the server answers in a handler's place is without the handler's fields.
+// A handler sent an interim answer 103 and then threw. The 103 had taken the answer's fields with it, but the server
+// still remembered how many bytes of them came from middleware. So it filled the head of the 500 up to that length. It
+// filled with 48 NUL bytes, or with a field that was cut off in the middle and followed by "Content-Length: 90". That
+// answer had no length, and the next answer became its body. In a similar way, the server named an Upgrade field in
+// `Connection` although the field had left with the 103.
+//
+// Now the fields and this count are one object (answer_fields.h). An answer that the server gives in a handler's place
+// has none of the handler's fields.
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -22,7 +25,8 @@ using testing::StartsWith;
 
 class AnswerAfterAnInterimOne : public test::HttpTest {
  protected:
-  // The answer of `handler`, behind middleware that sets one field, and of one more request that is pipelined behind.
+  // Returns the answer of `handler`, behind middleware that sets one field, and the answer to a request that is
+  // pipelined after it.
   std::string answers(HttpHandler handler, std::string_view fields = {}, std::string_view body = {}) {
     Router router;
     router.use([](HttpExchange& exchange, HttpNext next) {
@@ -53,7 +57,7 @@ class AnswerAfterAnInterimOne : public test::HttpTest {
 TEST_P(AnswerAfterAnInterimOne, exception_after_fewer_fields_than_middleware_set) {
   EXPECT_EQ(answers([](HttpExchange& exchange) {
               exchange.inform(102);
-              throw std::runtime_error("behind the 102");
+              throw std::runtime_error("after the 102");
             }),
             "HTTP/1.1 102 Processing\r\n\r\n" + page_500() + std::string(kNext));
 }
@@ -63,7 +67,7 @@ TEST_P(AnswerAfterAnInterimOne, exception_after_more_fields_than_middleware_set)
               exchange.set_field("Link", "</style.css>");
               exchange.inform(103);
               exchange.set_field("X-Long", std::string(200, 'a'));
-              throw std::runtime_error("behind the 103");
+              throw std::runtime_error("after the 103");
             }),
             "HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n" + page_500() + std::string(kNext));
 }
@@ -79,7 +83,7 @@ TEST_P(AnswerAfterAnInterimOne, fields_of_middleware_wait_for_the_final_answer) 
                 std::string(kId) + "ETag: \"1\"\r\nContent-Length: 4\r\n\r\npage" + std::string(kNext));
 }
 
-TEST_P(AnswerAfterAnInterimOne, upgrade_that_went_with_it_is_no_option_of_the_final_one) {
+TEST_P(AnswerAfterAnInterimOne, upgrade_sent_with_the_interim_answer_is_not_named_in_the_final_one) {
   EXPECT_EQ(answers([](HttpExchange& exchange) {
               exchange.set_field("Upgrade", "h2c");
               exchange.inform(103);
@@ -89,7 +93,7 @@ TEST_P(AnswerAfterAnInterimOne, upgrade_that_went_with_it_is_no_option_of_the_fi
                 "Content-Length: 4\r\n\r\npage" + std::string(kNext));
 }
 
-TEST_P(AnswerAfterAnInterimOne, upgrade_that_middleware_offers_stays_with_its_option) {
+TEST_P(AnswerAfterAnInterimOne, upgrade_that_middleware_offers_is_named_in_the_final_answer) {
   Router router;
   router.use([](HttpExchange& exchange, HttpNext next) {
     exchange.set_field("Upgrade", "h2c");
@@ -97,7 +101,7 @@ TEST_P(AnswerAfterAnInterimOne, upgrade_that_middleware_offers_stays_with_its_op
   });
   router.get("/", [](HttpExchange& exchange) {
     exchange.inform(102);
-    throw std::runtime_error("behind the 102");
+    throw std::runtime_error("after the 102");
   });
   serve(std::move(router));
   EXPECT_THAT(answer_to("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"),
@@ -105,8 +109,8 @@ TEST_P(AnswerAfterAnInterimOne, upgrade_that_middleware_offers_stays_with_its_op
                              HasSubstr("\r\nConnection: Upgrade, close\r\n")));
 }
 
-// The handler had said how its answer is coded, how long it is and how long it may be kept.
-TEST_P(AnswerAfterAnInterimOne, answer_in_the_handlers_place_is_without_its_fields) {
+// The handler has set how its answer is coded, how long it is and how long it may be cached.
+TEST_P(AnswerAfterAnInterimOne, answer_in_the_handlers_place_has_none_of_its_fields) {
   const auto says_much = [](HttpExchange& exchange) {
     exchange.set_field("Content-Encoding", "gzip");
     exchange.set_field("Cache-Control", "max-age=3600");
@@ -114,7 +118,7 @@ TEST_P(AnswerAfterAnInterimOne, answer_in_the_handlers_place_is_without_its_fiel
   };
   EXPECT_EQ(answers([&](HttpExchange& exchange) -> Task<> {
               says_much(exchange);
-              co_return;  // without an answer
+              co_return;  // returns without an answer
             }),
             page_500() + std::string(kNext));
   EXPECT_THAT(
@@ -127,8 +131,8 @@ TEST_P(AnswerAfterAnInterimOne, answer_in_the_handlers_place_is_without_its_fiel
       testing::AllOf(StartsWith("HTTP/1.1 413 "), HasSubstr(kId), Not(HasSubstr("gzip")), Not(HasSubstr("max-age"))));
 }
 
-// An error page may be a stream, whose length is not the one that the handler had said of its own answer.
-TEST_P(AnswerAfterAnInterimOne, length_of_another_answer_is_forgotten) {
+// An error page may be a stream. Its length is not the length that the handler has set for its own answer.
+TEST_P(AnswerAfterAnInterimOne, error_page_does_not_get_the_length_of_the_handlers_answer) {
   Router router;
   router.error_page([](HttpExchange& exchange, int status) {
     exchange.begin(status, "text/plain");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An upload of 20 MB to a server that answers 413 at once and leaves the body unread: the answer was seen when the
-// server closed, 70 s later, or never, where curl had it in a millisecond. The client read nothing while more than its
-// high-water mark waited to be sent. It is to listen while it sends, and to stop sending once the answer says that the
-// body is not wanted (RFC 9112 9.5); with any other answer the body goes on.
+// A client uploaded 20 MB to a server that answers 413 at once and leaves the body unread. The client saw the answer
+// only when the server closed the connection, 70 s later, or never. curl had it in a millisecond. The client read
+// nothing while more than its high-water mark waited to be sent. Now it reads while it sends. When the answer says that
+// the body is not wanted, the client stops sending (RFC 9112 9.5). With any other answer it sends the rest of the body.
 #include <optional>
 
 #include <gmock/gmock.h>
@@ -17,14 +17,14 @@ namespace {
 using test::HttpScript;
 using testing::ElementsAre;
 
-// More than the kernels' buffers and the high-water mark hold.
+// The body is larger than the kernel's buffers and the high-water mark together.
 constexpr size_t kBodyBytes = 8 * 1024 * 1024;
 constexpr std::string_view kRefusal = "HTTP/1.1 413 Content Too Large\r\nContent-Length: 9\r\n\r\ntoo large";
 constexpr Duration kPatience = std::chrono::minutes(2);
 
 class AnswerBeforeTheBodyIsSent : public test::HttpClientTest {
  protected:
-  // What a server does once it has the head of a request on that connection, of which nothing is read before.
+  // Called once for each connection, when the head of its request and answers_after_ bytes have arrived.
   using Answers = std::function<void(Connection& connection, std::string_view head)>;
 
   void SetUp() override {
@@ -48,7 +48,7 @@ class AnswerBeforeTheBodyIsSent : public test::HttpClientTest {
     };
     return server;
   }
-  // Says this, and leaves what it is asked unread.
+  // Gives `answer` to each request and leaves the rest of the request unread.
   HttpScript& serve_deaf(std::string_view answer) {
     return serve_heads([answer](Connection& connection, std::string_view) {
       connection.send(answer);
@@ -69,7 +69,7 @@ class AnswerBeforeTheBodyIsSent : public test::HttpClientTest {
     EXPECT_TRUE(run_until([&] { return answer.has_value(); }, kPatience));
     return answer ? std::move(*answer) : fail(ETIME);
   }
-  // An upload whose body goes out whole on a second connection, and is answered there.
+  // Expects that an upload is sent whole on a second connection, and answered there.
   void expect_sent_again(HttpScript& server) {
     Answer answer;
     ASSERT_TRUE(client().fetch(upload(server), [&](Result<HttpResponse> it) { answer.emplace(std::move(it)); }));
@@ -79,7 +79,7 @@ class AnswerBeforeTheBodyIsSent : public test::HttpClientTest {
     EXPECT_EQ(answer->value().body, "had it");
     EXPECT_EQ(server.opened(), 2u);
   }
-  // Neither used again nor left open.
+  // Expects that the body was not sent to its end, and that its connection was closed and not used again.
   void expect_closed(const HttpScript& server) {
     EXPECT_EQ(client().stats().connections, 0u);
     EXPECT_LT(came_, kBodyBytes);
@@ -97,8 +97,8 @@ class AnswerBeforeTheBodyIsSent : public test::HttpClientTest {
   }
 
   static constexpr SocketOptions kSmall = {.send_buffer_bytes = 16 * 1024, .receive_buffer_bytes = 16 * 1024};
-  size_t came_ = 0;           // to the servers
-  size_t answers_after_ = 0;  // so many bytes of a request
+  size_t came_ = 0;           // how many bytes have come to the servers
+  size_t answers_after_ = 0;  // the servers answer after so many bytes of a request
 
  private:
   struct Heard {
@@ -109,7 +109,7 @@ class AnswerBeforeTheBodyIsSent : public test::HttpClientTest {
   std::map<const Connection*, Heard> heard_;
 };
 
-TEST_P(AnswerBeforeTheBodyIsSent, a_refusal_is_heard_and_ends_the_body) {
+TEST_P(AnswerBeforeTheBodyIsSent, a_refusal_is_received_and_ends_the_body) {
   HttpScript& server = serve_deaf(kRefusal);
   const Result<HttpResponse> answer = ask(upload(server));
   ASSERT_TRUE(answer) << answer.error().message();
@@ -118,9 +118,9 @@ TEST_P(AnswerBeforeTheBodyIsSent, a_refusal_is_heard_and_ends_the_body) {
   expect_closed(server);
 }
 
-TEST_P(AnswerBeforeTheBodyIsSent, a_refusal_is_heard_though_its_connection_is_reset_behind_it) {
+TEST_P(AnswerBeforeTheBodyIsSent, a_refusal_is_received_although_a_reset_follows_it) {
   answers_after_ = 64 * 1024;
-  // Behind what the kernel has: or the reset would take the answer with it.
+  // Resets only when the kernel has the whole answer. Otherwise the reset would destroy the answer.
   std::function<void(ConnectionHandle)> reset_when_sent = [&](const ConnectionHandle& handle) {
     handle.run([&](Connection& connection) {
       if (connection.queued_bytes() == 0) return connection.abort();
@@ -138,9 +138,9 @@ TEST_P(AnswerBeforeTheBodyIsSent, a_refusal_is_heard_though_its_connection_is_re
   expect_closed(server);
 }
 
-TEST_P(AnswerBeforeTheBodyIsSent, a_coroutine_that_waits_to_write_learns_that_nothing_is_wanted) {
+TEST_P(AnswerBeforeTheBodyIsSent, a_coroutine_that_waits_to_write_is_told_of_the_refusal) {
   answers_after_ = 64 * 1024;
-  // The end of the answer is kept back: the writer is told at its head.
+  // The server holds back the last byte of its answer. The writer must be told as soon as the head has arrived.
   ConnectionHandle asked;
   HttpScript& server = serve_heads([&](Connection& connection, std::string_view) {
     connection.send(kRefusal.substr(0, kRefusal.size() - 1));
@@ -208,7 +208,7 @@ TEST_P(AnswerBeforeTheBodyIsSent, a_callback_that_waits_to_write_is_called_once_
   }
 }
 
-TEST_P(AnswerBeforeTheBodyIsSent, who_waited_to_be_told_to_send_is_told_too) {
+TEST_P(AnswerBeforeTheBodyIsSent, a_writer_that_waits_for_100_continue_is_told_too) {
   HttpScript& server = serve_deaf(kRefusal);
   HttpClientRequest request = streaming(server);
   request.expects_continue = true;
@@ -221,12 +221,12 @@ TEST_P(AnswerBeforeTheBodyIsSent, who_waited_to_be_told_to_send_is_told_too) {
     EXPECT_TRUE(head && (*head)->status() == 413);
   };
   run(write());
-  EXPECT_TRUE(write_error) << "EPIPE, or as that of a stream that is over";
+  EXPECT_TRUE(write_error) << "EPIPE, or the error of a stream that has ended";
   stream.cancel();
   expect_closed(server);
 }
 
-TEST_P(AnswerBeforeTheBodyIsSent, by_a_proxy_a_refusal_is_heard_as_well) {
+TEST_P(AnswerBeforeTheBodyIsSent, a_refusal_by_a_proxy_is_received_too) {
   HttpScript& proxy = serve_deaf(kRefusal);
   client_options.proxies.http = proxy.url();
   const Result<HttpResponse> answer =
@@ -245,7 +245,7 @@ TEST_P(AnswerBeforeTheBodyIsSent, a_redirect_is_followed_at_once) {
   expect_sent_again(server);
 }
 
-TEST_P(AnswerBeforeTheBodyIsSent, a_request_is_repeated_at_once_where_it_may_be) {
+TEST_P(AnswerBeforeTheBodyIsSent, a_request_that_may_be_repeated_is_repeated_at_once) {
   client_options.retry.attempts = 2;
   client_options.retry.statuses = {503};
   bool busy = true;
@@ -257,7 +257,7 @@ TEST_P(AnswerBeforeTheBodyIsSent, a_request_is_repeated_at_once_where_it_may_be)
   expect_sent_again(server);
 }
 
-TEST_P(AnswerBeforeTheBodyIsSent, behind_another_answer_the_body_goes_on_and_the_connection_is_kept) {
+TEST_P(AnswerBeforeTheBodyIsSent, after_another_answer_the_body_is_sent_and_the_connection_kept) {
   HttpScript& server =
       serve_heads([](Connection& connection, std::string_view) { connection.send(test::http_ok("thanks, send on")); });
   const Result<HttpResponse> answer = ask(upload(server));
@@ -267,8 +267,9 @@ TEST_P(AnswerBeforeTheBodyIsSent, behind_another_answer_the_body_goes_on_and_the
   EXPECT_EQ(client().stats().idle, 1u);
 }
 
-// The server may end a connection of which it has not read all, and the next request with it.
-TEST_P(AnswerBeforeTheBodyIsSent, no_further_request_waits_behind_the_rest_of_a_body) {
+// The server may close a connection without reading the whole body. A further request on this connection would then be
+// lost.
+TEST_P(AnswerBeforeTheBodyIsSent, no_further_request_is_sent_behind_the_rest_of_a_body) {
   client_options.client.connection.high_water_bytes = 2 * kBodyBytes;
   std::vector<ConnectionHandle> asked;
   HttpScript& server = serve_heads([&](Connection& connection, std::string_view) {
@@ -288,8 +289,9 @@ TEST_P(AnswerBeforeTheBodyIsSent, no_further_request_waits_behind_the_rest_of_a_
   EXPECT_TRUE(run_until([&] { return came_ > kBodyBytes && client().stats().idle == 2; }, kPatience));
 }
 
-// RFC 9110 10.1.1: who answers without having asked for the body reads on, or says that it closes.
-TEST_P(AnswerBeforeTheBodyIsSent, without_having_been_asked_for_the_body_goes_where_the_connection_is_kept) {
+// RFC 9110 10.1.1: a server that answers without asking for the body either reads the body, or says that it closes the
+// connection.
+TEST_P(AnswerBeforeTheBodyIsSent, without_100_continue_the_body_is_sent_only_if_the_connection_is_kept) {
   client_options.continue_timeout = std::chrono::hours(1);
   for (const bool closes : {false, true}) {
     came_ = 0;
@@ -312,7 +314,7 @@ TEST_P(AnswerBeforeTheBodyIsSent, without_having_been_asked_for_the_body_goes_wh
   }
 }
 
-TEST_P(AnswerBeforeTheBodyIsSent, beside_another_answer_a_stream_goes_on) {
+TEST_P(AnswerBeforeTheBodyIsSent, a_stream_is_sent_on_while_another_answer_arrives) {
   answers_after_ = 64 * 1024;
   ConnectionHandle asked;
   HttpScript& server = serve_heads([&](Connection& connection, std::string_view) {
@@ -335,7 +337,7 @@ TEST_P(AnswerBeforeTheBodyIsSent, beside_another_answer_a_stream_goes_on) {
   EXPECT_TRUE(run_until([&] { return came_ > kBodyBytes && client().stats().idle == 1; }, kPatience));
 }
 
-TEST_P(AnswerBeforeTheBodyIsSent, an_answer_is_whole_though_its_server_goes_before_the_body_has_gone) {
+TEST_P(AnswerBeforeTheBodyIsSent, an_answer_is_complete_although_its_server_closes_before_the_body_is_sent) {
   HttpScript& server = serve_heads([this](Connection& connection, std::string_view) {
     connection.send(test::http_ok("enough"));
     loop().post([handle = connection.handle()] { handle.close(); });

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A body that was announced as longer than its route takes was answered 413 before the route's middleware was called:
-// no CORS fields, so a browser showed its page a CORS error; no request id, no metric, no line of the program's log. By
-// chunks the same body was answered through middleware. Once the head of a request is read, whatever the server answers
-// goes through the chain of its route, or of the router where it has none. docs/http.md has the table.
+// A request that announced a body longer than its route accepts was answered 413 before the middleware of the route was
+// called. The answer had no CORS fields, so a browser showed its page a CORS error. It had no request id and no metric,
+// and the program logged no line. The same body was answered through middleware if it was sent in chunks.
+//
+// Now, once the head of a request is read, each answer of the server goes through the middleware of the route, or of
+// the router if there is no route. docs/http.md has the table.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,11 +24,11 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// What became of one request.
+// All that a test observes of one request.
 struct AnswerSeen {
-  std::string heard;               // by the client
-  std::vector<std::string> noted;  // by middleware, a coroutine, behind next.run(): a status, or "threw"
-  std::string logged;              // in the access log
+  std::string heard;               // what the client received
+  std::vector<std::string> noted;  // what a middleware coroutine noted after next.run(): a status, or "threw"
+  std::string logged;              // the lines of the access log
   HttpStats stats;
 };
 
@@ -53,7 +55,7 @@ class AnswersThatPassMiddlewareBy : public test::SimTest {
       next(exchange);
     });
     const auto read = [](HttpExchange& exchange) {
-      exchange.set_field("Content-Encoding", "gzip");  // of an answer that never comes
+      exchange.set_field("Content-Encoding", "gzip");  // belongs to an answer that is never sent
       exchange.read_body([](HttpExchange& its, std::string&&) { its.respond(200, "", "read"); });
     };
     small.post("", read, {.body_limit_bytes = 10});
@@ -62,7 +64,7 @@ class AnswersThatPassMiddlewareBy : public test::SimTest {
                {.body_limit_bytes = 10});
     return router;
   }
-  // `request` without "Host", which follows its first line.
+  // Sends `request`, with Host and Connection fields after its first line, and returns what was observed.
   AnswerSeen ask(std::string_view request) {
     seen_ = {};
     const size_t line = request.find("\r\n") + 2;
@@ -105,7 +107,7 @@ class AnswersThatPassMiddlewareBy : public test::SimTest {
   AnswerSeen seen_;
 };
 
-TEST_F(AnswersThatPassMiddlewareBy, body_that_is_announced_too_long) {
+TEST_F(AnswersThatPassMiddlewareBy, body_that_is_announced_as_too_long) {
   for (const std::string_view path : {"/small", "/small/a", "/small/a%20b", "/small/awaits"}) {
     const std::string request = fmt::format("POST {} HTTP/1.1\r\nContent-Length: 11\r\n", path);
     expect_through(request + "\r\n12345678901", 413, "413");
@@ -122,7 +124,7 @@ TEST_F(AnswersThatPassMiddlewareBy, body_that_turns_out_to_be_wrong) {
     expect_through(chunked + "b\r\n12345678901\r\n0\r\n\r\n", 413, "413");
     expect_through(chunked + "x\r\n", 400, "400");
     expect_through(chunked + "1\r\n1\r\n0\r\nx: " + std::string(5000, 'x') + "\r\n\r\n", 431, "431");
-    expect_through(chunked + "1\r\n1", 408, "408");  // and then nothing
+    expect_through(chunked + "1\r\n1", 408, "408");  // the client sends nothing more
   }
 }
 
@@ -136,7 +138,7 @@ TEST_F(AnswersThatPassMiddlewareBy, answers_of_the_router) {
   EXPECT_EQ(ask("GET /../a HTTP/1.1\r\n\r\n").stats.malformed, 1U);
 }
 
-TEST_F(AnswersThatPassMiddlewareBy, tunnel_that_nobody_digs) {
+TEST_F(AnswersThatPassMiddlewareBy, connect_that_no_handler_takes) {
   expect_through("CONNECT h:1 HTTP/1.1\r\n\r\n", 501, "501");
 }
 
@@ -145,8 +147,9 @@ TEST_F(AnswersThatPassMiddlewareBy, answers_in_the_handlers_place) {
   expect_through("GET /silent HTTP/1.1\r\n\r\n", 503, "503");
 }
 
-// There is no request that middleware could be called with, or none that every reader would understand alike.
-TEST_F(AnswersThatPassMiddlewareBy, what_is_no_request_goes_to_nobody) {
+// Middleware cannot be called with such a request: it is malformed or incomplete, or different programs could
+// understand it differently.
+TEST_F(AnswersThatPassMiddlewareBy, malformed_requests_are_answered_without_middleware) {
   expect_by("GET / HTTP/1.1\r\nA : b\r\n\r\n", 400, "\"-\"");
   expect_by("POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n", 400, "\"-\"");
   expect_by("POST / HTTP/1.1\r\nExpect: tea\r\nContent-Length: 1\r\n\r\n1", 417, "\"-\"");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// read_body() answers 413 where a body is longer than its reader takes; read_all() said EMSGSIZE to the coroutine and
-// left the answer to it, and who returned then had the client hear 500, as of a fault of the server's. And read_body()
-// of a handler that had begun its answer before stopped the process at such a body, as any client could have it. Since
-// then the route's limit is the only one.
+// read_body() answers 413 if a body is longer than the limit. read_all() reported EMSGSIZE to the coroutine instead and
+// left the answer to it. If the coroutine just returned, the client got 500, as if the server had failed. There was a
+// second defect: if a handler had begun its answer before it called read_body(), such a body stopped the process, and
+// any client could send one. Now both answer 413, or end the connection if the answer has begun. The limit of the route
+// is the only limit.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -46,7 +47,7 @@ TEST_P(BodyLongerThanItsReaderTakes, is_413_to_a_coroutine_too) {
     one.send(post(1000, chunked));
     EXPECT_TRUE(hears(one, std::string(1000, 'b')));
   }
-  EXPECT_EQ(ask([&] { return errors; }), 2);  // what is announced is refused before the handler is called
+  EXPECT_EQ(ask([&] { return errors; }), 2);  // an announced length is refused before the handler is called
   EXPECT_EQ(server().stats().too_large, 4U);
   EXPECT_EQ(server().stats().answers[5], 0U);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who relays one WebSocket to another closes the second with what on_close said of the first. That may be 1005 or 1006,
-// which no frame may hold (RFC 6455 7.4.1), and it stopped the process, as a peer could have it by just hanging up.
+// A relay between two WebSockets closes the second one with the code that on_close reported for the first one. This
+// code may be 1005 or 1006, which no frame may contain (RFC 6455 7.4.1). Such a close() stopped the process, and a peer
+// could cause it by just hanging up.
 #include <gmock/gmock.h>
 
 #include <tests/support/websocket_rig.h>
@@ -10,7 +11,7 @@ namespace {
 
 class CloseCodesThatArePassedOn : public test::WebSocketTest {};
 
-TEST_P(CloseCodesThatArePassedOn, go_out_as_the_nearest_code_that_may) {
+TEST_P(CloseCodesThatArePassedOn, are_sent_as_the_nearest_code_that_a_frame_may_contain) {
   struct {
     uint16_t code;
     std::string_view sent;
@@ -33,7 +34,7 @@ TEST_P(CloseCodesThatArePassedOn, go_out_as_the_nearest_code_that_may) {
   }
 }
 
-TEST_P(CloseCodesThatArePassedOn, end_of_one_peer_is_told_to_the_other) {
+TEST_P(CloseCodesThatArePassedOn, may_come_from_a_peer_that_hung_up) {
   WebSocketHandle first;
   WebSocketHandle second;
   WebSocketCallbacks callbacks;
@@ -50,11 +51,15 @@ TEST_P(CloseCodesThatArePassedOn, end_of_one_peer_is_told_to_the_other) {
   EXPECT_THAT(std::string(other.frames()), testing::HasSubstr("\x03\xf3"));
 }
 
-// One byte more than a control frame holds, and a reason that is no text.
-TEST_P(CloseCodesThatArePassedOn, nor_does_a_long_ping_or_an_odd_reason_stop_more_than_its_own_socket) {
+// The ping is one byte longer than a control frame may be, and the reason is not UTF-8.
+TEST_P(CloseCodesThatArePassedOn, a_long_ping_or_an_invalid_reason_affects_only_its_own_socket) {
   WebSocketCallbacks callbacks;
   callbacks.on_message = [](WebSocket& socket, WebSocketKind, std::string_view message) {
-    message == "close" ? socket.close(1000, "\xff") : static_cast<void>(socket.ping(message));
+    if (message == "close") {
+      socket.close(1000, "\xff");
+    } else {
+      static_cast<void>(socket.ping(message));
+    }
   };
   serve(std::move(callbacks));
   const test::BytePeer& pinged = open_peer();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An answer with "Transfer-Encoding: gzip, chunked" was shown, and by a proxy passed on, as if gzip's bytes were the
-// body: nobody had said that they are gzip any more. It is an error now, since nobody asked for the coding (RFC 9112
-// 7). And interim answers ended in the client, which a proxy must pass on (RFC 9110 15.2).
+// A server sent an answer with "Transfer-Encoding: gzip, chunked". The client showed the gzip bytes as if they were the
+// body, and a proxy passed them on, without any mark that they were gzip. Now such an answer is an error, because
+// nobody asked for this coding (RFC 9112 7).
+//
+// Interim answers ended in the client, although a proxy must pass them on (RFC 9110 15.2). Now on_interim reports them.
 #include <string>
 #include <vector>
 
@@ -29,12 +31,12 @@ TEST_P(CodingsAndInterimAnswers, a_coding_that_nobody_asked_for_is_an_error) {
   }
 }
 
-TEST_P(CodingsAndInterimAnswers, where_there_is_no_body_there_is_no_coding) {
+TEST_P(CodingsAndInterimAnswers, an_answer_without_a_body_may_name_any_coding) {
   HttpScript& server = serve_text("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n");
   EXPECT_TRUE(fetch(HttpClientRequest("HEAD", server.url())));
 }
 
-TEST_P(CodingsAndInterimAnswers, interim_answers_are_told) {
+TEST_P(CodingsAndInterimAnswers, interim_answers_are_reported) {
   HttpScript& server = serve_text("HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" +
                                   test::http_ok("there"));
   std::vector<std::string> told;
@@ -52,7 +54,7 @@ TEST_P(CodingsAndInterimAnswers, interim_answers_are_told) {
   EXPECT_THAT(told, ElementsAre("102 -", "103 </a>", "200"));
 }
 
-TEST_P(CodingsAndInterimAnswers, and_a_fetch_may_be_cancelled_in_one) {
+TEST_P(CodingsAndInterimAnswers, a_fetch_may_be_cancelled_in_on_interim) {
   HttpScript& server = serve_text("HTTP/1.1 102 Processing\r\n\r\n" + test::http_ok("there"));
   ASSERT_TRUE(client().start(HttpClientRequest(server.url()),
                              {.on_interim = [](HttpFetch& fetch, const HttpResponseHead&) { fetch.cancel(); },

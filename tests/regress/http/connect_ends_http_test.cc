@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CONNECT asks for a tunnel: behind a 2xx to it nothing is HTTP any more, and the head of that answer has neither
-// Content-Length nor Transfer-Encoding (RFC 9110 8.6, 9.3.6). A catch-all handler that answered everybody 200 with a
-// page answered CONNECT the same way, length and body included, and the next request on the connection was served. A
-// proxy in front that believes the 2xx joins its client to that connection, whose requests then reach the server past
-// the proxy's rules.
+// CONNECT asks for a tunnel. After a 2xx answer to it, nothing on the connection is HTTP any more, and the head of this
+// answer has neither Content-Length nor Transfer-Encoding (RFC 9110 8.6, 9.3.6). A catch-all handler that answered
+// every request with 200 and a page answered CONNECT in the same way, with length and body. Then the server served the
+// next request on the connection. A proxy in front believes the 2xx and joins its client to this connection. The
+// client's requests then reach the server past the rules of the proxy.
 #include <memory>
 #include <string>
 
@@ -41,12 +41,12 @@ class ConnectEndsHttp : public test::HttpTest {
   int secrets_ = 0;
 };
 
-TEST_P(ConnectEndsHttp, handler_of_everything_does_not_take_it) {
+TEST_P(ConnectEndsHttp, catch_all_handler_does_not_get_it) {
   serve(Router(greeter()));
   expect_that_connect_is_not_implemented();
 }
 
-TEST_P(ConnectEndsHttp, any_method_of_the_root_is_not_this_one) {
+TEST_P(ConnectEndsHttp, route_of_any_method_does_not_get_it) {
   Router router;
   router.any("/", greeter());
   router.get("/secret", greeter());
@@ -54,8 +54,8 @@ TEST_P(ConnectEndsHttp, any_method_of_the_root_is_not_this_one) {
   expect_that_connect_is_not_implemented();
 }
 
-// Each way to answer that a handler has which does not know what it was asked for.
-TEST_P(ConnectEndsHttp, two_hundred_by_whatever_means_has_neither_length_nor_body_and_is_the_last) {
+// Each way in which a handler may answer that does not know the method of its request.
+TEST_P(ConnectEndsHttp, every_2xx_has_neither_length_nor_body_and_is_the_last_answer) {
   const std::vector<std::function<void(HttpExchange&)>> ways = {
       [](HttpExchange& exchange) { exchange.respond(200, "text/plain", "page"); },
       [](HttpExchange& exchange) { exchange.respond(299, "", std::string(100'000, 'l')); },
@@ -88,7 +88,7 @@ TEST_P(ConnectEndsHttp, two_hundred_by_whatever_means_has_neither_length_nor_bod
   EXPECT_EQ(ask([&] { return secrets_; }), 0);
 }
 
-TEST_P(ConnectEndsHttp, refusal_says_what_it_likes_and_is_the_last_too) {
+TEST_P(ConnectEndsHttp, refusal_may_have_a_body_and_is_the_last_answer) {
   Router router;
   router.add("CONNECT", "/", [](HttpExchange& exchange) { exchange.respond(403, "text/plain", "no;"); });
   router.get("/secret", greeter());
@@ -105,7 +105,7 @@ class Repeater final : public UpgradeHandler {
   void on_data(Connection& connection, Buffer& input) override { connection.send(std::move(input)); }
 };
 
-TEST_P(ConnectEndsHttp, tunnel_is_whose_handler_was_added_for_it) {
+TEST_P(ConnectEndsHttp, tunnel_belongs_to_the_handler_added_for_connect) {
   Router router;
   router.any("/{path*}", greeter());
   router.add("CONNECT", "/", [](HttpExchange& exchange) { exchange.upgrade("", std::make_unique<Repeater>()); });

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A handler of HTTP that kept something of its own with emplace_context() on the exchange's connection destroyed the
-// session of HTTP, which was the context, and was returned to: a use after free. A protocol's context stays its own,
-// and who would replace it is told so. The engine has no part in it.
+// An HTTP handler called emplace_context() on the connection of its exchange, to keep an object of its own there. This
+// destroyed the HTTP session, which was the context of the connection. The handler then returned into the session: a
+// use after free. Now the context of a protocol cannot be replaced, and an attempt stops the process with a message
+// that says so. The engine does not matter here, so the tests run on the simulator only.
 #include <memory>
 #include <string>
 
@@ -21,7 +22,7 @@ class Tunnel final : public UpgradeHandler {
   }
 };
 
-// A client sends this to `serve`'s server for a second.
+// Lets a client send `bytes` to `server`, and runs both for a second.
 template <class Server>
 void ask(test::SimPair& pair, Server& server, std::string_view bytes) {
   Client client(*pair.there, {.on_open = [&](Connection& connection) { connection.send(bytes); }});
@@ -41,7 +42,7 @@ TEST(ContextOfAProtocolDeathTest, is_not_replaced_by_a_handler_of_http) {
   EXPECT_DEATH(ask(pair, server, "GET / HTTP/1.1\r\nHost: h\r\n\r\n"), kTold);
 }
 
-TEST(ContextOfAProtocolDeathTest, is_not_replaced_by_who_took_over) {
+TEST(ContextOfAProtocolDeathTest, is_not_replaced_by_an_upgrade_handler) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   test::SimPair pair(1, {});
   Router router;
@@ -51,8 +52,8 @@ TEST(ContextOfAProtocolDeathTest, is_not_replaced_by_who_took_over) {
                kTold);
 }
 
-// One's own may be replaced.
-TEST(ContextOfAProtocol, is_not_that_of_callbacks) {
+// A context that is the user's own may be replaced.
+TEST(ContextOfAProtocol, does_not_protect_the_context_of_callbacks) {
   test::SimPair pair(1, {});
   std::string last;
   Server server(*pair.here, {.on_message = [&](Connection& connection, Buffer& input) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A GET with a head of more than 4 KiB, to a handler that is a coroutine, crashed the server: the exchange of so long a
-// head is not kept to be used again but freed, and the coroutine's own record, which dies after it, asked it for its
-// loop's list. With `pooled = false` every request to a coroutine did.
+// A GET with a head of more than 4 KiB crashed the server if its handler was a coroutine. An exchange with such a long
+// head is freed, not kept to be used again. The coroutine's own record is destroyed after the exchange, and read the
+// freed exchange to find the list of its loop. With `pooled = false` every request to a coroutine crashed the server.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ class CoroutineBehindALongHead : public test::HttpTest {
       co_await sleep(std::chrono::milliseconds(1));
       exchange.respond(200, "", "later;");
     });
-    // Its answer is complete, and perhaps its connection gone, before it ends.
+    // This coroutine ends after its answer is complete, and perhaps after its connection has gone.
     router.get("/lingers", [](HttpExchange& exchange) -> Task<> {
       exchange.respond(200, "", "lingers;");
       co_await sleep(std::chrono::milliseconds(1));
@@ -47,7 +47,7 @@ TEST_P(CoroutineBehindALongHead, is_answered) {
   ask_each(fmt::format("X-Long: {}\r\n", std::string(6000, 'x')));
 }
 
-TEST_P(CoroutineBehindALongHead, is_answered_where_nothing_is_used_again) {
+TEST_P(CoroutineBehindALongHead, is_answered_if_exchanges_are_not_pooled) {
   serve(coroutines(), {.pooled = false});
   ask_each("");
 }

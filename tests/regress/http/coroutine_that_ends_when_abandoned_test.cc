@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A coroutine that answers waits for something of its own, which its on_abandoned brings about: it ends inside that
-// call. Its exchange was then given back twice, and two later clients shared one: neither was answered.
+// A handler coroutine waited for an event that its own on_abandoned callback caused, so it ended inside this callback.
+// Its exchange was then given back to the pool twice. Two later clients shared the exchange, and neither was answered.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 
 class CoroutineThatEndsWhenAbandoned : public test::HttpTest {
  protected:
-  // `told`: what on_abandoned does, besides letting the coroutine go on.
+  // Returns a router with a coroutine that waits until it is abandoned. Its on_abandoned also calls `told`.
   Router waiting(std::function<void()> told = nullptr) {
     Router router;
     router.get("/wait", [this, told](HttpExchange& exchange) -> Task<> {
@@ -38,7 +38,8 @@ class CoroutineThatEndsWhenAbandoned : public test::HttpTest {
     });
     return router;
   }
-  // Two exchanges at a time are two. On a busy machine their time may be up as well: then two others try.
+  // Expects that two requests at the same time get their own answers. On a busy machine answer_timeout may end one of
+  // them with 503. Then the test tries again with two other requests.
   void expect_two_answers() {
     for (int tries = 0; tries < 100; ++tries) {
       RawPeer one = peer();
@@ -52,14 +53,14 @@ class CoroutineThatEndsWhenAbandoned : public test::HttpTest {
       EXPECT_TRUE(hears(other, "\r\n\r\nother"));
       return;
     }
-    ADD_FAILURE() << "none of a hundred pairs was answered";
+    ADD_FAILURE() << "each of a hundred pairs got a 503";
   }
 
   bool waits = false;
   bool abandoned = false;
 };
 
-TEST_P(CoroutineThatEndsWhenAbandoned, by_its_client) {
+TEST_P(CoroutineThatEndsWhenAbandoned, by_a_client_that_leaves) {
   for (const bool pooled : {true, false}) {
     waits = abandoned = false;
     serve(waiting(), {.pooled = pooled});
@@ -73,7 +74,7 @@ TEST_P(CoroutineThatEndsWhenAbandoned, by_its_client) {
   }
 }
 
-TEST_P(CoroutineThatEndsWhenAbandoned, by_a_server_that_answers_instead) {
+TEST_P(CoroutineThatEndsWhenAbandoned, by_the_answer_timeout) {
   for (const bool pooled : {true, false}) {
     waits = abandoned = false;
     serve(waiting(), {.answer_timeout = milliseconds(20), .pooled = pooled});
@@ -86,7 +87,7 @@ TEST_P(CoroutineThatEndsWhenAbandoned, by_a_server_that_answers_instead) {
   }
 }
 
-TEST_P(CoroutineThatEndsWhenAbandoned, and_takes_the_server_with_it) {
+TEST_P(CoroutineThatEndsWhenAbandoned, and_destroys_its_server) {
   for (const bool pooled : {true, false}) {
     waits = abandoned = false;
     serve(waiting([this] { end_server(); }), {.pooled = pooled});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stream that is handed from one engine to another may bring bytes that were received already; they are delivered
-// first, once somebody wants input. Where the second owner passed it on before that, to a third, the bytes stayed
-// behind and were dropped: the third got the stream with its beginning missing. So were those of a stream that its new
-// engine cannot poll (select beyond FD_SETSIZE): its error came, and they did not.
+// A stream that one engine hands over to another may bring bytes that were received already. They are delivered first,
+// when the new owner wants input. If the second owner passed the stream on to a third before that, the bytes stayed
+// behind and were dropped. The third owner got a stream whose beginning was missing. The bytes were also lost if the
+// new engine could not poll the stream (select, above FD_SETSIZE): only the error was reported.
 #include <string>
 #include <utility>
 
@@ -41,7 +41,7 @@ TEST_P(EarlyBytesMoveOn, through_owners_who_want_no_input) {
   expect_all(*owner, "early late");
 }
 
-TEST_P(EarlyBytesMoveOn, behind_output_that_must_leave_first) {
+TEST_P(EarlyBytesMoveOn, after_output_that_must_be_sent_first) {
   auto [client, first] = rig().pair();
   const std::string bytes = pattern(3'000'000);
   const std::string early = pattern(100'000);
@@ -57,8 +57,8 @@ TEST_P(EarlyBytesMoveOn, behind_output_that_must_leave_first) {
   EXPECT_TRUE(same_bytes(client.received, bytes));
 }
 
-// What was delivered stays where it was delivered.
-TEST_P(EarlyBytesMoveOn, once) {
+// Bytes that one owner has received are not delivered to the next owner.
+TEST_P(EarlyBytesMoveOn, only_once) {
   auto [client, first] = rig().pair();
   StreamLog& second = rig().adopt(with_early(detached(first), "early "), "second");
   second.when_received = [&] { second.detach(); };
@@ -70,8 +70,8 @@ TEST_P(EarlyBytesMoveOn, once) {
   expect_all(third, "late");
 }
 
-// Closed instead, nobody gets them, and no block is left behind: the fixture counts.
-TEST_P(EarlyBytesMoveOn, no_further_than_to_who_closes) {
+// If an owner closes the stream instead, nobody gets the bytes. No block is left behind: the fixture counts the blocks.
+TEST_P(EarlyBytesMoveOn, not_to_an_owner_that_closes) {
   auto [client, first] = rig().pair();
   client.receive();
   StreamLog& second = rig().adopt(with_early(detached(first), pattern(50'000)), "second");
@@ -81,7 +81,7 @@ TEST_P(EarlyBytesMoveOn, no_further_than_to_who_closes) {
 
 TEST(EarlyBytes, of_a_stream_that_cannot_be_polled_come_before_its_error) {
   test::ManyFds fds;
-  if (!fds.enough) GTEST_SKIP() << "this process may not have " << test::ManyFds::kFds << " fds";
+  if (!fds.enough) GTEST_SKIP() << "this process may not open " << test::ManyFds::kFds << " fds";
   EngineRig rig("select");
   RawPeer peer;
   Fd high(::fcntl(peer.fd(), F_DUPFD_CLOEXEC, FD_SETSIZE));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A handler that writes each piece of its request's body back, and a client of 10 to 64 MB: both stood still, and after
-// 20 s the client heard that "the server closed before its answer was complete". The server read nothing of a body that
-// its handler waited for while the answer was above the high-water mark, and the client read nothing of an answer while
-// its body was. Whoever asks to read is given input, whatever waits to be sent; requests behind it wait all the same.
+// A handler wrote each piece of its request's body back to a client that sent 10 to 64 MB. Both sides stopped, and
+// after 20 s the client got the error "the server closed before its answer was complete". While the answer was above
+// the high-water mark, the server did not read the body that its handler waited for. While the body was above the mark,
+// the client did not read the answer. Now a side that asks to read gets input, however much waits to be sent. Further
+// requests on the connection still wait.
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,7 +20,7 @@
 namespace peal {
 namespace {
 
-// More than the kernels' buffers and the high-water marks of both sides hold.
+// The body is larger than the kernel's buffers and the high-water marks of both sides together.
 constexpr size_t kBodyBytes = 6 * 1024 * 1024;
 constexpr size_t kPieceBytes = 64 * 1024;
 constexpr Duration kPatience = std::chrono::minutes(2);
@@ -54,7 +55,7 @@ class EchoOfABodyAsItComes : public test::SteppedLoopTest {
       exchange.end();
     });
   }
-  // `heeds`: it takes no more of the body while write() has answered false.
+  // If `heeds` is true, the handler pauses the body after write() has returned false.
   void serve_callbacks(bool heeds) {
     serve([heeds](HttpExchange& exchange) {
       exchange.begin(200);
@@ -154,12 +155,12 @@ TEST_P(EchoOfABodyAsItComes, of_callbacks_that_pause_the_body) {
   expect_echo_to_callbacks();
 }
 
-TEST_P(EchoOfABodyAsItComes, of_callbacks_that_do_not) {
+TEST_P(EchoOfABodyAsItComes, of_callbacks_that_do_not_pause_the_body) {
   serve_callbacks(false);
   expect_echo_of_a_text();
 }
 
-// A client that speaks HTTP by itself, and reads when it is told to.
+// A TCP client that sends HTTP as text and can stop reading.
 class SlowAsker {
  public:
   SlowAsker(Loop& loop, const SocketAddress& address, const SocketOptions& socket = kSmall)
@@ -172,7 +173,13 @@ class SlowAsker {
   bool connected() const { return static_cast<bool>(handle_); }
   void send(std::string_view bytes) const { handle_.send(bytes); }
   void pause(bool on) const {
-    handle_.run([on](Connection& connection) { on ? connection.pause() : connection.resume(); });
+    handle_.run([on](Connection& connection) {
+      if (on) {
+        connection.pause();
+      } else {
+        connection.resume();
+      }
+    });
   }
   std::string received;
 
@@ -201,17 +208,17 @@ TEST_P(RequestsBehindAFullAnswer, wait_until_their_client_reads) {
   for (int i = 0; i < 20; ++i) peer.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbody");
   ASSERT_TRUE(run_until([&] { return asked > 0; }, kPatience));
   settle();
-  EXPECT_LE(asked, 2u) << "and one answer is above the high-water mark";
+  EXPECT_LE(asked, 2u) << "one answer is already above the high-water mark";
   peer.pause(false);
   EXPECT_TRUE(run_until([&] { return peer.received.size() > 20 * kAnswerBytes; }, kPatience));
   EXPECT_EQ(asked, 20u);
 }
 
-// An answer leaves at the end of its turn, when a further head has begun: the rest of that is read when the answer has
-// gone, and does not wait for its 408.
-TEST_P(RequestsBehindAFullAnswer, go_on_in_the_midst_of_their_head) {
+// The answer is sent at the end of its turn, when the head of the next request has begun to arrive. The server reads
+// the rest of this head when the answer has been sent. It does not answer the request with 408.
+TEST_P(RequestsBehindAFullAnswer, continue_in_the_middle_of_a_head) {
   constexpr SocketOptions kSmallest = {.send_buffer_bytes = 4096, .receive_buffer_bytes = 4096};
-  constexpr size_t kGathered = 60 * 1024;  // so much leaves at the end of the turn
+  constexpr size_t kGathered = 60 * 1024;  // the size of an answer, which is sent at the end of the turn
   HttpServerOptions options;
   options.high_water_bytes = 1024;
   options.listen.socket = kSmallest;

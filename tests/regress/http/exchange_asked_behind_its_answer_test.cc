@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Middleware that wrote an access log behind `co_await next.run(exchange)` asked for the client's address there:
-// "the connection of an exchange is gone", said of a connection that lived. 198 of 200 lines were missing. Whoever is
-// answered may send the next request at once, so an exchange let go of its connection with its answer.
+// Middleware wrote an access log after `co_await next.run(exchange)`, and asked the exchange for the client's address.
+// It got the error "the connection of an exchange is gone", although the connection was alive. 198 of 200 lines were
+// missing from the log. A client may send its next request as soon as it is answered, so an exchange let go of its
+// connection together with its answer. Now peer_address() works until the exchange ends, and connection() as long as
+// the connection lives.
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -23,7 +25,8 @@ constexpr std::string_view kGetAsking = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
 
 class ExchangeAskedBehindItsAnswer : public test::HttpTest {
  protected:
-  // What is known of the client and of its connection, each or why not.
+  // Returns the client's address, and whether the connection gives the same address. If one of the two is not known,
+  // returns its error instead.
   static std::string known(const HttpExchange& exchange) {
     const Result<SocketAddress> peer = exchange.peer_address();
     std::string text = peer ? peer->to_string() : peer.error().message();
@@ -42,7 +45,7 @@ class ExchangeAskedBehindItsAnswer : public test::HttpTest {
       note(exchange);
     };
   }
-  // Of one client, one after the other.
+  // Sends `times` requests on one connection, one after the other.
   void ask_times(size_t times) {
     RawPeer one = peer();
     for (size_t i = 1; i <= times; ++i) {
@@ -57,7 +60,7 @@ class ExchangeAskedBehindItsAnswer : public test::HttpTest {
   }
   static void answer(HttpExchange& exchange) { exchange.respond(200, "", "answered"); }
 
-  std::vector<std::string> notes;  // the loop's
+  std::vector<std::string> notes;  // written by the loop's thread
 };
 
 TEST_P(ExchangeAskedBehindItsAnswer, by_middleware_in_front_of_a_function) {
@@ -81,7 +84,7 @@ TEST_P(ExchangeAskedBehindItsAnswer, by_middleware_in_front_of_a_coroutine_that_
   expect_connected(20);
 }
 
-TEST_P(ExchangeAskedBehindItsAnswer, by_middleware_in_front_of_one_that_answers_later) {
+TEST_P(ExchangeAskedBehindItsAnswer, by_middleware_in_front_of_a_handler_that_answers_later) {
   Router router;
   router.use(noting());
   router.get("/", [](HttpExchange& exchange) {
@@ -117,8 +120,8 @@ TEST_P(ExchangeAskedBehindItsAnswer, by_a_function_in_the_call_that_answers) {
   expect_connected(3);
 }
 
-// The connection is gone by then, and the client is known all the same.
-TEST_P(ExchangeAskedBehindItsAnswer, when_the_client_has_gone) {
+// The connection is gone by then, but the client's address is still known.
+TEST_P(ExchangeAskedBehindItsAnswer, after_the_client_has_gone) {
   AsyncQueue<int> gate(4);
   Router router;
   router.get("/answered", [&](HttpExchange& exchange) -> Task<> {
@@ -128,7 +131,7 @@ TEST_P(ExchangeAskedBehindItsAnswer, when_the_client_has_gone) {
     note(exchange);
   });
   router.get("/waiting", [&](HttpExchange& exchange) -> Task<> {
-    co_await gate.pop();  // cancelled
+    co_await gate.pop();  // this wait is cancelled
     note(exchange);
   });
   router.get("/kept", [&](HttpExchange& exchange) { exchange.on_abandoned([this](HttpExchange& its) { note(its); }); });

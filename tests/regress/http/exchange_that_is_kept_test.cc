@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A handler kept its HttpExchange& and answered by it later, when the server had answered in its place, or its client
-// had gone. The exchange was another request's by then, of another client, who got the answer: somebody else's data.
-// Nothing told. Now a reference is good inside the call that it was given to, and in the coroutine that answers;
-// used elsewhere it stops the process, in every build. One that is used inside a call of the request which has the
-// exchange now cannot be told from that request's own; so the builds that tests run in leave an exchange alone for a
-// while before it is used again (PEAL_CATCH_KEPT). What answers later goes through a handle, which may be kept.
+// A handler kept its HttpExchange& and answered through it later, after the server had answered in its place or the
+// client had gone. By then the exchange belonged to the request of another client, and this client got the answer:
+// somebody else's data. Nothing reported the mistake.
+//
+// Now the reference is valid inside the call that it was passed to, and in the coroutine that answers. If it is used
+// elsewhere, the process stops, in every build. One kind of use cannot be recognized: a use inside a call of the
+// request that has the exchange now. So test builds do not use an exchange again for a while (PEAL_CATCH_KEPT). Code
+// that answers later uses a handle, which may be kept.
 #include <functional>
 #include <string>
 #include <tuple>
@@ -32,7 +34,8 @@ class ExchangeThatIsKept : public test::LoopEngineTest {
     LoopEngineTest::SetUp();
     GTEST_FLAG_SET(death_test_style, "threadsafe");
   }
-  // A server and a client that asks it for each path in turn, whatever it answers, on one loop.
+  // Runs a server and a client on one loop. The client fetches the paths one after the other, whatever the answers are.
+  // Returns the body or the error of each.
   std::vector<std::string> answers_to(Router router, const std::vector<std::string>& paths) const {
     auto loop = test::make_loop(options()).value();
     HttpServer server(*loop, std::move(router));
@@ -50,7 +53,7 @@ class ExchangeThatIsKept : public test::LoopEngineTest {
     EXPECT_TRUE(loop->run());
     return answers;
   }
-  // Of a handler that keeps its exchange, the way in which it uses it later.
+  // Expects that the process stops if a handler calls answers_first(), and later calls uses() with the same exchange.
   void expect_death(const std::function<void(HttpExchange&)>& answers_first,
                     const std::function<void(HttpExchange&)>& uses) const {
     Router router;
@@ -71,7 +74,7 @@ TEST_P(ExchangeThatIsKept, stops_the_process_when_it_is_used_before_its_answer) 
   expect_death([](HttpExchange&) {}, [](HttpExchange& exchange) { exchange.respond(200, "", "late"); });
 }
 
-TEST_P(ExchangeThatIsKept, stops_the_process_by_whatever_is_done_with_it) {
+TEST_P(ExchangeThatIsKept, stops_the_process_whatever_is_done_with_it) {
   const std::vector<std::function<void(HttpExchange&)>> uses = {
       [](HttpExchange& exchange) { std::ignore = exchange.request().target(); },
       [](HttpExchange& exchange) { std::ignore = exchange.handle(); },
@@ -83,7 +86,7 @@ TEST_P(ExchangeThatIsKept, stops_the_process_by_whatever_is_done_with_it) {
       [](HttpExchange& exchange) { exchange.abort(); },
       [](HttpExchange& exchange) { CompressedAnswer(exchange).respond(200, "text/plain", "packed"); },
   };
-  // Each takes a process, so but one engine tries them all.
+  // Each use needs a process of its own, so only one engine tries them all.
   for (const auto& use : uses) {
     expect_death([](HttpExchange& exchange) { exchange.begin(200); }, use);
     if (GetParam() != "epoll") break;
@@ -100,7 +103,7 @@ TEST_P(ExchangeThatIsKept, stops_the_process_when_its_coroutine_has_ended) {
   EXPECT_DEATH(answers_to(std::move(router), {"/"}), std::string(kSentence));
 }
 
-TEST_P(ExchangeThatIsKept, is_its_coroutines_until_that_ends) {
+TEST_P(ExchangeThatIsKept, belongs_to_its_coroutine_until_that_ends) {
   std::vector<std::string> seen;
   Router router;
   router.get("/{name}", [&](HttpExchange& exchange) -> Task<> {
@@ -114,7 +117,7 @@ TEST_P(ExchangeThatIsKept, is_its_coroutines_until_that_ends) {
   EXPECT_THAT(seen, testing::IsSupersetOf({"/a", "/b"}));
 }
 
-// The builds of tests only.
+// These tests are for the builds with PEAL_CATCH_KEPT only.
 class ExchangeThatIsKeptForTheNext : public ExchangeThatIsKept {
  protected:
   void SetUp() override {
@@ -140,13 +143,13 @@ TEST_P(ExchangeThatIsKeptForTheNext, stops_the_process_when_the_next_request_use
     exchange.respond(204);
   });
   router.get("/uses", [&](HttpExchange& exchange) {
-    kept->respond(200, "", "for who waited");
+    kept->respond(200, "", "for the first client");
     exchange.respond(204);
   });
   EXPECT_DEATH(answers_to(std::move(router), {"/keeps", "/uses"}), std::string(kSentence));
 }
 
-TEST_P(ExchangeThatIsKeptForTheNext, leaves_nothing_of_its_request_to_be_seen) {
+TEST_P(ExchangeThatIsKeptForTheNext, leaves_no_byte_of_its_request_to_be_read) {
   std::string_view kept;
   std::string then;
   Router router;
@@ -167,8 +170,8 @@ PEAL_TEST_ON_EVERY_PORT_AND_SIM(ExchangeThatIsKeptForTheNext);
 
 class ExchangeHandles : public test::SimTest {};
 
-// Clients come and go, answers come at any time, in time, too late, and when the connection serves another request.
-TEST_F(ExchangeHandles, that_are_late_answer_nobody_elses_request) {
+// Clients come and go. Answers come in time, too late, or when the connection already serves another request.
+TEST_F(ExchangeHandles, that_are_late_do_not_answer_another_request) {
   uint64_t answered = 0;
   uint64_t late = 0;
   on_seeds(100, SimOptions::hostile(), [&](test::SimPair& pair) {
@@ -182,7 +185,7 @@ TEST_F(ExchangeHandles, that_are_late_answer_nobody_elses_request) {
     router.get("/{name}", [&](HttpExchange& exchange) {
       const Duration wait = milliseconds(1 + kept.size() * 37 % 150);
       kept.push_back({exchange.handle(), std::string(exchange.parameter("name"))});
-      // And once more everybody who had an answer before.
+      // Answers this request, and answers again each request that was answered before.
       exchange.loop().after(wait, [&, own = kept.size() - 1] {
         kept[own].answered = true;
         for (const Kept& each : kept) {
@@ -203,7 +206,7 @@ TEST_F(ExchangeHandles, that_are_late_answer_nobody_elses_request) {
           if (!answer) return;
           const bool in_time = answer->head.status() == 200;
           ++(in_time ? answered : late);
-          EXPECT_TRUE(!in_time || answer->body == name) << name << " is answered " << answer->body;
+          EXPECT_TRUE(!in_time || answer->body == name) << name << " got the answer to " << answer->body;
         }));
       });
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What HTTP gathers of its connections' input lies outside of them: request bodies that are read as a whole, answers
-// that are collected, messages of a WebSocket. The memory budget counted it, and nobody knew whose it was: so the
-// relief ended others, who held little, and a connection in the midst of a message was evicted as idle.
+// HTTP gathers some input outside of its connections: request bodies that are read as a whole, answers that are
+// collected, and messages of a WebSocket. The memory budget counted these bytes, but did not know to which connection
+// they belonged. So it ended other connections, which held little. And a connection in the middle of a message was
+// evicted as idle. Now the bytes count for their connection.
 #include <memory>
 #include <optional>
 #include <string>
@@ -62,11 +63,11 @@ class GatheredBodiesCountForTheirConnection : public test::SteppedLoopTest {
     EXPECT_TRUE(run_until([&] { return peer->connected(); }, kLongWait));
     return peer;
   }
-  // Of the body, or of the message.
+  // Returns how many bytes of the body have come, or, for a WebSocket, how many bytes of its connection.
   uint64_t came() const {
     return socket_ != nullptr ? socket_->connection().received_bytes() : server_->stats().request_body_bytes;
   }
-  // Sends it, and so many bytes behind it, of which that much is gathered.
+  // Sends `head` and kCame bytes after it on a new connection. Expects that the server gathers at least half of them.
   void gather(std::string_view head) {
     large_ = connect();
     const uint64_t before = came();
@@ -80,7 +81,7 @@ class GatheredBodiesCountForTheirConnection : public test::SteppedLoopTest {
   void post(std::string_view path) {
     gather(fmt::format("POST {} HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\n\r\n", path, kGathered));
   }
-  // A WebSocket's message begins, in a frame of kGathered bytes that is masked with zeros.
+  // Begins the message of a WebSocket, in a frame of kGathered bytes that is masked with zeros.
   void begin_message() {
     std::string begin = kHandshake;
     begin += std::string("\x82\xff\0\0\0\0", 6);
@@ -88,24 +89,26 @@ class GatheredBodiesCountForTheirConnection : public test::SteppedLoopTest {
     begin += std::string("\0\0\0\0", 4);
     gather(begin);
   }
-  // Who has asked for an answer that it does not read: of that, which the connection holds, the relief always knew.
+  // Opens a connection that asks for an answer and does not read it. The connection itself holds this answer, so the
+  // memory budget always knew whose it was.
   void hold_little() {
     small_ = connect();
     small_->connection().run([](Connection& connection) { connection.pause(); });
     small_->send("GET /little HTTP/1.1\r\nHost: h\r\n\r\n");
     settle();
   }
-  // The process holds so much too much, until somebody has ended.
+  // Sets the memory budget so that the process holds `bytes` too much, and waits until a connection or a fetch has
+  // ended.
   void be_short_of(size_t bytes) {
     BlockPool::here().trim();
     const uint64_t held = MemoryBudget::held_bytes() + kBallast;
     MemoryBudget::set({.soft_bytes = held - bytes - 1024, .hard_bytes = held - bytes});
-    Buffer ballast;  // the relief looks when a pool grows
+    Buffer ballast;  // the budget is checked when a pool grows
     while (MemoryBudget::held_bytes() < held) ballast.append(std::string(64 * 1024, 'b'));
     const size_t before = server_->connections();
     EXPECT_TRUE(run_until([&] { return server_->connections() < before || error_; }, kLongWait));
     settle();
-    // A peer that does not read may not notice its end, so the server is asked.
+    // A peer that does not read may not notice its end, so the server's count is used.
     EXPECT_EQ(server_->connections(), error_ ? before : before - 1);
   }
   void expect_that_the_large_one_ends() {
@@ -121,7 +124,7 @@ class GatheredBodiesCountForTheirConnection : public test::SteppedLoopTest {
   SocketAddress address_;
   WebSocket* socket_ = nullptr;
   size_t messages_ = 0;
-  std::optional<std::error_code> error_;  // of a client
+  std::optional<std::error_code> error_;  // how a client's fetch ended
 };
 
 TEST_P(GatheredBodiesCountForTheirConnection, in_a_callback) {
@@ -150,7 +153,7 @@ TEST_P(GatheredBodiesCountForTheirConnection, until_they_have_been_read) {
     ASSERT_TRUE(run_until([&] { return large_->received.ends_with("read"); }, kLongWait));
     EXPECT_EQ(server_->stats().over_budget, 0u);
   }
-  // It holds nothing any more: who holds little is now who holds most.
+  // The large connection holds nothing any more. Now the small one holds most.
   hold_little();
   be_short_of(kLittle / 4);
   EXPECT_FALSE(large_->ended);
@@ -179,13 +182,13 @@ TEST_P(GatheredBodiesCountForTheirConnection, in_a_client) {
   EXPECT_TRUE(error_);
 }
 
-TEST_P(GatheredBodiesCountForTheirConnection, and_who_sends_one_is_not_idle) {
+TEST_P(GatheredBodiesCountForTheirConnection, and_a_connection_that_sends_one_is_not_idle) {
   serve({.max_connections = 1});
   begin_message();
   newcomer_ = std::make_unique<BytePeer>(loop(), address_);
   ASSERT_TRUE(run_until([&] { return large_->ended || server_->server().stats().refused > 0; }, kLongWait));
   EXPECT_FALSE(large_->ended);
-  // When the message is whole, it is.
+  // When the message is complete, the connection is idle.
   for (size_t sent = kCame; sent < kGathered; sent += 64 * 1024) large_->send(std::string(64 * 1024, 'm'));
   ASSERT_TRUE(run_until([&] { return messages_ == 1; }, kLongWait));
   settle();

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A handler that never answered, because a coroutine in a callback's place had compiled and never ran, because what it
-// had asked was lost, or because it was a coroutine that waited for somebody who had gone, left its request hanging for
-// ever: no deadline was the handler's. Now it has answer_timeout, then the client hears 503.
+// A handler that never answered left its request hanging for ever, because no deadline covered the handler. This had
+// three causes:
+// - The handler was a coroutine in a callback's place, which compiled and never ran.
+// - The reply that the handler waited for was lost.
+// - The handler was a coroutine that waited for a client that had gone.
+//
+// Now a handler has answer_timeout. After that the client gets 503.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -20,7 +24,7 @@ using testing::StartsWith;
 
 const std::string kAsk = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
 
-// A client that hears what comes, and when the first of it came.
+// A client that stores what it receives, and when the first bytes came.
 class Asker {
  public:
   Asker(test::SimPair& pair, const SocketAddress& server, const std::string& request)
@@ -69,7 +73,7 @@ class HandlerThatNeverAnswers : public test::SimTest {
   }
 };
 
-TEST_F(HandlerThatNeverAnswers, is_answered_for_and_the_connection_goes_on) {
+TEST_F(HandlerThatNeverAnswers, is_answered_with_503_and_the_connection_goes_on) {
   on_seeds(50, rough(), [&](test::SimPair& pair) {
     HttpExchangeHandle late;
     int abandoned = 0;
@@ -90,7 +94,7 @@ TEST_F(HandlerThatNeverAnswers, is_answered_for_and_the_connection_goes_on) {
   });
 }
 
-TEST_F(HandlerThatNeverAnswers, is_cancelled_where_it_is_a_coroutine) {
+TEST_F(HandlerThatNeverAnswers, is_cancelled_if_it_is_a_coroutine) {
   on_seeds(50, rough(), [&](test::SimPair& pair) {
     std::string ended;
     HttpServer server(*pair.here, routes([&](HttpExchange& exchange) -> Task<> {
@@ -105,8 +109,8 @@ TEST_F(HandlerThatNeverAnswers, is_cancelled_where_it_is_a_coroutine) {
   });
 }
 
-// The clock is the handler's only while it is the handler's turn.
-TEST_F(HandlerThatNeverAnswers, has_its_time_from_the_end_of_the_body_that_it_wanted) {
+// The time counts only while the server waits for the handler, not while the body arrives.
+TEST_F(HandlerThatNeverAnswers, gets_its_time_from_the_end_of_the_body) {
   on_seeds(20, rough(), [&](test::SimPair& pair) {
     HttpServer server(*pair.here,
                       routes([](HttpExchange& exchange) { exchange.read_body([](HttpExchange&, std::string&&) {}); }),
@@ -119,7 +123,7 @@ TEST_F(HandlerThatNeverAnswers, has_its_time_from_the_end_of_the_body_that_it_wa
   });
 }
 
-TEST_F(HandlerThatNeverAnswers, is_not_one_whose_answer_has_begun) {
+TEST_F(HandlerThatNeverAnswers, is_not_a_handler_that_has_begun_its_answer) {
   on_seeds(20, rough(), [&](test::SimPair& pair) {
     HttpServer server(*pair.here, routes([](HttpExchange& exchange) -> Task<> {
       (void)co_await sleep(seconds(59));
@@ -136,7 +140,7 @@ TEST_F(HandlerThatNeverAnswers, is_not_one_whose_answer_has_begun) {
   });
 }
 
-TEST_F(HandlerThatNeverAnswers, may_take_for_ever_where_that_is_said) {
+TEST_F(HandlerThatNeverAnswers, may_take_for_ever_without_an_answer_timeout) {
   on_seeds(5, rough(), [&](test::SimPair& pair) {
     HttpExchangeHandle late;
     HttpServer server(*pair.here, routes([&](HttpExchange& exchange) { late = exchange.handle(); }),
@@ -151,7 +155,7 @@ TEST_F(HandlerThatNeverAnswers, may_take_for_ever_where_that_is_said) {
 
 class HandlerThatNeverAnswersHere : public test::HttpTest {};
 
-TEST_P(HandlerThatNeverAnswersHere, is_answered_for) {
+TEST_P(HandlerThatNeverAnswersHere, is_answered_with_503) {
   serve(Router([](HttpExchange& exchange) { exchange.close_after(); }),
         {.answer_timeout = std::chrono::milliseconds(20)});
   EXPECT_THAT(answer_to(kAsk), StartsWith("HTTP/1.1 503 "));

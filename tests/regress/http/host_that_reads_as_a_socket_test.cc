@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// http://unix:8080/ opened the file "8080" of the working directory. The host and the port of a URL were put together
-// as "unix:8080", which is how a unix socket is written. A page's redirect could so have a client talk to services that
-// only this machine's processes reach. The same in ws://unix:8080/, and with a proxy of that name.
+// http://unix:8080/ connected to the socket file "8080" of the working directory. The host and the port of the URL were
+// joined to "unix:8080", which is how peal writes the address of a unix socket. So the redirect of a web page could
+// make a client talk to services that only processes of this machine can reach. ws://unix:8080/ and a proxy of this
+// name had the same defect.
 #include <filesystem>
 
 #include <peal/http/websocket/websocket_client.h>
@@ -42,7 +43,7 @@ class HostThatReadsAsASocket : public test::ResolverTest {
     options.client.resolver = &*resolver;
     return options;
   }
-  // The error, or the body.
+  // Returns the body, or the message of the error.
   std::string fetch(const std::string& url, const HttpClientOptions& options) {
     std::optional<HttpClient> client;
     std::string outcome;
@@ -66,25 +67,25 @@ class HostThatReadsAsASocket : public test::ResolverTest {
 
 const std::string kNoSuchHost = make_error_code(Trouble::kHostNotFound).message();
 
-TEST_P(HostThatReadsAsASocket, of_a_url) {
+TEST_P(HostThatReadsAsASocket, is_a_host_name_in_a_url) {
   EXPECT_EQ(fetch("http://unix:8080/", asking()), kNoSuchHost);
   EXPECT_EQ(fetch("http://UNIX:8080/", asking()), kNoSuchHost);
   EXPECT_EQ(local->opened(), 0u);
 }
 
-TEST_P(HostThatReadsAsASocket, of_a_redirect) {
+TEST_P(HostThatReadsAsASocket, is_a_host_name_in_a_redirect) {
   EXPECT_EQ(fetch(page->url(), asking()), kNoSuchHost);
   EXPECT_EQ(local->opened(), 0u);
 }
 
-TEST_P(HostThatReadsAsASocket, of_a_proxy) {
+TEST_P(HostThatReadsAsASocket, is_a_host_name_of_a_proxy) {
   HttpClientOptions options = asking();
   options.proxies.http = "http://unix:8080";
   EXPECT_EQ(fetch("http://example.test/", options), kNoSuchHost);
   EXPECT_EQ(local->opened(), 0u);
 }
 
-TEST_P(HostThatReadsAsASocket, of_a_websocket) {
+TEST_P(HostThatReadsAsASocket, is_a_host_name_of_a_websocket) {
   WebSocketClientOptions options;
   options.client.resolver = &*resolver;
   std::string why;
@@ -97,8 +98,8 @@ TEST_P(HostThatReadsAsASocket, of_a_websocket) {
   EXPECT_EQ(local->opened(), 0u);
 }
 
-// A request may still say so itself.
-TEST_P(HostThatReadsAsASocket, is_one_where_the_user_says_so) {
+// A request may still ask for a unix socket, by connect_to.
+TEST_P(HostThatReadsAsASocket, is_a_socket_if_the_user_says_so) {
   std::string outcome;
   std::optional<HttpClient> client;
   ask([&] {
@@ -111,7 +112,7 @@ TEST_P(HostThatReadsAsASocket, is_one_where_the_user_says_so) {
   });
   ASSERT_TRUE(wait_until([&] { return !outcome.empty(); }));
   EXPECT_EQ(outcome, "local");
-  EXPECT_EQ(fetch("http://unix:8080/", asking()), kNoSuchHost) << "no connection is shared with that one";
+  EXPECT_EQ(fetch("http://unix:8080/", asking()), kNoSuchHost) << "it used the connection of the unix socket";
   ask([&] { client.reset(); });
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What HTTP servers were caught at. muduo answers one of ten pipelined requests and takes a POST's body for the next
-// request line; it takes 129 MB of a head that never ends. drogon let requests be smuggled through two lengths. Idle
-// timers that any byte extends keep a dripping client for ever (slowloris; that one is played in virtual time, see
-// peal/http/server/http_deadlines_test.cc).
+// Defects that other HTTP servers have had. muduo answers one of ten pipelined requests, takes the body of a POST for
+// the next request line, and reads 129 MB of a head that never ends. drogon let clients smuggle requests by two
+// different lengths. An idle timer that any byte extends keeps a dripping client for ever (slowloris);
+// peal/http/server/http_deadlines_test.cc tests this in virtual time.
 #include <algorithm>
 #include <string>
 
@@ -40,10 +40,10 @@ class HttpHurts : public test::HttpTest {
 };
 
 constexpr std::string_view kGet = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
-// A body that could be a request.
+// A body that looks like a request.
 constexpr std::string_view kBody = "GET /secret HTTP/1.1\r\nHost: a\r\n\r\n";
 
-TEST_P(HttpHurts, ten_pipelined_requests_have_ten_answers) {
+TEST_P(HttpHurts, ten_pipelined_requests_get_ten_answers) {
   RawPeer one = peer();
   std::string requests;
   for (int i = 0; i < 10; ++i) requests += kGet;
@@ -51,7 +51,7 @@ TEST_P(HttpHurts, ten_pipelined_requests_have_ten_answers) {
   EXPECT_TRUE(hears(one, "page;", 10));
 }
 
-TEST_P(HttpHurts, body_is_never_taken_for_a_request) {
+TEST_P(HttpHurts, body_is_never_read_as_a_request) {
   for (const std::string_view path : {"/read", "/unread", "/nowhere"}) {
     RawPeer one = peer();
     one.send("POST " + std::string(path) + " HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(kBody.size()) +

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A server that says 102 each 0.4 s held a request with a first_byte of 1 s for 8 s: each interim answer renewed the
-// deadline, and the 64 KiB of them that a client takes are good for two days. HttpDeadlines::first_byte is for the
-// final answer's first byte, whatever comes before it (RFC 9110 15.2), however it is cut, and of what it answers.
+// A server sent 102 every 0.4 s, and so it held a request with a first_byte deadline of 1 s for 8 s. Each interim
+// answer renewed the deadline, and the 64 KiB of interim answers that a client accepts could last two days. Now
+// HttpDeadlines::first_byte is the time until the first byte of the final answer (RFC 9110 15.2). It does not matter
+// what comes before, how it is cut into pieces, or what the request was.
 #include <optional>
 #include <string>
 
@@ -19,7 +20,7 @@ using Request = HttpScript::Request;
 
 constexpr std::string_view kProcessing = "HTTP/1.1 102 Processing\r\n\r\n";
 constexpr Duration kFirstByte = seconds(1);
-constexpr Duration kSlack = milliseconds(50);  // of the network and of ticks
+constexpr Duration kSlack = milliseconds(50);  // allows for the network and the ticks of timers
 
 class InterimAnswersHoldNoDeadline : public test::SimTest {
  protected:
@@ -28,7 +29,7 @@ class InterimAnswersHoldNoDeadline : public test::SimTest {
     Duration took;
   };
 
-  // Every 0.4 s, for 20 s, a piece of `text`, which begins anew at its end.
+  // Sends a piece of `text` every 0.4 s for 20 s. After the end of the text it begins again.
   static void drip(Connection& connection, std::string_view text, size_t piece, size_t at = 0) {
     if (at / piece > 50) return;
     connection.send(std::string(text).append(text).append(text).substr(at % text.size(), piece));
@@ -49,7 +50,8 @@ class InterimAnswersHoldNoDeadline : public test::SimTest {
     EXPECT_TRUE(pair.run_until([&] { return outcome.has_value(); }));
     return outcome ? std::move(*outcome) : Outcome{fail(ETIME), {}};
   }
-  // A server that answers each request with that drip, or each head where the request waits for its body to be wanted.
+  // Answers a request with a slow series of interim answers. If the request waits for 100 Continue, the series begins
+  // after its head. Expects that the client gives up after `least`.
   static void expect_given_up(HttpClientRequest request, size_t piece, Duration least) {
     test::SimPair pair(1, {});
     HttpScript server(*pair.here,
@@ -65,12 +67,12 @@ class InterimAnswersHoldNoDeadline : public test::SimTest {
   }
 };
 
-TEST_F(InterimAnswersHoldNoDeadline, whole_ones) {
+TEST_F(InterimAnswersHoldNoDeadline, in_whole_pieces) {
   expect_given_up(HttpClientRequest(), kProcessing.size(), kFirstByte);
 }
 
-// Cut so that each piece ends inside a status line, which might be the final one's.
-TEST_F(InterimAnswersHoldNoDeadline, cut_anywhere) {
+// Each piece ends inside a status line, which could be the status line of the final answer.
+TEST_F(InterimAnswersHoldNoDeadline, cut_inside_a_status_line) {
   for (const size_t piece : {kProcessing.size() - 1, kProcessing.size() + 5}) {
     test::SimPair pair(1, {});
     HttpScript server(*pair.here,
@@ -78,22 +80,23 @@ TEST_F(InterimAnswersHoldNoDeadline, cut_anywhere) {
     const Outcome outcome = ask(pair, server, HttpClientRequest());
     ASSERT_FALSE(outcome.answer);
     EXPECT_EQ(outcome.answer.error(), HttpTrouble::kFirstByteTimeout);
-    EXPECT_LE(outcome.took, kFirstByte + milliseconds(400) + kSlack) << "with the next piece it is known";
+    EXPECT_LE(outcome.took, kFirstByte + milliseconds(400) + kSlack)
+        << "the next piece shows that the answer is interim";
   }
 }
 
-TEST_F(InterimAnswersHoldNoDeadline, behind_a_body) {
+TEST_F(InterimAnswersHoldNoDeadline, after_a_body) {
   expect_given_up(HttpClientRequest("PUT", "", "body"), kProcessing.size(), kFirstByte);
 }
 
-// They do not ask for the body either: that goes out after continue_timeout, 1 s, and is then waited for.
-TEST_F(InterimAnswersHoldNoDeadline, while_the_body_waits_for_its_100) {
+// A 102 does not ask for the body. The body is sent after continue_timeout, 1 s, and then the deadline begins.
+TEST_F(InterimAnswersHoldNoDeadline, while_the_body_waits_for_100_continue) {
   HttpClientRequest request("PUT", "", "body");
   request.expects_continue = true;
   expect_given_up(request, kProcessing.size(), kFirstByte + seconds(1));
 }
 
-TEST_F(InterimAnswersHoldNoDeadline, behind_a_100) {
+TEST_F(InterimAnswersHoldNoDeadline, after_100_continue) {
   test::SimPair pair(1, {});
   HttpScript server(*pair.here, [](Connection&, const Request&) {});
   server.on_head = [](Connection& connection, std::string_view) {
@@ -108,7 +111,7 @@ TEST_F(InterimAnswersHoldNoDeadline, behind_a_100) {
   EXPECT_LE(outcome.took, kFirstByte + kSlack);
 }
 
-// The final answer has begun in time; that the rest of it comes is read_window's matter.
+// The final answer has begun in time. read_window limits how long the rest of it may take.
 TEST_F(InterimAnswersHoldNoDeadline, a_final_answer_that_begins_in_time_may_take_longer) {
   constexpr std::string_view kAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nthere";
   for (const size_t piece : {size_t{1}, size_t{10}}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A protocol that puts a length before each message reads the length, and then so many bytes. A peer that said 0
-// stopped the process: read_exactly(0) was taken for the programmer's bug. No bytes are there at once, also where the
-// peer has sent all it will.
+// A protocol may put a length before each message. The server then reads the length, and after it that many bytes. A
+// peer that sent the length 0 stopped the process, because read_exactly(0) was treated as an error of the programmer.
+// Now read_exactly(0) returns an empty buffer at once, even if the peer has sent its FIN.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 class LengthsFromAPeer : public test::CoServerTest {};
 
-// Each message, in brackets.
+// Answers each message with the same message in angle brackets.
 Task<> answer_messages(Stream stream) {
   for (;;) {
     Result<Buffer> length = co_await stream.read_exactly(1);
@@ -38,7 +38,7 @@ TEST_P(LengthsFromAPeer, message_of_no_bytes_is_empty) {
   EXPECT_EQ(peer.received(), "<abc><><d><><>");
 }
 
-// Where a peer may choose the delimiter it may choose none.
+// If a protocol lets the peer choose the delimiter, the peer may choose an empty one.
 TEST_P(LengthsFromAPeer, delimiter_that_is_empty_is_an_error) {
   RawPeer peer = serve_one([](Stream stream) -> Task<> {
     const Result<Buffer> read = co_await stream.read_until("");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a handler throws may quote its client: "the name '...' is taken". Where the quoted text had a newline, the log
-// had a line more, which looked like any other; with an ESC it drove the terminal of whoever read it. throw_bad_value()
-// quotes values, too, and so did lines about connections and loops. Text among a line's arguments is made printable in
-// one place, for every line of the log (printable.h).
+// An exception of a handler may quote the client: "the name '...' is taken". If the quoted text had a newline, the log
+// got one more line, which looked like any other. If it had an ESC, it controlled the terminal of the person who read
+// the log. throw_bad_value() quotes values too, and so did log lines about connections and loops. Now text among the
+// arguments of a log line is made printable in one place, for every line (printable.h).
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -20,7 +20,7 @@ using testing::Each;
 using testing::HasSubstr;
 using testing::Not;
 
-// As it came from a client, decoded.
+// The text that a client sent, decoded.
 constexpr std::string_view kForged = "x\n2026-01-01T00:00:00.000000Z info forged\r\x1b[2J\xe2\x80\xae";
 constexpr std::string_view kShown = "x\\x0A2026-01-01T00:00:00.000000Z info forged\\x0D\\x1B[2J\\xE2\\x80\\xAE";
 constexpr std::string_view kAsked =
@@ -56,12 +56,12 @@ class LinesThatOthersWriteToTheLog : public test::HttpTest {
 
 std::string said_in(HttpExchange& exchange) { return std::string(exchange.query("text").value()); }
 
-TEST_P(LinesThatOthersWriteToTheLog, what_a_handler_throws) {
+TEST_P(LinesThatOthersWriteToTheLog, text_that_a_handler_throws) {
   ask_handler([](HttpExchange& exchange) { throw std::runtime_error("no " + said_in(exchange)); });
   expect_plain();
 }
 
-TEST_P(LinesThatOthersWriteToTheLog, what_a_coroutine_throws) {
+TEST_P(LinesThatOthersWriteToTheLog, text_that_a_coroutine_throws) {
   ask_handler([](HttpExchange& exchange) -> Task<> {
     throw std::runtime_error("no " + said_in(exchange));
     co_return;
@@ -74,7 +74,7 @@ TEST_P(LinesThatOthersWriteToTheLog, value_that_is_refused) {
   expect_plain();
 }
 
-TEST_P(LinesThatOthersWriteToTheLog, what_the_program_logs_itself) {
+TEST_P(LinesThatOthersWriteToTheLog, text_that_the_program_logs_itself) {
   ask_handler([](HttpExchange& exchange) {
     PEAL_LOG_INFO("asked for {:>5} by {}", exchange.query("text").value(), said_in(exchange).c_str());
     exchange.respond(200);
@@ -82,7 +82,7 @@ TEST_P(LinesThatOthersWriteToTheLog, what_the_program_logs_itself) {
   expect_plain();
 }
 
-TEST_P(LinesThatOthersWriteToTheLog, what_a_task_of_the_loop_throws) {
+TEST_P(LinesThatOthersWriteToTheLog, text_that_a_task_of_the_loop_throws) {
   collect();
   ask([&] {
     loop().post([] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The story: one read may bring four blocks full of small messages. Who looked for the end of each in all that was
-// there had it joined for each: 60 KiB copied into a block of its own for a request of 27 bytes.
+// One read may bring four blocks full of small messages. Code that searched the whole input for the end of each message
+// had the blocks joined for each message. So 60 KiB were copied into a new block for a request of 27 bytes.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ class ManySmallMessages : public test::SimTest {
     for (int i = 0; i < kMany; ++i) all += one;
     return all;
   }
-  // Sends `all` at once, until so many `answer`s have come; the blocks that were made for it.
+  // Sends `all` at once and waits until kMany answers have come. Returns how many blocks were allocated meanwhile.
   static uint64_t blocks_made(test::SimPair& pair, const SocketAddress& server, const std::string& all,
                               std::string_view answer) {
     std::string heard;
@@ -39,7 +39,7 @@ class ManySmallMessages : public test::SimTest {
   }
 };
 
-TEST_F(ManySmallMessages, requests_are_copied_where_they_cross_blocks) {
+TEST_F(ManySmallMessages, requests_are_copied_only_if_they_cross_blocks) {
   on_seeds(1, wide(), [](test::SimPair& pair) {
     Router router;
     router.get("/", [](HttpExchange& exchange) { exchange.respond(200, {}, "world!"); });
@@ -52,7 +52,7 @@ TEST_F(ManySmallMessages, requests_are_copied_where_they_cross_blocks) {
   });
 }
 
-TEST_F(ManySmallMessages, lines_that_coroutines_read_are_copied_where_they_cross_blocks) {
+TEST_F(ManySmallMessages, lines_that_coroutines_read_are_copied_only_if_they_cross_blocks) {
   on_seeds(1, wide(), [](test::SimPair& pair) {
     CoServer server(*pair.here, [](Stream stream) -> Task<> {
       while (auto line = co_await stream.read_until("\n")) {

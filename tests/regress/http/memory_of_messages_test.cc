@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One large WebSocket message, and its memory stayed: with its loop, which shows messages in a string of its own, with
-// the inflater's output beside that, and with each connection that compresses, in its deflater's. It was to be given
-// back, by `text = {}`, which keeps what the string has.
+// One large WebSocket message left its memory behind in three places:
+// - the string of the loop in which messages are shown;
+// - the output of the inflater;
+// - the deflater of each connection that compresses.
+//
+// The code meant to free it by `text = {}`, but this keeps the memory of the string.
 #include <random>
 #include <string>
 
@@ -19,14 +22,15 @@ constexpr size_t kMessageBytes = 4 * 1024 * 1024;
 class MemoryOfMessages : public test::WebSocketTest {
  protected:
   static size_t uncounted() { return test::allocated_bytes() - MemoryBudget::held_bytes(); }
-  // Which no codec makes smaller.
+  // Returns bytes that no codec can make smaller.
   static std::string noise() {
     std::mt19937_64 random(1);
     std::string text(kMessageBytes, '\0');
     for (char& byte : text) byte = static_cast<char>(random());
     return text;
   }
-  // Goes to the server and comes back.
+  // Sends one message to the server, which sends it back. Expects that hardly any memory stays allocated outside the
+  // memory budget.
   void send_one(const WebSocketOptions& options) {
     serve(echoing(), {.socket = options});
     const std::string message = noise();
@@ -35,7 +39,7 @@ class MemoryOfMessages : public test::WebSocketTest {
     WebSocketCallbacks callbacks;
     callbacks.on_open = [&](WebSocket& socket) {
       handle = socket.handle();
-      socket.send_binary("a first one, for the codecs");
+      socket.send_binary("a first message, for the codecs");
     };
     callbacks.on_message = [&](WebSocket&, WebSocketKind, std::string_view echo) { came += echo.size(); };
     WebSocketClientOptions client_options;
@@ -51,18 +55,18 @@ class MemoryOfMessages : public test::WebSocketTest {
   }
 };
 
-TEST_P(MemoryOfMessages, goes_when_they_have_been_shown) { send_one({.message_limit_bytes = kMessageBytes}); }
+TEST_P(MemoryOfMessages, is_freed_when_they_have_been_shown) { send_one({.message_limit_bytes = kMessageBytes}); }
 
-TEST_P(MemoryOfMessages, goes_where_a_codec_is_the_connections_own) {
+TEST_P(MemoryOfMessages, is_freed_if_a_connection_has_its_own_codec) {
   send_one(
       {.message_limit_bytes = kMessageBytes, .deflate = {.enabled = true, .context_takeover = true, .least_bytes = 1}});
 }
 
-TEST_P(MemoryOfMessages, goes_where_a_codec_is_the_loops) {
+TEST_P(MemoryOfMessages, is_freed_if_the_loop_has_the_codec) {
   send_one({.message_limit_bytes = kMessageBytes, .deflate = {.enabled = true, .least_bytes = 1}});
 }
 
-TEST_P(MemoryOfMessages, is_counted_while_they_are_gathered_and_refused_above_the_hard_mark) {
+TEST_P(MemoryOfMessages, is_counted_while_they_arrive_and_refused_above_the_hard_mark) {
   serve(noting(), {.socket = {.message_limit_bytes = kMessageBytes}});
   test::BytePeer& peer = open_peer();
   const uint64_t before = MemoryBudget::held_bytes();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thousand clients each posted a MiB to a handler with read_body(), and went. Two seconds later the process still
-// held a GiB: each exchange kept the string that it had gathered its body in, for the next request, and the exchanges
-// were kept to be used again. No limit knew of it, nor did the memory budget, which counts blocks. An assignment does
-// not empty a string of its memory: `text = {}` keeps it, and so does an aggregate that is assigned a new one.
+// A thousand clients each posted 1 MiB to a handler with read_body(), and left. Two seconds later the process still
+// held 1 GiB. Each exchange kept the string in which it had gathered the body, for the next request, and the exchanges
+// were kept to be used again. No limit covered this memory, and neither did the memory budget, which counts blocks. An
+// assignment does not free the memory of a string: `text = {}` keeps it, and so does assigning a new value to the
+// struct around it.
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,10 +27,11 @@ constexpr size_t kAllBodies = kBodyBytes * kClients;
 
 class MemoryOfReadBodies : public test::HttpTest {
  protected:
-  // What nobody counts: neither the budget nor, since all clients have gone, a connection.
+  // Returns the allocated bytes that the memory budget does not count. All clients have gone, so these bytes belong to
+  // no connection.
   static size_t uncounted() { return test::allocated_bytes() - MemoryBudget::held_bytes(); }
 
-  // Handlers that look at their body and leave it where it is.
+  // Handlers that look at the body and leave it in the exchange.
   static Router lookers() {
     Router router;
     router.post("/callback", [](HttpExchange& exchange) {
@@ -46,7 +48,7 @@ class MemoryOfReadBodies : public test::HttpTest {
   static std::string head(std::string_view path) {
     return fmt::format("POST {} HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\n\r\n", path, kBodyBytes);
   }
-  // All at once, each but for its last byte.
+  // Returns kClients clients. Each has sent its whole request except the last byte.
   std::vector<RawPeer> posters(std::string_view path) {
     const uint64_t before = server().stats().request_body_bytes;
     const std::string most = head(path) + std::string(kBodyBytes - 1, '#');
@@ -72,7 +74,7 @@ class MemoryOfReadBodies : public test::HttpTest {
   }
 };
 
-TEST_P(MemoryOfReadBodies, goes_when_they_have_been_read) {
+TEST_P(MemoryOfReadBodies, is_freed_when_they_have_been_read) {
   serve(lookers());
   for (const std::string_view path : {"/callback", "/coroutine"}) {
     const size_t before = uncounted();
@@ -81,7 +83,7 @@ TEST_P(MemoryOfReadBodies, goes_when_they_have_been_read) {
   }
 }
 
-TEST_P(MemoryOfReadBodies, goes_when_their_clients_go_before_the_end) {
+TEST_P(MemoryOfReadBodies, is_freed_when_their_clients_leave_early) {
   serve(lookers());
   for (const std::string_view path : {"/callback", "/coroutine"}) {
     const size_t before = uncounted();
@@ -93,7 +95,7 @@ TEST_P(MemoryOfReadBodies, goes_when_their_clients_go_before_the_end) {
 
 TEST_P(MemoryOfReadBodies, is_counted_while_they_are_gathered) {
   serve(lookers());
-  post_all("/callback");  // so that the blocks are there
+  post_all("/callback");  // allocates the blocks that the next rounds use
   for (const std::string_view path : {"/callback", "/coroutine"}) {
     const uint64_t before = MemoryBudget::held_bytes();
     std::vector<RawPeer> peers = posters(path);
@@ -120,8 +122,8 @@ TEST_P(MemoryOfReadBodies, is_refused_above_the_hard_mark) {
   }
 }
 
-// Long fields, trailers and paths, too, are memory of an exchange that the next one has.
-TEST_P(MemoryOfReadBodies, leaves_little_to_what_is_used_again) {
+// Long fields, trailers and paths also take memory that an exchange could keep.
+TEST_P(MemoryOfReadBodies, leaves_little_in_exchanges_that_are_used_again) {
   Router router;
   router.any("/{path*}", [](HttpExchange& exchange) {
     exchange.set_field("X-Long", std::string(6000, 'f'));
@@ -146,7 +148,7 @@ PEAL_TEST_ON_EVERY_PORT(MemoryOfReadBodies);
 
 class MemoryOfFetchedBodies : public test::SimTest {};
 
-// The client's side of it.
+// The client counts and refuses bodies in the same way.
 TEST_F(MemoryOfFetchedBodies, is_counted_and_refused_above_the_hard_mark) {
   on_seeds(1, SimOptions{}, [](test::SimPair& pair) {
     ConnectionHandle asked;

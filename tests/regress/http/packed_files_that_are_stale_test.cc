@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A page was overwritten in place, its size the same and its time put back (rsync --inplace --times). Clients without
-// gzip got the new page, the others the old one packed, for ever, and the ETag of both was the old one. What a file is
-// recognised by is now st_ctim, which no program can set.
+// A page was overwritten in place, with its old size, and its old modification time was restored (rsync --inplace
+// --times). Clients without gzip got the new page. The other clients got the old page, compressed, for ever. Both got
+// the old ETag. Now a file is recognised by st_ctim, which no program can set.
 //
-// And a site of more pages than cached_files, asked for in turn, was packed anew at each request: 4.6 ms of CPU where
-// the page as it is takes 0.8. Each loop packs so many bytes a second and no more.
+// A second defect concerned a site with more pages than cached_files. If its pages were requested in turn, each request
+// compressed its page again. This took 4.6 ms of CPU, against 0.8 ms for the page without compression. Now each loop
+// compresses only so many bytes per second.
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -25,13 +26,13 @@ constexpr const char* kTakesGzip = "Accept-Encoding: gzip\r\n";
 
 class PackedFilesThatAreStale : public test::HttpFilesTest {
  protected:
-  // Other bytes, as many as before, and the time of before.
+  // Replaces the file's bytes by as many other bytes, and restores its modification time.
   void overwrite_unnoticed(const std::string& name, std::string_view bytes) {
     const fs::path path = root() / name;
     ASSERT_EQ(bytes.size(), fs::file_size(path));
     const auto modified = fs::last_write_time(path);
     const timespec before = changed(path);
-    do {  // the kernel's clock for files may tick as seldom as each 10 ms
+    do {  // the kernel's clock for files may tick only every 10 ms
       write(name, bytes);
       fs::last_write_time(path, modified);
     } while (changed(path).tv_sec == before.tv_sec && changed(path).tv_nsec == before.tv_nsec);
@@ -44,7 +45,7 @@ class PackedFilesThatAreStale : public test::HttpFilesTest {
 };
 PEAL_TEST_ON_EVERY_PORT_AND_SIM(PackedFilesThatAreStale);
 
-TEST_P(PackedFilesThatAreStale, are_packed_anew_and_have_another_tag) {
+TEST_P(PackedFilesThatAreStale, are_compressed_again_and_get_another_etag) {
   for (const Duration validity : {Duration(std::chrono::hours(1)), Duration::zero()}) {
     const std::string old_page(5000, 'o');
     const std::string new_page(5000, 'n');
@@ -56,20 +57,21 @@ TEST_P(PackedFilesThatAreStale, are_packed_anew_and_have_another_tag) {
     ASSERT_EQ(old_packed.field("Content-Encoding"), "gzip");
     overwrite_unnoticed("page.html", new_page);
     const HttpAnswer packed = get("/page.html", kTakesGzip + ("If-None-Match: " + old_packed.field("ETag") + "\r\n"));
-    EXPECT_EQ(packed.status, 200) << "the client would keep the old one";
+    EXPECT_EQ(packed.status, 200) << "the client would keep the old page";
     EXPECT_EQ(packed.field("Content-Encoding"), "gzip");
     EXPECT_NE(packed.body, old_packed.body);
     const HttpAnswer plain = get("/page.html", "If-None-Match: " + old_plain.field("ETag") + "\r\n");
     EXPECT_EQ(plain.status, 200);
     EXPECT_EQ(plain.body, new_page);
     const HttpAnswer part = get("/page.html", "Range: bytes=0-9\r\nIf-Range: " + old_plain.field("ETag") + "\r\n");
-    EXPECT_EQ(part.status, 200) << "a download would go on with bytes of another file";
+    EXPECT_EQ(part.status, 200) << "a download would continue with bytes of another file";
     drop_server();
   }
 }
 
-// Both writes may have the same st_ctim: before Linux 6.13 it is taken from a clock that ticks each few milliseconds.
-TEST_P(PackedFilesThatAreStale, though_the_file_was_asked_for_between_two_quick_writes) {
+// Both writes may get the same st_ctim, because before Linux 6.13 it comes from a clock that ticks every few
+// milliseconds.
+TEST_P(PackedFilesThatAreStale, are_compressed_again_after_two_quick_writes) {
   serve_files({.cache_validity = std::chrono::hours(1)});
   for (size_t i = 0; i < 20; ++i) {
     const std::string name = "page" + std::to_string(i) + ".html";
@@ -82,8 +84,9 @@ TEST_P(PackedFilesThatAreStale, though_the_file_was_asked_for_between_two_quick_
   }
 }
 
-// Two contents may have the tag of a file that was written this moment, so it is not a strong one, nor that of later.
-TEST_P(PackedFilesThatAreStale, and_the_tag_of_this_moment_is_weak) {
+// A file that was written this moment may get other bytes under the same st_ctim. So its ETag is weak, and it gets
+// another ETag later.
+TEST_P(PackedFilesThatAreStale, have_a_weak_etag_right_after_a_write) {
   constexpr int kMostTries = 10'000;  // the clock may tick between the write and the request
   serve_files();
   std::string tag;
@@ -98,7 +101,7 @@ TEST_P(PackedFilesThatAreStale, and_the_tag_of_this_moment_is_weak) {
   EXPECT_THAT(later.field("ETag"), testing::StartsWith("\""));
 }
 
-TEST_P(PackedFilesThatAreStale, and_files_that_stand_packed_have_another_tag) {
+TEST_P(PackedFilesThatAreStale, get_another_etag_if_the_compressed_file_lies_beside_the_page) {
   write("page.html", std::string(5000, 'p'));
   age("page.html", -100);
   write("page.html.gz", "packed 1");
@@ -111,7 +114,7 @@ TEST_P(PackedFilesThatAreStale, and_files_that_stand_packed_have_another_tag) {
   EXPECT_EQ(after.body, "packed 2");
 }
 
-TEST_P(PackedFilesThatAreStale, are_packed_anew_for_so_much_a_second) {
+TEST_P(PackedFilesThatAreStale, are_compressed_only_up_to_a_limit_per_second) {
   constexpr size_t kFiles = 40;
   constexpr size_t kFileBytes = 8000;
   constexpr size_t kPackedASecond = 8;
@@ -133,7 +136,7 @@ TEST_P(PackedFilesThatAreStale, are_packed_anew_for_so_much_a_second) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(loop().now() - begin).count();
   EXPECT_LE(packed, kPackedASecond * static_cast<size_t>(seconds + 1));
   EXPECT_GE(packed, kPackedASecond);
-  // Later there is room for others.
+  // In the next second, other pages may be compressed.
   run_for(std::chrono::milliseconds(1001));
   EXPECT_EQ(get("/0.html", kTakesGzip).field("Content-Encoding"), "gzip");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `curl --compressed -r 0-9` of a page printed nothing: the range was one of the gzip that was made on the fly, ten
-// bytes that nobody can unpack. A range is one of the file itself, or of a coded file that stands beside it.
+// `curl --compressed -r 0-9` of a page printed nothing. The range was taken from the gzip data that the server made on
+// the fly: ten bytes that nobody can decompress. Now a range is a part of the file itself, or of a compressed file that
+// lies beside it.
 #include <string>
 
 #include <peal/http/files/static_files.h>
@@ -18,7 +19,7 @@ class RangesOfWhatIsPacked : public test::HttpFilesTest {
 };
 PEAL_TEST_ON_EVERY_PORT_AND_SIM(RangesOfWhatIsPacked);
 
-TEST_P(RangesOfWhatIsPacked, are_of_the_file_itself) {
+TEST_P(RangesOfWhatIsPacked, are_parts_of_the_file_itself) {
   write("page.html", page_);
   age("page.html", -100);
   serve_files();
@@ -31,21 +32,22 @@ TEST_P(RangesOfWhatIsPacked, are_of_the_file_itself) {
   EXPECT_EQ(part.field("Vary"), "Accept-Encoding");
   EXPECT_EQ(part.field("Content-Range"), "bytes 0-9/5003");
   EXPECT_NE(part.field("ETag"), packed.field("ETag"));
-  // It goes on with the file's own tag; the gzip's is another version, and gets the whole file.
+  // The ETag of the file itself gives the range. The ETag of the gzip variant names another version, so the client gets
+  // the whole file.
   EXPECT_EQ(get("/page.html", kPart + ("If-Range: " + part.field("ETag") + "\r\n")).status, 206);
   const HttpAnswer whole = get("/page.html", kPart + ("If-Range: " + packed.field("ETag") + "\r\n"));
   EXPECT_EQ(whole.status, 200);
   EXPECT_EQ(whole.body, page_);
-  // HEAD and conditions are as without it (RFC 9110 14.2).
+  // HEAD and conditional requests are answered as without a Range (RFC 9110 14.2).
   EXPECT_EQ(ask("HEAD", "/page.html", kPart).field("Content-Encoding"), "gzip");
   EXPECT_EQ(get("/page.html", kPart + ("If-None-Match: " + part.field("ETag") + "\r\n")).status, 304);
-  // Who takes nothing but gzip gets it whole.
+  // A client that accepts nothing but gzip gets the whole page.
   const HttpAnswer all = get("/page.html", std::string("Accept-Encoding: gzip, identity;q=0\r\nRange: bytes=0-9\r\n"));
   EXPECT_EQ(all.status, 200);
   EXPECT_EQ(all.field("Content-Encoding"), "gzip");
 }
 
-TEST_P(RangesOfWhatIsPacked, or_of_a_coded_file_beside_it) {
+TEST_P(RangesOfWhatIsPacked, are_parts_of_a_compressed_file_beside_it) {
   write("page.html", page_);
   age("page.html", -100);
   write("page.html.gz", "0123456789abc");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The access log had a line for each answer that was complete. A client that left while its handler waited, or in the
-// midst of a long answer, left no trace in it, nor did an answer that its handler gave up, or began and threw. nginx
-// logs them all, with 499 where no answer had begun.
+// The access log had a line only for complete answers. It had none if the client left while the handler waited, or in
+// the middle of a long answer. It had none either if the handler gave the answer up, or began it and threw. nginx logs
+// all these requests, with 499 if no answer had begun. Now peal does the same.
 #include <stdexcept>
 #include <string>
 
@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 class RequestsThatLeaveNoTrace : public test::HttpTest {
  protected:
-  // What is logged of a request to this handler whose client resets its connection once it was asked for.
+  // Returns the log lines of a request to `handler`. Its client resets the connection when the handler has been called.
   std::string logged(HttpHandler handler) {
     std::string lines;
     bool asked = false;
@@ -37,18 +37,18 @@ class RequestsThatLeaveNoTrace : public test::HttpTest {
 };
 PEAL_TEST_ON_EVERY_PORT(RequestsThatLeaveNoTrace);
 
-TEST_P(RequestsThatLeaveNoTrace, client_that_is_gone_before_its_answer_begins) {
+TEST_P(RequestsThatLeaveNoTrace, client_that_leaves_before_its_answer_begins) {
   EXPECT_THAT(logged([](HttpExchange&) {}), HasSubstr("\"GET / HTTP/1.1\" 499 0 "));
 }
 
-TEST_P(RequestsThatLeaveNoTrace, client_that_is_gone_in_the_midst_of_an_answer) {
+TEST_P(RequestsThatLeaveNoTrace, client_that_leaves_in_the_middle_of_its_answer) {
   const std::string line = logged([](HttpExchange& exchange) {
     exchange.on_abandoned([](HttpExchange&) {});
     exchange.begin(200, "text/plain");
     exchange.write("abc");
   });
   EXPECT_THAT(line, HasSubstr("\"GET / HTTP/1.1\" 200 3 "));
-  EXPECT_THAT(line, testing::StartsWith("127.0.0.1 ")) << "on_abandoned() keeps the address";
+  EXPECT_THAT(line, testing::StartsWith("127.0.0.1 ")) << "with on_abandoned() the address is kept";
 }
 
 TEST_P(RequestsThatLeaveNoTrace, answer_that_its_handler_gives_up) {
@@ -61,7 +61,7 @@ TEST_P(RequestsThatLeaveNoTrace, answer_that_its_handler_gives_up) {
   EXPECT_THAT(line, HasSubstr("\"GET / HTTP/1.1\" 200 3 "));
 }
 
-TEST_P(RequestsThatLeaveNoTrace, answer_behind_whose_beginning_its_handler_throws) {
+TEST_P(RequestsThatLeaveNoTrace, answer_whose_handler_throws_after_beginning_it) {
   const std::string line = logged([](HttpExchange& exchange) {
     exchange.begin(201, "text/plain");
     throw std::runtime_error("no");

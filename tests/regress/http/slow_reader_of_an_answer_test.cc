@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A client that read 32 bytes a second lived 96 s, where 4 KiB in every 20 s seemed to promise 20 to 40, and one that
-// read nothing at all of 300 KB held its connection for 65 s. Both were right, and nobody could know: docs/http.md now
-// says what bounds a client that does not read, and this holds it to that. What it takes counts where its kernel takes
-// it, and the windows begin when output waits in the server above the high-water mark, or else at the end of
-// idle_timeout. The clock is the simulator's.
+// A client that read 32 bytes per second was kept for 96 s, although the limit of 4 KiB in 20 s seemed to promise 20 to
+// 40 s. A client that read nothing of a 300 KB answer held its connection for 65 s. Both times followed from the rules,
+// but no user could know the rules. Now docs/http.md says what limits a client that does not read, and this test checks
+// it.
+//
+// Bytes count as taken when the client's kernel takes them. The windows begin when output above the high-water mark
+// waits in the server, and otherwise at the end of idle_timeout. The clock is the simulator's.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -19,9 +21,9 @@ using std::chrono::seconds;
 constexpr Duration kIdle = seconds(60);
 constexpr Duration kWindow = seconds(20);
 constexpr Duration kLinger = seconds(5);
-constexpr int kLittle = 512;  // of a reader's buffer
+constexpr int kLittle = 512;  // the size of a reader's receive buffer
 
-// A client that reads nothing of its answer but kLittle bytes now and then, `bytes_a_second` in the mean.
+// A client that reads kLittle bytes of its answer now and then, on average `bytes_a_second`.
 class SlowReader {
  public:
   SlowReader(Loop& loop, const SocketAddress& server, uint32_t bytes_a_second)
@@ -50,7 +52,8 @@ class SlowReader {
 
 class SlowReaderOfAnAnswer : public test::SimTest {
  protected:
-  // How long the server stands a client that asked for `bytes` and reads so slowly. Its own kernel holds `buffered`.
+  // Expects that the server keeps a client for between `least` and `most`. The client asks for `bytes` and reads
+  // `bytes_a_second`. The server's kernel can hold `buffered` bytes.
   void stands(size_t bytes, uint32_t bytes_a_second, uint32_t buffered, Duration least, Duration most) {
     SimOptions options = rough();
     options.send_buffer_bytes = buffered;
@@ -72,19 +75,19 @@ class SlowReaderOfAnAnswer : public test::SimTest {
   }
 };
 
-TEST_F(SlowReaderOfAnAnswer, who_takes_nothing_of_what_waits_above_the_high_water_mark_has_two_windows) {
+TEST_F(SlowReaderOfAnAnswer, has_two_windows_if_output_waits_above_the_high_water_mark) {
   stands(1'000'000, 0, 128 * 1024, kWindow, 2 * kWindow);
 }
 
-TEST_F(SlowReaderOfAnAnswer, who_takes_nothing_of_what_waits_below_it_has_the_idle_timeout_before_them) {
+TEST_F(SlowReaderOfAnAnswer, has_the_idle_timeout_first_if_output_waits_below_the_mark) {
   stands(200'000, 0, 128 * 1024, kIdle, kIdle + 2 * kWindow);
 }
 
-TEST_F(SlowReaderOfAnAnswer, what_the_kernels_have_taken_is_an_idle_connections) {
+TEST_F(SlowReaderOfAnAnswer, is_idle_if_the_kernels_have_taken_the_answer) {
   stands(300'000, 0, 1024 * 1024, kIdle, kIdle + 2 * kWindow + kLinger);
 }
 
-TEST_F(SlowReaderOfAnAnswer, who_drips_below_the_rate_ends_as_who_takes_nothing) {
+TEST_F(SlowReaderOfAnAnswer, that_drips_below_the_rate_ends_like_one_that_reads_nothing) {
   stands(1'000'000, 32, 128 * 1024, kWindow, 2 * kWindow + kLinger);
   stands(200'000, 32, 128 * 1024, kIdle, kIdle + 2 * kWindow + kLinger);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A coroutine that streams an answer waits for writable(). When the client has read on it is resumed at once, writes
-// its last piece and ends the exchange. The session then looked at the exchange's on_writable, which was gone with it
-// wherever exchanges are not kept to be used again.
+// A coroutine streamed an answer and waited for writable(). When the client had read more, the coroutine was resumed at
+// once, wrote its last piece and ended the exchange. Then the session looked at the exchange's on_writable. If
+// exchanges are not kept to be used again, the exchange was already freed.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 class HttpStreamThatEnds : public test::HttpTest {};
 
-TEST_P(HttpStreamThatEnds, when_it_is_told_to_go_on_is_not_looked_at_again) {
+TEST_P(HttpStreamThatEnds, when_it_is_resumed_is_not_used_again) {
   constexpr size_t kPiece = 4'000'000;  // more than the kernel takes at once
   Router router;
   router.get("/", [](HttpExchange& exchange) -> Task<> {
@@ -30,8 +30,8 @@ TEST_P(HttpStreamThatEnds, when_it_is_told_to_go_on_is_not_looked_at_again) {
   EXPECT_NE(answer.find("the end"), std::string::npos);
 }
 
-// Both are told: first the coroutine, then on_writable, which ends the answer under it.
-TEST_P(HttpStreamThatEnds, by_its_on_writable_is_over_for_its_coroutine) {
+// Both are called: first the coroutine is resumed, then on_writable ends the answer.
+TEST_P(HttpStreamThatEnds, by_on_writable_takes_no_more_from_its_coroutine) {
   constexpr size_t kPiece = 4'000'000;
   Router router;
   router.get("/", [](HttpExchange& exchange) -> Task<> {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RFC 3986 has no place for a backslash, a bar, braces, a caret, a quote, a backtick or angle brackets, and so no
-// target holds them; but they went through, and each reader behind made of `\` or `"` what it liked: a separator, an
-// escape, nothing at all. And a method of 9,000 letters was answered 414, that its target is too long, where the
-// document says 501.
+// RFC 3986 does not allow a backslash, a bar, braces, a caret, a quote, a backtick or angle brackets in a URI, so a
+// request target has none. But the server accepted them, and each program behind it read `\` or `"` in its own way: as
+// a separator, as an escape, or as nothing. A second defect: a method of 9,000 letters was answered with 414, which
+// means that the target is too long. docs/http.md says 501.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ class TargetsThatAreNoUri : public test::HttpTest {
   static std::string get(const std::string& target) { return "GET " + target + " HTTP/1.1\r\nHost: h\r\n\r\n"; }
 };
 
-TEST_P(TargetsThatAreNoUri, are_refused_wherever_the_byte_stands) {
+TEST_P(TargetsThatAreNoUri, are_refused_wherever_the_byte_is) {
   for (const char byte : std::string_view("\\|{}^\"<>`\x80\xff")) {
     for (const std::string& before :
          {std::string("/"), std::string("/a?b="), std::string("http://h/"), "/" + std::string(100, 'x')}) {
@@ -37,12 +37,12 @@ TEST_P(TargetsThatAreNoUri, are_refused_wherever_the_byte_stands) {
   }
 }
 
-TEST_P(TargetsThatAreNoUri, all_that_a_uri_may_hold_passes) {
+TEST_P(TargetsThatAreNoUri, all_bytes_that_a_uri_may_have_are_accepted) {
   const std::string target = "/-._~:@!$&'()*+,;=%7B%5c?a[]=1&b=/?:@-._~!$'()*+,;";
   EXPECT_THAT(answer_to(get(target)), testing::EndsWith("\r\n\r\n" + target));
 }
 
-TEST_P(TargetsThatAreNoUri, method_without_end_is_unknown_and_not_a_long_target) {
+TEST_P(TargetsThatAreNoUri, method_that_is_too_long_is_unknown_and_not_a_long_target) {
   for (const size_t letters : {33U, 9'000U, 40'000U}) {
     const std::string answer = answer_to(std::string(letters, 'M') + " / HTTP/1.1\r\nHost: h\r\n\r\n");
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 501 ")) << letters;

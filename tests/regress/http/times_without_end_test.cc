@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Duration::max() for "never" in any option of time: the sum with the clock's time overflowed, and what was never to
-// end was over at once. A reader was reset after 10 ms with 4,096 bytes of 3,000,000, a client that paused was answered
-// 408, a handler that took its time 503, a kept-alive connection was closed as idle. A window of no time was over at
-// once, too; it is none.
+// Duration::max() means "never" in each option that is a time. The sum of it and the current time overflowed, and what
+// was never to end was over at once:
+// - A reader was reset after 10 ms, when it had 4,096 of 3,000,000 bytes.
+// - A client that paused was answered 408.
+// - The request of a handler that took its time was answered 503.
+// - A kept-alive connection was closed as idle.
+//
+// A window of zero was over at once too. Now it means that there is no such limit.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -19,7 +23,7 @@ using std::chrono::seconds;
 
 class TimesWithoutEnd : public test::SimTest {
  protected:
-  // Three megabytes to a client that reads for minutes, then a graceful end.
+  // Sends 3 MB to a client that reads for minutes, and ends gracefully. Expects that the client gets all of it.
   void expect_all_read(const ConnectionOptions& times) {
     on_seeds(3, {}, [&](test::SimPair& pair) {
       const std::string answer = pattern(3'000'000);
@@ -60,7 +64,7 @@ TEST_F(TimesWithoutEnd, of_a_connection) {
                    .write_window = kEver});
 }
 
-TEST_F(TimesWithoutEnd, windows_of_no_time) {
+TEST_F(TimesWithoutEnd, windows_of_zero_are_no_limit) {
   expect_all_read({.min_read_bytes = 1, .read_window = {}, .min_write_bytes = 1'000'000, .write_window = {}});
 }
 
@@ -110,11 +114,11 @@ TEST_F(TimesWithoutEnd, of_a_websocket) {
         "GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n");
     pair.run_for(std::chrono::hours(50));
-    EXPECT_EQ(heard(), "") << "a ping that was due at once";
+    EXPECT_EQ(heard(), "") << "a ping was sent at once";
     peer.send(test::client_frame(WebSocketOpcode::kText, "over"));
     pair.run_for(std::chrono::hours(50));
     EXPECT_EQ(heard(), test::server_frame(WebSocketOpcode::kClose, std::string_view("\x03\xe8", 2)));
-    EXPECT_FALSE(peer.ended) << "it waits for the answer";
+    EXPECT_FALSE(peer.ended) << "the server waits for the peer's Close frame";
   });
 }
 

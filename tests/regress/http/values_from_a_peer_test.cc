@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A handler that echoed the client's `Content-Type: text/plain;\tcharset=utf-8` stopped the whole process: a content
-// type with a control in it was taken for the programmer's bug. So were a status, a name of a field, a length or a
-// protocol that no answer may have, however a client brought them about. A value ends at most the exchange that it is
-// for: what cannot be sent is made harmless, or refused by an exception, which is 500.
+// A handler echoed the client's `Content-Type: text/plain;\tcharset=utf-8`, and this stopped the whole process: a
+// content type with a control character was treated as an error of the programmer. So were a status, a field name, a
+// length or a protocol that no answer may have, even if a client had caused them. Now a value ends at most the exchange
+// that it is for. A value that cannot be sent is made harmless, or is refused by an exception, which becomes a 500.
 #include <functional>
 #include <string>
 #include <vector>
@@ -25,7 +25,8 @@ class Mute final : public UpgradeHandler {
 
 class ValuesFromAPeer : public test::HttpTest {
  protected:
-  // What a client hears of a handler that does `what`; then the server must still answer.
+  // Returns what a client receives from a server whose handler does `what`. Expects that the server still answers
+  // afterwards.
   std::string after(HttpHandler what,
                     std::string_view request = "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n") {
     Router router;
@@ -53,7 +54,7 @@ TEST_P(ValuesFromAPeer, content_type_that_is_echoed) {
   }
 }
 
-TEST_P(ValuesFromAPeer, content_type_writes_no_fields) {
+TEST_P(ValuesFromAPeer, content_type_cannot_add_fields) {
   const std::vector<std::function<void(HttpExchange&, std::string_view)>> ways = {
       [](HttpExchange& exchange, std::string_view type) { exchange.respond(200, type, "text"); },
       [](HttpExchange& exchange, std::string_view type) { exchange.respond(404, type, Buffer("text")); },
@@ -61,7 +62,7 @@ TEST_P(ValuesFromAPeer, content_type_writes_no_fields) {
         exchange.begin(200, type);
         exchange.end();
       }};
-  // The first answer of a connection that stays is composed another way than the last of one that closes.
+  // The server builds the last answer of a connection in another way than earlier answers. Both ways are tested.
   for (const std::string ends : {"Connection: close\r\n\r\n", "\r\nGET /x HTTP/1.0\r\n\r\n"}) {
     for (const auto& way : ways) {
       const std::string answer = after([&](HttpExchange& exchange) { way(exchange, "a/b\r\nSet-Cookie: x\n\x7f"); },
@@ -71,7 +72,7 @@ TEST_P(ValuesFromAPeer, content_type_writes_no_fields) {
   }
 }
 
-TEST_P(ValuesFromAPeer, status_that_no_answer_has) {
+TEST_P(ValuesFromAPeer, status_that_no_answer_may_have) {
   for (const int status : {-1, 0, 99, 101, 199, 600, 1000}) {
     expect_500([&](HttpExchange& exchange) { exchange.respond(status, "text/plain", "text"); });
     expect_500([&](HttpExchange& exchange) { exchange.begin(status); });
@@ -86,11 +87,11 @@ TEST_P(ValuesFromAPeer, status_that_no_answer_has) {
   }
 }
 
-TEST_P(ValuesFromAPeer, name_of_a_field) {
+TEST_P(ValuesFromAPeer, field_name_that_no_answer_may_have) {
   for (const std::string name :
        {"", "a b", "a:b", "a\r\nb", "n\xc3\xa4me", "Content-Length", "transfer-encoding", "Connection", "Date"}) {
     const std::string answer = after([&](HttpExchange& exchange) {
-      exchange.set_field("Upgrade", "x");  // nor does what was set before go out with 500
+      exchange.set_field("Upgrade", "x");  // a field that was set before is not sent with the 500
       exchange.set_field(name, "7");
     });
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 500 ")) << name;
@@ -110,7 +111,7 @@ TEST_P(ValuesFromAPeer, body_longer_than_announced_ends_the_connection) {
   EXPECT_THAT(answer, Not(HasSubstr("cd")));
 }
 
-TEST_P(ValuesFromAPeer, protocol_that_no_field_may_hold) {
+TEST_P(ValuesFromAPeer, protocol_that_no_field_may_contain) {
   expect_500([](HttpExchange& exchange) { exchange.upgrade("a\r\nb", std::make_unique<Mute>()); });
 }
 
@@ -118,7 +119,7 @@ TEST_P(ValuesFromAPeer, upgrade_with_a_body_is_400) {
   for (const std::string method : {"POST / ", "CONNECT h:1 "}) {
     Router router;
     router.post("/", [](HttpExchange& exchange) {
-      exchange.set_field("Sec-X", "agreed");  // of the 101 that it is not
+      exchange.set_field("Sec-X", "agreed");  // meant for the 101, which is not sent
       exchange.upgrade("x", std::make_unique<Mute>());
     });
     router.add("CONNECT", "/", [](HttpExchange& exchange) { exchange.upgrade("", std::make_unique<Mute>()); });
@@ -128,7 +129,7 @@ TEST_P(ValuesFromAPeer, upgrade_with_a_body_is_400) {
   }
 }
 
-// The server has answered 413 in the place of a coroutine, which does not know yet.
+// The server has answered 400 in the place of a coroutine that does not know it yet.
 TEST_P(ValuesFromAPeer, answer_that_comes_after_the_servers_own) {
   std::string seen;
   Router router;
@@ -151,7 +152,8 @@ TEST_P(ValuesFromAPeer, answer_that_comes_after_the_servers_own) {
   EXPECT_EQ(ask([&] { return seen; }), "an error");
 }
 
-// Whoever reads a body that the server has begun to drop, since there is an answer, waits for nothing.
+// An answer was given elsewhere, so the server has begun to drop the body. A coroutine that reads the body does not
+// wait.
 TEST_P(ValuesFromAPeer, body_that_is_read_after_the_answer_was_given_elsewhere) {
   HttpExchangeHandle handle;
   std::string seen;

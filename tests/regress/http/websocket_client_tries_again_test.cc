@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A WebSocketClient that reconnects said "never again" of a connection that closed before the handshake, and tried it
-// again; of a silent server and of 502 and 503 it said so and meant it, though the document promised otherwise. After
-// an end it could not be connected again, "WS://" was no URL, an HTTP/1.0 403 was no answer, and 102 or 103 before the
-// 101 (RFC 9110 15.2) were its end. A server that sends 102 for ever holds no handshake longer than its deadline. One
-// that sent a Close frame and left the connection open was not tried again, and an exception out of on_close, or out of
-// on_failed before the handshake, left a client that never connected again.
+// A WebSocketClient that reconnects had many defects:
+// - If a connection closed before the handshake, it reported that it would not try again, and tried again.
+// - For a silent server, and for 502 and 503, it reported the same and did not try again, although the documentation
+//   promised it.
+// - After an end, its user could not connect it again.
+// - It refused the scheme "WS://", and it did not accept an HTTP/1.0 403 as an answer.
+// - An interim answer 102 or 103 before the 101 (RFC 9110 15.2) ended it.
+// - If the server sent a Close frame and left the connection open, it did not try again.
+// - After an exception from on_close, or from on_failed before the handshake, it never connected again.
+//
+// A server that sends 102 for ever must not hold the handshake beyond its deadline.
 #include <string>
 #include <vector>
 
@@ -58,14 +63,17 @@ class WebSocketClientTriesAgain : public test::SimTest {
     });
     return *client_;
   }
-  // When each connection but the first begins is what the failure before it said.
+  // Expects three failures with `error` and `status`, and that each next attempt begins when the failure said.
   void expect_tried_again_as_told(std::error_code error, int status) {
     std::vector<TimePoint> begun;
     HttpScript::Answer answer = server_answer;
     serve([&, answer](Connection& connection, const Request& request) {
       begun.push_back(pair.here->now());
-      if (begun.size() == 4) return void(connection.send(accepted(request)));
-      answer(connection, request);
+      if (begun.size() == 4) {
+        connection.send(accepted(request));
+      } else {
+        answer(connection, request);
+      }
     });
     options.client.retry.reconnect = true;
     options.handshake_timeout = seconds(2);
@@ -80,9 +88,9 @@ class WebSocketClientTriesAgain : public test::SimTest {
       EXPECT_GE(waited, failures[at].next_attempt_in);
       EXPECT_LE(waited, failures[at].next_attempt_in + milliseconds(50));
     }
-    EXPECT_GT(failures.at(2).next_attempt_in, failures.at(0).next_attempt_in) << "ever more slowly";
+    EXPECT_GT(failures.at(2).next_attempt_in, failures.at(0).next_attempt_in) << "each delay is longer";
   }
-  // What the one failure is, after which nothing comes.
+  // Returns the only failure. Expects that no attempt follows it.
   WebSocketFailure only_failure() {
     EXPECT_TRUE(client().connect(url()));
     EXPECT_TRUE(pair.run_until([&] { return !failures.empty(); }));
@@ -99,9 +107,9 @@ class WebSocketClientTriesAgain : public test::SimTest {
   std::function<void(WebSocket&)> on_open;
   std::function<void()> on_end;
   std::vector<WebSocketFailure> failures;
-  std::vector<TimePoint> times;  // of the failures
+  std::vector<TimePoint> times;  // when the failures were reported
   std::vector<std::string> journal;
-  size_t ended = 0;  // sockets and attempts
+  size_t ended = 0;  // how many sockets and attempts have ended
 
   void drop_client() { client_.reset(); }
 
@@ -110,27 +118,27 @@ class WebSocketClientTriesAgain : public test::SimTest {
   std::optional<WebSocketClient> client_;
 };
 
-TEST_F(WebSocketClientTriesAgain, a_connection_that_closes_before_the_handshake) {
+TEST_F(WebSocketClientTriesAgain, after_a_connection_that_closes_before_the_handshake) {
   server_answer = [](Connection& connection, const Request&) { connection.close(); };
   expect_tried_again_as_told(errno_code(ECONNRESET), 0);
 }
 
-TEST_F(WebSocketClientTriesAgain, a_server_that_is_silent) {
+TEST_F(WebSocketClientTriesAgain, after_a_server_that_is_silent) {
   server_answer = [](Connection&, const Request&) {};
   expect_tried_again_as_told(errno_code(ETIMEDOUT), 0);
 }
 
-TEST_F(WebSocketClientTriesAgain, a_server_that_is_away_for_a_while) {
+TEST_F(WebSocketClientTriesAgain, after_a_server_that_is_unavailable) {
   server_answer = [](Connection& connection, const Request&) { connection.send(refused(503)); };
   expect_tried_again_as_told(errno_code(EPROTO), 503);
 }
 
-TEST_F(WebSocketClientTriesAgain, but_not_unless_it_reconnects) {
+TEST_F(WebSocketClientTriesAgain, only_if_it_may_reconnect) {
   serve([](Connection& connection, const Request&) { connection.close(); });
   EXPECT_EQ(only_failure().error, errno_code(ECONNRESET));
 }
 
-TEST_F(WebSocketClientTriesAgain, and_not_after_an_answer_that_is_final) {
+TEST_F(WebSocketClientTriesAgain, but_not_after_a_final_answer) {
   options.client.retry.reconnect = true;
   serve([](Connection& connection, const Request&) { connection.send("HTTP/1.0 403 Forbidden\r\n\r\n"); });
   const WebSocketFailure failure = only_failure();
@@ -138,7 +146,7 @@ TEST_F(WebSocketClientTriesAgain, and_not_after_an_answer_that_is_final) {
   EXPECT_EQ(failure.status, 403) << failure.why;
 }
 
-TEST_F(WebSocketClientTriesAgain, a_socket_whose_server_cuts_it_ever_more_slowly) {
+TEST_F(WebSocketClientTriesAgain, more_and_more_slowly_if_the_server_resets_each_socket) {
   options.client.retry.reconnect = true;
   std::vector<TimePoint> begun;
   serve([&](Connection& connection, const Request& request) {
@@ -155,7 +163,7 @@ TEST_F(WebSocketClientTriesAgain, a_socket_whose_server_cuts_it_ever_more_slowly
   EXPECT_LE(begun.size(), 6u);
 }
 
-TEST_F(WebSocketClientTriesAgain, a_server_that_says_it_closes_and_does_not) {
+TEST_F(WebSocketClientTriesAgain, after_a_close_frame_on_a_connection_that_stays_open) {
   serve([](Connection& connection, const Request& request) {
     connection.send(accepted(request));
     connection.send(std::string_view("\x88\x02\x03\xe9", 4));
@@ -166,7 +174,7 @@ TEST_F(WebSocketClientTriesAgain, a_server_that_says_it_closes_and_does_not) {
   EXPECT_THAT(journal, ElementsAre("open", "close 1001", "open", "close 1001"));
 }
 
-TEST_F(WebSocketClientTriesAgain, though_callbacks_throw) {
+TEST_F(WebSocketClientTriesAgain, although_callbacks_throw) {
   for (const bool before : {true, false}) {
     serve([&](Connection& connection, const Request& request) {
       if (!before) connection.send(accepted(request));
@@ -188,7 +196,7 @@ TEST_F(WebSocketClientTriesAgain, though_callbacks_throw) {
   }
 }
 
-TEST_F(WebSocketClientTriesAgain, a_socket_that_is_closed_here_is_not_connected_again) {
+TEST_F(WebSocketClientTriesAgain, but_not_after_a_socket_that_is_aborted_here) {
   options.client.retry.reconnect = true;
   serve([](Connection& connection, const Request& request) { connection.send(accepted(request)); });
   on_open = [](WebSocket& socket) { socket.abort(); };
@@ -197,12 +205,12 @@ TEST_F(WebSocketClientTriesAgain, a_socket_that_is_closed_here_is_not_connected_
   EXPECT_THAT(journal, ElementsAre("open", "close 1006"));
 }
 
-TEST_F(WebSocketClientTriesAgain, and_is_connected_again_by_its_user_after_any_end) {
+TEST_F(WebSocketClientTriesAgain, and_may_be_connected_by_its_user_after_any_end) {
   size_t requests = 0;
   serve([&](Connection& connection, const Request& request) {
     switch (++requests) {
-      case 1: return void(connection.send(refused(404)));
-      case 2: return connection.close();
+      case 1: connection.send(refused(404)); return;
+      case 2: connection.close(); return;
       default: connection.send(accepted(request));
     }
   });
@@ -218,7 +226,7 @@ TEST_F(WebSocketClientTriesAgain, and_is_connected_again_by_its_user_after_any_e
   EXPECT_THAT(journal, ElementsAre("failed", "failed", "open", "close 1006", "open", "close 1006"));
 }
 
-TEST_F(WebSocketClientTriesAgain, and_after_a_stop_at_any_time) {
+TEST_F(WebSocketClientTriesAgain, and_may_be_connected_after_a_stop_at_any_time) {
   serve([](Connection& connection, const Request& request) { connection.send(accepted(request)); });
   for (int at = 0; at < 40; ++at) {
     ASSERT_TRUE(client().connect(url())) << at;
@@ -234,7 +242,7 @@ TEST_F(WebSocketClientTriesAgain, and_after_a_stop_at_any_time) {
   EXPECT_TRUE(failures.empty()) << failures.at(0).why;
 }
 
-TEST_F(WebSocketClientTriesAgain, its_scheme_is_in_any_case_and_its_url_has_no_fragment) {
+TEST_F(WebSocketClientTriesAgain, with_a_scheme_in_any_case_and_without_a_fragment) {
   serve([](Connection& connection, const Request& request) { connection.send(accepted(request)); });
   EXPECT_EQ(client().connect(url() + "#top").error(), errno_code(EINVAL));  // RFC 6455 3
   EXPECT_EQ(client().connect(url("WSS")).error(), errno_code(EPROTONOSUPPORT));
@@ -243,7 +251,7 @@ TEST_F(WebSocketClientTriesAgain, its_scheme_is_in_any_case_and_its_url_has_no_f
   EXPECT_THAT(journal, ElementsAre("open"));
 }
 
-TEST_F(WebSocketClientTriesAgain, interim_answers_come_before_the_final_one) {
+TEST_F(WebSocketClientTriesAgain, and_accepts_interim_answers_before_the_final_one) {
   serve([](Connection& connection, const Request& request) {
     connection.send("HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" +
                     accepted(request));
@@ -253,7 +261,7 @@ TEST_F(WebSocketClientTriesAgain, interim_answers_come_before_the_final_one) {
   EXPECT_THAT(journal, ElementsAre("open"));
 }
 
-TEST_F(WebSocketClientTriesAgain, interim_answers_hold_no_handshake) {
+TEST_F(WebSocketClientTriesAgain, and_interim_answers_do_not_extend_the_handshake) {
   options.handshake_timeout = seconds(1);
   std::function<void(const ConnectionHandle&)> go_on = [&](const ConnectionHandle& handle) {
     handle.send("HTTP/1.1 102 Processing\r\n\r\n");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two ends of a WebSocket that each sent 40 MiB, and heeded send() and on_writable: both stood still and ended with
-// 1006 after 40 to 45 s. Each side read nothing while more than its high-water mark waited to be sent.
+// Both ends of a WebSocket sent 40 MiB, and each waited for on_writable when send() returned false. Both stopped, and
+// ended with 1006 after 40 to 45 s. Each side read nothing while more than its high-water mark waited to be sent.
 #include <memory>
 #include <string>
 
@@ -12,13 +12,13 @@
 namespace peal {
 namespace {
 
-// More than the kernels' buffers and the high-water marks of both sides hold.
+// The messages are larger than the kernel's buffers and the high-water marks of both sides together.
 constexpr size_t kMessageBytes = 64 * 1024;
 constexpr size_t kMessages = 96;
 constexpr Duration kPatience = std::chrono::minutes(2);
 constexpr SocketOptions kSmall = {.send_buffer_bytes = 16 * 1024, .receive_buffer_bytes = 16 * 1024};
 
-// One end: what it has sent, and what came to it.
+// One end: how many messages it has sent and received.
 struct Side {
   size_t sent = 0;
   size_t came = 0;
@@ -117,8 +117,8 @@ TEST_P(WebSocketsThatBothSendMuch, by_coroutines) {
   ASSERT_TRUE(run_until([&] { return scope.size() == 0; }, kPatience));
 }
 
-// A peer that sends pings and reads nothing made the queue of their answers grow, once reading no longer stopped.
-TEST_P(WebSocketsThatBothSendMuch, pings_of_a_peer_that_reads_nothing_cost_nothing) {
+// Since reading no longer stops, a peer that sends pings and reads nothing could make the queue of their answers grow.
+TEST_P(WebSocketsThatBothSendMuch, pings_of_a_peer_that_reads_nothing_do_not_grow_the_queue) {
   WebSocket* served = nullptr;
   WebSocketCallbacks callbacks;
   callbacks.on_open = [&](WebSocket& socket) { served = &socket; };
@@ -129,11 +129,11 @@ TEST_P(WebSocketsThatBothSendMuch, pings_of_a_peer_that_reads_nothing_cost_nothi
   settle();
   while (served->send_binary(std::string(kMessageBytes, 'm'))) {
   }
-  served->send_binary(std::string(32 * kMessageBytes, 'm'));  // so that the kernels' buffers cannot empty it
+  served->send_binary(std::string(32 * kMessageBytes, 'm'));  // so much that the kernel's buffers cannot take it all
   settle();
   const size_t queued = served->queued_bytes();
   const uint64_t received = served->connection().received_bytes();
-  // Each a ping of 100 bytes, masked with zeros.
+  // Each ping has 100 bytes and is masked with zeros.
   std::string pings;
   for (int i = 0; i < 1000; ++i) pings += std::string("\x89\xe4\0\0\0\0", 6) + std::string(100, 'p');
   for (int i = 0; i < 10; ++i) peer.send(pings);
@@ -141,7 +141,7 @@ TEST_P(WebSocketsThatBothSendMuch, pings_of_a_peer_that_reads_nothing_cost_nothi
       run_until([&] { return served->connection().received_bytes() - received >= 10 * pings.size(); }, kPatience));
   EXPECT_LE(served->queued_bytes(), queued);
   peer.connection().run([](Connection& connection) { connection.resume(); });
-  // The last one is answered behind the messages.
+  // The last ping is answered, behind the messages.
   EXPECT_TRUE(run_until([&] { return peer.received.ends_with("\x8a\x64" + std::string(100, 'p')); }, kPatience));
 }
 

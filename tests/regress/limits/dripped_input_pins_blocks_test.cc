@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer that sends an endless message one byte at a time. What a callback leaves is kept; beyond a small block's size
-// each further byte came in a block of 20 KiB of its own, and the chain kept them all: 10 KB of input pinned 200 MB,
-// far below the input limit, which counts bytes. Little input is now copied behind what is kept.
+// A peer sent an endless message one byte at a time. The connection keeps input that a callback leaves. When the kept
+// input had filled a small block, each further byte came in a block of 20 KiB of its own, and all these blocks were
+// kept. So 10 KB of input pinned 200 MB. The input limit, which counts bytes, was far from reached. Now a few bytes of
+// input are copied behind the input that is kept.
 
 #include <tests/support/net_rig.h>
 
@@ -10,7 +11,7 @@ namespace {
 
 class DrippedInput : public test::NetTest {};
 
-TEST_P(DrippedInput, pins_about_as_much_as_it_is_long) {
+TEST_P(DrippedInput, pins_about_as_much_memory_as_it_is_long) {
   auto server = serve({.on_message = [](Connection&, Buffer&) {}});
   auto bytes_in_use = [&] { return ask([] { return BlockPool::here().stats().bytes_in_use; }); };
   RawPeer peer = connect_peer();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Out of fds, accept fails with EMFILE while the listener stays readable: servers elsewhere spin at 100 % CPU, write
-// millions of log lines, or abort. Here clients are told, the loop sleeps, what is connected is served, and accepting
-// goes on once there are fds again.
+// If a process is out of fds, accept fails with EMFILE while the listener stays readable. Other servers then spin at
+// 100 % CPU, write millions of log lines, or abort. In peal new clients are disconnected, the loop sleeps, existing
+// connections are served, and accepting continues when there are fds again.
 #include <sys/resource.h>
 
 #include <deque>
@@ -23,7 +23,7 @@ Duration cpu_time() {
 
 class FdExhaustionDoesNotSpin : public test::NetTest {};
 
-TEST_P(FdExhaustionDoesNotSpin, while_clients_knock) {
+TEST_P(FdExhaustionDoesNotSpin, while_clients_connect) {
   constexpr int kClients = 60;
   FdExhaustion famine;
   std::atomic<int> log_lines = 0;
@@ -34,7 +34,7 @@ TEST_P(FdExhaustionDoesNotSpin, while_clients_knock) {
   ASSERT_TRUE(hears_all(connected, "ping"));
   std::deque<RawPeer> clients(kClients);
   famine.fill();
-  // Sleeps until the clients have their answer, so what is measured is the loop.
+  // The test's thread sleeps until the clients are disconnected, so the CPU time that is measured is the loop's.
   const uint64_t waits_before = ask([&] { return loop().engine().stats().waits; });
   const Duration cpu_before = cpu_time();
   const TimePoint begin = monotonic_now();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// To a peer that does not read, 5.8 MB were queued as buffers of 60 bytes. Each kept its block, 65 to 92 MB in all, and
-// output_limit_bytes, which counted content, let 64 MiB of that be: 700 MB for one connection. Small pieces now share
-// blocks, wherever they come from, and the limit counts what is held.
+// 5.8 MB were queued, as buffers of 60 bytes, for a peer that does not read. Each buffer kept its own block, which made
+// 65 to 92 MB in all. output_limit_bytes counted only the content, so it would have allowed 64 MiB of such buffers: 700
+// MB for one connection. Now small pieces share blocks, wherever they come from, and the limit counts the memory that
+// is held.
 #include <cstring>
 #include <functional>
 #include <optional>
@@ -17,16 +18,16 @@ namespace {
 
 constexpr size_t kMiB = 1024 * 1024;
 
-// A buffer with a large block of its own for `bytes`.
+// Returns a buffer of `bytes` bytes in a large block of its own.
 Buffer in_large_block(size_t bytes) {
   Buffer buffer;
   const auto room = buffer.prepare(kLargeBlockBytes);
-  std::memset(room.data(), 'x', bytes);  // a loop of 64 KiB that is not optimized took most of this test's time
+  std::memset(room.data(), 'x', bytes);  // memset, because an unoptimized loop over 64 KiB took most of the time
   buffer.commit(bytes);
   return buffer;
 }
 
-// Some other bytes of the block are somebody else's.
+// Returns a buffer of `bytes` bytes in a block whose other bytes have another owner.
 Buffer cut_out(size_t bytes) {
   Buffer received = in_large_block(kLargeBlockBytes);
   return received.take(bytes);
@@ -34,11 +35,11 @@ Buffer cut_out(size_t bytes) {
 
 struct Queued {
   size_t content_bytes = 0;
-  size_t held_bytes = 0;  // by blocks, meanwhile
+  size_t held_bytes = 0;  // the most that blocks held meanwhile
   bool is_open = true;
 };
 
-// Sends until `bytes` of content are queued, or the connection ends.
+// Sends pieces until `bytes` of content are queued or the connection has ended.
 Queued send_pieces(Connection& connection, size_t bytes, const std::function<Buffer()>& piece) {
   const uint64_t before = BlockPool::here().stats().bytes_in_use;
   Queued queued;
@@ -54,7 +55,7 @@ Queued send_pieces(Connection& connection, size_t bytes, const std::function<Buf
 
 class LimitsCountMemory : public test::NetTest {
  protected:
-  // What is queued for a peer that does not read.
+  // Returns what a connection has queued for a peer that does not read.
   Queued queue(const ConnectionOptions& limits, size_t bytes, std::function<Buffer()> piece) {
     std::optional<Queued> queued;
     auto server = serve({.on_open = [&](Connection& connection) { queued = send_pieces(connection, bytes, piece); }},
@@ -87,16 +88,18 @@ TEST_P(LimitsCountMemory, small_shared_pieces_are_copied) {
   EXPECT_LE(most_holders, 3);
 }
 
-// 6,000 bytes in 20 KiB each: they are moved, and what they keep is counted.
-TEST_P(LimitsCountMemory, limit_is_of_blocks) {
+// Each piece has 6,000 bytes in a block of 20 KiB. The queue takes these blocks as they are, and counts the whole
+// blocks.
+TEST_P(LimitsCountMemory, limit_counts_whole_blocks) {
   const Queued queued = queue({.output_limit_bytes = 4 * kMiB}, 8 * kMiB, [] { return in_large_block(6'000); });
   EXPECT_FALSE(queued.is_open);
   EXPECT_LE(queued.held_bytes, 4 * kMiB + 4 * kLargeBlockBytes);
   EXPECT_GE(queued.held_bytes, 3 * kMiB);
 }
 
-// Of the bytes of a file none is memory; what stands between files is, and so is what the queue needs for each.
-TEST_P(LimitsCountMemory, pieces_between_files) {
+// The bytes of a file are not memory. The pieces between files are memory, and so is what the queue needs for each
+// file.
+TEST_P(LimitsCountMemory, limit_counts_the_pieces_between_files) {
   const FileRange file = test::file_of("f");
   const std::vector<std::function<void(Connection&)>> kinds = {
       [&](Connection& connection) { connection.send("x"); },
@@ -125,7 +128,7 @@ TEST_P(LimitsCountMemory, pieces_between_files) {
     RawPeer peer = connect_peer(4'096);
     ASSERT_TRUE(wait_until([&] { return held.has_value(); }));
     EXPECT_TRUE(over);
-    EXPECT_TRUE(told) << "before the limit there is the high-water mark";
+    EXPECT_TRUE(told) << "the high-water mark comes before the limit";
     EXPECT_LE(*held, 4 * kMiB + 4 * kLargeBlockBytes);
   }
 }
@@ -134,7 +137,7 @@ PEAL_TEST_ON_EVERY_ENGINE(LimitsCountMemory);
 
 class SimLimitsCountMemory : public test::SimTest {};
 
-TEST_F(SimLimitsCountMemory, small_pieces_share_blocks_and_the_limit_is_of_memory) {
+TEST_F(SimLimitsCountMemory, small_pieces_share_blocks_and_the_limit_counts_memory) {
   on_seeds(10, rough(), [&](test::SimPair& pair) {
     Queued small, large;
     Server server(*pair.here,

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What had arrived for a coroutine and was not read yet lay in its stream, where no limit looked. Ten connections
-// inside read_exactly(16 MiB) held 160 MiB under a hard memory mark of 32 MiB, and a callback's connection was ended in
-// their place; input_limit_bytes and min_read_bytes did not hold for them; a drain cut them off in the middle of a
-// request, and a full server evicted them as idle. Now the connection keeps that input, as it keeps what a callback
-// leaves.
+// Input that had arrived for a coroutine and was not read yet lay in its stream, where no limit saw it:
+// - Ten connections inside read_exactly(16 MiB) held 160 MiB, above a hard memory mark of 32 MiB. A connection with
+//   callbacks was ended in their place.
+// - input_limit_bytes and min_read_bytes had no effect on them.
+// - A drain cut them off in the middle of a request, and a full server evicted them as idle.
+//
+// Now the connection keeps this input, as it keeps what a callback leaves.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -23,7 +25,7 @@ constexpr size_t kMebibyte = 1024 * 1024;
 
 class CoroutineInput : public test::SimTest {
  protected:
-  // A coroutine server and one client, which `sends` as soon as it is connected.
+  // A coroutine server and one client, which sends `sends` as soon as it is connected.
   struct Line {
     Line(test::SimPair& its_pair, CoServer::Serve serve, const ServerOptions& options, std::string sends)
         : pair(its_pair),
@@ -50,7 +52,7 @@ class CoroutineInput : public test::SimTest {
     std::string heard;
     std::optional<CloseReason> ended;
   };
-  // A task that works for so long on each line, and then answers it.
+  // Returns a task that works for `works` on each line and then answers it.
   static CoServer::Serve answers_lines(Duration works, std::string_view answer) {
     return [works, answer](Stream stream) -> Task<> {
       for (;;) {
@@ -63,7 +65,7 @@ class CoroutineInput : public test::SimTest {
   }
 };
 
-TEST_F(CoroutineInput, counts_and_ends_at_its_limit) {
+TEST_F(CoroutineInput, counts_and_ends_the_connection_at_its_limit) {
   on_seeds(30, rough(), [](test::SimPair& pair) {
     std::error_code error;
     std::optional<CloseReason> reason;
@@ -99,7 +101,8 @@ TEST_F(CoroutineInput, is_ended_when_the_process_holds_too_much) {
     for (int i = 0; i < kPeers; ++i) {
       clients.push_back(
           std::make_unique<Client>(*pair.there, ConnectionCallbacks{.on_open = [](Connection& connection) {
-            // Little waits on this side, which shares the thread and its budget.
+            // Sends only if nothing is queued. This side shares the thread and its memory budget, so it must hold
+            // little.
             connection.loop().every(std::chrono::milliseconds(1), [handle = connection.handle()] {
               handle.run([](Connection& sender) {
                 if (sender.queued_bytes() == 0) sender.send(std::string(20'000, 'x'));
@@ -113,8 +116,9 @@ TEST_F(CoroutineInput, is_ended_when_the_process_holds_too_much) {
   });
 }
 
-// Ending such a connection frees what nobody has read, though the task still has the stream.
-TEST_F(CoroutineInput, is_freed_with_a_connection_that_is_ended_for_its_memory) {
+// If a connection is ended because of its memory, the input that nobody has read is freed, although the task still has
+// the stream.
+TEST_F(CoroutineInput, is_freed_with_a_connection_ended_by_the_memory_budget) {
   on_seeds(10, rough(), [&](test::SimPair& pair) {
     std::error_code error;
     bool wakes = false;
@@ -144,9 +148,9 @@ TEST_F(CoroutineInput, is_freed_with_a_connection_that_is_ended_for_its_memory) 
 
 class CoroutineInputOverBudget : public CoroutineInput {
  protected:
-  // Calls `test` with a connection whose task waits for the end of a line and has 100,000 bytes of it or more. It is
-  // not read any more, because the process holds too much. `error` is what the task's read failed with; `whole` is true
-  // once it has the line.
+  // Calls `test` with a connection whose task waits for the end of a line and has at least 100,000 bytes of it. Reading
+  // from the connection is paused, because the process holds too much. `error` is the error of the task's read. `whole`
+  // is true once the task has the line.
   struct Paused {
     Line& line;
     const std::error_code& error;
@@ -160,11 +164,15 @@ class CoroutineInputOverBudget : public CoroutineInput {
           pair,
           [&](Stream stream) -> Task<> {
             auto message = co_await stream.read_until("\n", 100 * kMebibyte);
-            message ? void(whole = true) : void(error = message.error());
+            if (message) {
+              whole = true;
+            } else {
+              error = message.error();
+            }
           },
           {}, std::string(100'000, 'x'));
       ASSERT_TRUE(pair.run_until([&] { return line.facts().kept_bytes == 100'000; }));
-      BlockPool::here().trim();  // of what the tests before have left
+      BlockPool::here().trim();  // frees what earlier tests have left
       MemoryBudget::set({.soft_bytes = MemoryBudget::held_bytes() / 2, .hard_bytes = 100 * kMebibyte});
       for (int i = 0; i < 100 && line.server.stats().memory_pauses == 0; ++i) {
         line.there.send(std::string(10'000, 'x'));
@@ -177,8 +185,8 @@ class CoroutineInputOverBudget : public CoroutineInput {
   }
 };
 
-// Between the marks no connection was ended, and none was read again.
-TEST_F(CoroutineInputOverBudget, is_read_again_if_what_is_held_stays_between_the_marks) {
+// Before, a process that stayed between the marks ended no connection and read from none of them again.
+TEST_F(CoroutineInputOverBudget, is_read_again_if_the_process_stays_between_the_marks) {
   on_paused([](test::SimPair& pair, const Paused& paused) {
     paused.line.there.send("\n");
     pair.run_for(std::chrono::milliseconds(500));
@@ -193,7 +201,7 @@ TEST_F(CoroutineInputOverBudget, is_read_again_if_what_is_held_stays_between_the
   });
 }
 
-TEST_F(CoroutineInputOverBudget, is_given_back_when_the_peer_has_reset_the_connection) {
+TEST_F(CoroutineInputOverBudget, is_dropped_with_an_error_when_the_peer_has_reset) {
   on_paused([](test::SimPair& pair, const Paused& paused) {
     paused.line.there.abort();
     pair.run_for(std::chrono::seconds(2));
@@ -201,8 +209,8 @@ TEST_F(CoroutineInputOverBudget, is_given_back_when_the_peer_has_reset_the_conne
   });
 }
 
-// A peer that sends more than the limit at once is slowed down, if each of its messages is below the limit.
-TEST_F(CoroutineInput, of_many_messages_may_exceed_its_limit) {
+// A peer that sends more than the limit at once is only slowed down, if each of its messages is below the limit.
+TEST_F(CoroutineInput, of_many_small_messages_may_exceed_the_limit) {
   on_seeds(30, rough(), [](test::SimPair& pair) {
     ServerOptions options;
     options.connection.input_limit_bytes = 1024;
@@ -214,8 +222,8 @@ TEST_F(CoroutineInput, of_many_messages_may_exceed_its_limit) {
   });
 }
 
-// Half a message that does not grow is too slow. While the coroutine works, its peer owes it nothing.
-TEST_F(CoroutineInput, must_come_fast_enough_while_it_is_waited_for) {
+// A peer whose half message does not grow is too slow. While the coroutine works, the peer does not have to send.
+TEST_F(CoroutineInput, must_come_fast_enough_while_the_task_waits_for_it) {
   on_seeds(30, rough(), [](test::SimPair& pair) {
     ServerOptions options;
     options.connection.min_read_bytes = 100;
@@ -272,7 +280,7 @@ TEST_F(CoroutineInput, is_not_idle_when_the_server_is_full) {
     options.max_connections = 3;
     const auto serve = [](Stream stream) -> Task<> {
       auto line = co_await stream.read_until("\n");
-      co_await sleep(std::chrono::hours(1));  // works
+      co_await sleep(std::chrono::hours(1));  // the task is busy
     };
     Line half(pair, serve, options, "ques");
     ASSERT_TRUE(pair.run_until([&] { return half.facts().kept_bytes == 4; }));
@@ -287,7 +295,7 @@ TEST_F(CoroutineInput, is_not_idle_when_the_server_is_full) {
     };
     connect(0, "question\n");
     connect(1, "");
-    connect(2, "");  // takes the place of the one that has sent nothing
+    connect(2, "");  // takes the place of client 1, which has sent nothing
     EXPECT_FALSE(half.ended);
     EXPECT_FALSE(ended[0]);
     EXPECT_TRUE(ended[1]);

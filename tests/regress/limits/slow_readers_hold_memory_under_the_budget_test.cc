@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clients that ask for much and read nothing. Elsewhere each takes what its output limit allows, times the number of
-// clients, until the machine is out of memory; input that never becomes a message does the same. The process's memory
-// budget holds whatever they do, and who reads on gets all of his answer.
+// Clients ask for much and read nothing. In other servers each such client takes what its output limit allows, until
+// the machine is out of memory. Input that never becomes a message does the same. In peal the process stays near its
+// memory budget, whatever the clients do, and a client that keeps reading gets its whole answer.
 #include <algorithm>
 
 #include <peal/base/memory/memory_budget.h>
@@ -18,7 +18,7 @@ class MemoryUnderAttack : public test::NetTest {
   void SetUp() override {
     test::NetTest::SetUp();
     if (IsSkipped()) return;
-    // What the pool keeps warm is there before the attack.
+    // The pool already keeps blocks before the attack, so the marks are set relative to these.
     const uint64_t held = MemoryBudget::held_bytes();
     marks_ = {.soft_bytes = held + 16 * kReadersMiB, .hard_bytes = held + 40 * kReadersMiB};
     MemoryBudget::set(marks_);
@@ -31,7 +31,7 @@ class MemoryUnderAttack : public test::NetTest {
   void attack() {
     for (size_t i = 0; i < kSlowReaders; ++i) peers_.push_back(connect_peer(16 * 1024));
   }
-  // Each sends what fits until, for a while, nothing does.
+  // Sends from all peers what their sockets take, until done() is true.
   testing::AssertionResult flood_until(const std::function<bool()>& done) {
     return wait_until([&, chunk = std::string(64 * 1024, 'x')] {
       for (RawPeer& peer : peers_) peer.try_send(chunk);
@@ -52,7 +52,7 @@ TEST_P(MemoryUnderAttack, clients_that_do_not_read_are_no_longer_read_from) {
   const NetStats stats = server->stats();
   EXPECT_GT(stats.memory_pauses, 0u);
   EXPECT_LT(most_held_, marks_.hard_bytes + 4 * kReadersMiB);
-  // Those still there read at last: their echo comes, and what was paused goes on.
+  // Now the peers that are still connected read. They get their echo, and paused connections continue.
   ASSERT_TRUE(wait_until([&] {
     for (RawPeer& peer : peers_) peer.pump();
     return MemoryBudget::below_low();
@@ -63,7 +63,7 @@ TEST_P(MemoryUnderAttack, answers_without_end_are_cut_off_at_the_hard_mark) {
   auto server = serve({.on_message =
                            [](Connection& connection, Buffer& input) {
                              input.clear();
-                             // As a careless user would: never looking at the answer of send().
+                             // A careless user ignores what send() returns.
                              for (int i = 0; i < 40 && connection.is_open(); ++i) {
                                connection.send(std::string(256 * 1024, 'y'));
                              }
@@ -75,7 +75,8 @@ TEST_P(MemoryUnderAttack, answers_without_end_are_cut_off_at_the_hard_mark) {
 }
 
 TEST_P(MemoryUnderAttack, header_without_end_stays_under_the_input_limit) {
-  // The limit of each is to be seen, not the budget: what is kept may pin four times its size.
+  // This test is about the input limit of each connection, so the budget is raised. Kept input may pin four times its
+  // size.
   MemoryBudget::set(
       {.soft_bytes = marks_.soft_bytes + 64 * kReadersMiB, .hard_bytes = marks_.hard_bytes + 64 * kReadersMiB});
   size_t most_input = 0;
@@ -84,7 +85,7 @@ TEST_P(MemoryUnderAttack, header_without_end_stays_under_the_input_limit) {
             {.connection = {.input_limit_bytes = 256 * 1024}});
   attack();
   ASSERT_TRUE(flood_until([&] { return server->connections() == 0; }));
-  // The last look is at what was too much, one hand-over of the engine beyond the limit.
+  // The last call may show one hand-over of the engine beyond the limit.
   EXPECT_LE(most_input, 256 * 1024 + 4 * kReadersMiB);
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// 20 MB in lines of 50 bytes, to a client that reads as fast as it can. An engine that gave the kernel sixteen parts of
-// a queue and, a turn later, having heard of those, the next sixteen, fell behind whoever sent more than sixteen lines
-// a turn: the lines, each in a block of its own, came to 94 to 257 MB, and with an output limit of 256 KiB a client
-// that read all there was to read was cut off after 29,056 bytes. What the kernel has room for leaves in the turn, in
-// however many parts.
+// 20 MB in lines of 50 bytes were sent to a client that read as fast as it could. The engine gave the kernel sixteen
+// parts of the queue. It gave the next sixteen only a turn later, when the first were reported as sent. So it fell
+// behind a sender of more than sixteen lines per turn. Each line had a block of its own, and the queued lines held 94
+// to 257 MB. With an output limit of 256 KiB, a client that read all it could was cut off after 29,056 bytes. Now all
+// that the kernel has room for leaves in the same turn, in however many parts.
 //
-// Whoever waits for on_writable has a reader on another thread. Whoever does not wait is played on one thread, where
-// the peers have read everything before the next turn begins: nothing depends on who is faster.
+// Senders that wait for on_writable have a reader on another thread. Senders that do not wait are tested on one thread:
+// the peers have read everything before the next turn begins, so nothing depends on which side is faster.
 #include <poll.h>
 
 #include <algorithm>
@@ -32,12 +32,12 @@ namespace {
 constexpr size_t kLineBytes = 50;
 constexpr size_t kLines = (kSanitized ? 2'000'000 : 20'000'000) / kLineBytes;
 
-// Numbered, so that one that is lost, doubled or out of place shows.
+// Lines with numbers, so that a test sees if a line is lost, doubled or in the wrong place.
 class NumberedLines {
  public:
   explicit NumberedLines(size_t count) : count_(count) {}
   bool over() const { return next_ == count_; }
-  // Valid until the next call.
+  // Returns the next line, which is valid until the next call.
   std::string_view next() {
     const std::string digits = std::to_string(next_++);
     std::ranges::copy(digits, line_.end() - 1 - static_cast<ptrdiff_t>(digits.size()));
@@ -57,14 +57,14 @@ class NumberedLines {
   std::string line_ = std::string(kLineBytes - 1, '0') + '\n';
 };
 
-// What the process's blocks hold beyond what they held when this began, at most, as far as somebody looked.
+// How much more the process's blocks held, at most, than when this object was made. look() measures it.
 class PeakOfBlocks {
  public:
   PeakOfBlocks() {
-    BlockPool::here().trim();  // an earlier test's warm blocks, which would be used first
+    BlockPool::here().trim();  // frees blocks of earlier tests, which would be used first
     before_ = most_ = MemoryBudget::held_bytes();
   }
-  // What a queue of so many lines may hold: a small block for each. What is received into is allowed for.
+  // Returns what a queue of `lines` lines may hold: a small block for each line, and room for received input.
   static constexpr uint64_t of_lines(uint64_t lines) { return lines * kSmallBlockBytes + 512 * 1024; }
   void look() { most_ = std::max(most_, MemoryBudget::held_bytes()); }
   uint64_t bytes() const { return most_ - before_; }
@@ -81,7 +81,7 @@ class SmallSendsThatWait : public test::NetTest {
  protected:
   static constexpr uint32_t kMark = 64 * 1024;
 
-  // `callbacks` send all lines, then close.
+  // Expects that the peer gets all lines. `callbacks` send them and then close the connection.
   void expect_all_read(ConnectionCallbacks callbacks) {
     test::Journal ends;
     callbacks.on_close = [&](Connection&, CloseReason reason) { ends.add(std::string(to_string(reason))); };
@@ -91,16 +91,16 @@ class SmallSendsThatWait : public test::NetTest {
     peer.send("?");
     while (peer.pump()) {
       pollfd entry{.fd = peer.fd(), .events = POLLIN, .revents = 0};
-      ASSERT_EQ(::poll(&entry, 1, 10'000), 1) << "no more comes";
+      ASSERT_EQ(::poll(&entry, 1, 10'000), 1) << "for 10 s nothing came";
     }
     peer.close();
     EXPECT_TRUE(same_bytes(peer.received(), NumberedLines::all(kLines)));
     EXPECT_TRUE(wait_until([&] { return !ends.lines().empty(); }));
     EXPECT_THAT(ends.lines(), testing::ElementsAre(to_string(CloseReason::kLocal)));
-    // As many lines wait as reach the mark, and the one that crosses it.
+    // Lines wait up to the mark, and one more line crosses it.
     EXPECT_LE(peak_->bytes(), PeakOfBlocks::of_lines(kMark / kLineBytes + 1));
   }
-  // At most so many. True: go on.
+  // Sends at most `count` lines. Returns true if the caller may send more.
   bool send_some(Connection& connection, size_t count) {
     bool more = true;
     for (; count > 0 && more && !lines_.over(); --count) more = send_moved(connection, lines_.next());
@@ -108,7 +108,7 @@ class SmallSendsThatWait : public test::NetTest {
     if (lines_.over()) connection.close();
     return more && !lines_.over();
   }
-  // From a task that posts itself.
+  // Sends 100 lines at a time from a task that posts itself.
   void send_in_tasks(Connection& connection) {
     loop().post([this, handle = connection.handle()] {
       handle.run([this](Connection& here) {
@@ -155,7 +155,7 @@ class SmallSendsThatDoNotWait : public test::SteppedLoopTest {
     SteppedLoopTest::TearDown();
   }
 
-  // So many lines to one peer, so many of them in each turn.
+  // Sends all lines to one peer, `lines_a_turn` of them in each turn, and expects that the peer gets them.
   void expect_all_read(size_t lines_a_turn, size_t limit_bytes, SendLine send_line) {
     ASSERT_TRUE(gather(1, limit_bytes, [](Connection&) {}));
     PeakOfBlocks peak;
@@ -169,10 +169,11 @@ class SmallSendsThatDoNotWait : public test::SteppedLoopTest {
       ASSERT_TRUE(turn());
     }
     expect_read(NumberedLines::all(kLines));
-    // Those of a turn leave in the next.
+    // The lines of one turn leave in the next.
     EXPECT_LE(peak.bytes(), PeakOfBlocks::of_lines(2 * lines_a_turn));
   }
-  // Everybody's words go to everybody, a line for each. Fewer lines, because each may be a system call of its own.
+  // Sends the word of each member to all members, a line for each. There are fewer lines, because each may be a system
+  // call of its own.
   void expect_chat_read(size_t members) {
     const size_t rounds = kLines / 4 / members / members;
     std::optional<PeakOfBlocks> peak;
@@ -190,12 +191,12 @@ class SmallSendsThatDoNotWait : public test::SteppedLoopTest {
       while (spoken < round * members) ASSERT_TRUE(turn());
     }
     expect_read(NumberedLines::all(rounds * members));
-    // Those of a round leave before the next is over.
+    // The lines of one round leave before the next round is over.
     EXPECT_LE(peak->bytes(), PeakOfBlocks::of_lines(2 * members * members));
   }
 
  private:
-  // Peers that have connected; `on_word` is called when one of them says something.
+  // Connects `peers` peers. `on_word` is called when one of them sends something.
   testing::AssertionResult gather(size_t peers, size_t limit_bytes, std::function<void(Connection&)> on_word) {
     ConnectionCallbacks callbacks;
     callbacks.on_open = [this](Connection& connection) { members_.push_back(connection.handle()); };
@@ -213,7 +214,7 @@ class SmallSendsThatDoNotWait : public test::SteppedLoopTest {
     }
     return testing::AssertionSuccess();
   }
-  // Then the peers read what the kernel was given.
+  // Runs one turn of the loop. Then the peers read all that the kernel was given.
   testing::AssertionResult turn() {
     loop().step();
     for (;;) {
@@ -226,10 +227,11 @@ class SmallSendsThatDoNotWait : public test::SteppedLoopTest {
       }
       if (end_) return testing::AssertionFailure() << received << " bytes were read, then: " << to_string(*end_);
       if (received >= loop().engine().stats().sent_bytes) return testing::AssertionSuccess();
-      if (::poll(entries.data(), entries.size(), 10'000) <= 0) return testing::AssertionFailure() << "no more comes";
+      if (::poll(entries.data(), entries.size(), 10'000) <= 0)
+        return testing::AssertionFailure() << "for 10 s nothing came";
     }
   }
-  // By every peer, as soon as the rest is out.
+  // Expects that every peer reads `wanted`, as soon as the rest has been sent.
   void expect_read(const std::string& wanted) {
     while (!std::ranges::all_of(peers_, [&](RawPeer& peer) { return peer.received().size() >= wanted.size(); })) {
       loop().post([] {});
@@ -241,7 +243,7 @@ class SmallSendsThatDoNotWait : public test::SteppedLoopTest {
   std::unique_ptr<Server> server_;
   std::vector<ConnectionHandle> members_;
   std::deque<RawPeer> peers_;
-  std::optional<CloseReason> end_;  // of any connection before the test's own end
+  std::optional<CloseReason> end_;  // how a connection ended before the test's own end
 };
 
 TEST_P(SmallSendsThatDoNotWait, hundred_a_turn_moved) { expect_all_read(100, kDefaultLimit, send_moved); }

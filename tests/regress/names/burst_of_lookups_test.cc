@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Four hundred lookups at once took six seconds, or failed. Each sent its two questions at once over one UDP socket,
-// and the answers overflowed the buffer of that socket, or the questions that of the name server; what was lost was
-// asked again when the try had timed out. Now 64 names are new at a time, and the others wait in line.
+// Four hundred lookups at once took six seconds, or failed. Each lookup sent two questions at once over one UDP socket.
+// The answers overflowed the buffer of that socket, or the questions overflowed the buffer of the name server. A lost
+// question was sent again only when the try had timed out. Now only 64 names are new at a time, and the other lookups
+// wait in a queue.
 #include <gmock/gmock.h>
 
 #include <tests/support/dns/resolver_rig.h>
@@ -20,7 +21,7 @@ class BurstOfLookups : public test::ResolverTest {
  protected:
   void SetUp() override {
     ResolverTest::SetUp();
-    if (!IsSkipped()) set_try(minutes(10));  // a name is new for a twentieth of it
+    if (!IsSkipped()) set_try(minutes(10));  // a name counts as new for a twentieth of this time
   }
   void set_try(Duration time) {
     ask([&] { resolver.emplace(loop(), ResolverOptions{.servers = dns->server(), .try_timeout = time, .tries = 1}); });
@@ -56,10 +57,10 @@ TEST_P(BurstOfLookups, few_are_asked_at_once_and_all_are_answered_in_order) {
     ASSERT_TRUE(told(expected.size()));
     EXPECT_THAT(journal.lines(), testing::UnorderedElementsAreArray(expected));
   }
-  EXPECT_EQ(ask([&] { return dns->questions(); }), kRounds * 2 * kAtOnce) << "nothing was lost";
+  EXPECT_EQ(ask([&] { return dns->questions(); }), kRounds * 2 * kAtOnce) << "no question was asked twice";
 }
 
-TEST_P(BurstOfLookups, one_in_line_is_cancelled_and_never_asked) {
+TEST_P(BurstOfLookups, lookup_in_the_queue_is_cancelled_and_never_asked) {
   dns->hold();
   start_all(kAtOnce, {.addresses = {"192.0.2.7"}});
   const ResolveId id = start("late.test").value();
@@ -72,7 +73,7 @@ TEST_P(BurstOfLookups, one_in_line_is_cancelled_and_never_asked) {
   EXPECT_EQ(journal.lines().size(), kAtOnce);
 }
 
-TEST_P(BurstOfLookups, one_in_line_has_its_own_deadline) {
+TEST_P(BurstOfLookups, lookup_in_the_queue_has_its_own_deadline) {
   start_all(kAtOnce, {.mute = true});
   ASSERT_TRUE(start("late.test", milliseconds(20)));
   ASSERT_TRUE(told());
@@ -80,10 +81,10 @@ TEST_P(BurstOfLookups, one_in_line_has_its_own_deadline) {
   EXPECT_EQ(ask([&] { return resolver->pending(); }), kAtOnce);
 }
 
-TEST_P(BurstOfLookups, names_that_nobody_answers_do_not_hold_up_the_line) {
+TEST_P(BurstOfLookups, names_that_nobody_answers_do_not_hold_up_the_queue) {
   ask([&] {
     ResolverOptions options = from_script();
-    options.try_timeout = milliseconds(400);  // new for 20 ms
+    options.try_timeout = milliseconds(400);  // a name counts as new for 20 ms
     options.tries = 10;
     resolver.emplace(loop(), options);
   });
@@ -93,7 +94,7 @@ TEST_P(BurstOfLookups, names_that_nobody_answers_do_not_hold_up_the_line) {
   EXPECT_EQ(journal.lines().size(), 1u);
 }
 
-TEST_P(BurstOfLookups, line_is_forgotten_with_its_resolver) {
+TEST_P(BurstOfLookups, queue_is_dropped_with_its_resolver) {
   start_all(4 * kAtOnce, {.mute = true});
   ASSERT_TRUE(asked(2 * kAtOnce));
   ask([&] { resolver.reset(); });

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loop stood still while a name server did not answer, and a lookup once begun could not be taken back (asio #470
-// #1721, libuv #28 #2850, and whoever calls getaddrinfo on a loop's thread). Here a name server has the question and
-// says nothing: connections on the same loop go on, and what waits for the name can be cancelled.
+// The loop stood still while a name server did not answer, and a lookup could not be cancelled. asio (#470, #1721),
+// libuv (#28, #2850) and every program that calls getaddrinfo on a loop's thread have this defect. Here a name server
+// gets the question and does not answer. Connections on the same loop continue, and a lookup or a client that waits for
+// the name can be cancelled.
 #include <gtest/gtest.h>
 
 #include <peal/net/resolver.h>

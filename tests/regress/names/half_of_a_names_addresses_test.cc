@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One lost answer failed a lookup whose other half was there (curl#11684, c-ares#538). A name has A and AAAA addresses,
-// which are two questions; nothing was shown of either until both were over. With the answer to AAAA dropped on its way
-// a client failed after its 10 s, and with one that was late by 3 s it connected after 3 s. RFC 8305 3 has it begin 50
-// ms after A. The same the other way round; and what comes late joins the race that is under way.
+// A lookup failed because one of two answers was lost, although the other answer was there (curl#11684, c-ares#538).
+// The A addresses and the AAAA addresses of a name are two questions. No address was shown before both were answered.
+// If the answer to AAAA was lost, a client failed after its 10 s. If this answer was 3 s late, the client connected
+// after 3 s, while RFC 8305 3 lets it begin 50 ms after the answer to A. The same happened if the answer to A was lost
+// or late.
+//
+// Now addresses that come late join the connection attempts that are under way.
 #include <gmock/gmock.h>
 
 #include <tests/support/dns/resolver_rig.h>
@@ -54,11 +57,11 @@ TEST_P(HalfOfANamesAddresses, answer_to_aaaa_is_lost) {
   connect("half.test");
   ASSERT_TRUE(told());
   EXPECT_THAT(journal.lines(), ElementsAre("open by IPv4"));
-  EXPECT_EQ(ask([&] { return resolver->pending(); }), 0u) << "nobody waits for the rest";
+  EXPECT_EQ(ask([&] { return resolver->pending(); }), 0u) << "the lost answer is not awaited any more";
 }
 
 TEST_P(HalfOfANamesAddresses, answer_to_a_is_lost) {
-  if (!has_ipv6) GTEST_SKIP() << "no IPv6 here";
+  if (!has_ipv6) GTEST_SKIP() << "this machine has no IPv6";
   dns->entries["half.test"] = {.addresses = {"::1"}};
   dns->entries["half.test A"] = {.mute = true};
   connect("half.test");
@@ -83,7 +86,7 @@ TEST_P(HalfOfANamesAddresses, one_answer_is_too_long_and_tcp_is_refused) {
   EXPECT_THAT(journal.lines(), ElementsAre("open by IPv4"));
 }
 
-// RFC 4074 4: name servers that answer nonsense where AAAA is asked.
+// RFC 4074 4: some name servers answer a question for AAAA with an error.
 TEST_P(HalfOfANamesAddresses, name_server_refuses_one_of_the_questions) {
   for (size_t count = 1; const int rcode : {2, 3, 5}) {
     dns->entries["half.test"] = {.addresses = {"127.0.0.1"}};
@@ -94,14 +97,14 @@ TEST_P(HalfOfANamesAddresses, name_server_refuses_one_of_the_questions) {
   }
 }
 
-TEST_P(HalfOfANamesAddresses, late_addresses_join_the_race) {
-  if (!has_ipv6) GTEST_SKIP() << "no IPv6 here";
-  dns->entries["half.test A"] = {.addresses = {"127.0.0.3"}};  // nobody listens
+TEST_P(HalfOfANamesAddresses, late_addresses_join_the_attempts_under_way) {
+  if (!has_ipv6) GTEST_SKIP() << "this machine has no IPv6";
+  dns->entries["half.test A"] = {.addresses = {"127.0.0.3"}};  // nobody listens there
   dns->entries["half.test AAAA"] = {.addresses = {"::1"}, .late = true};
   connect("half.test");
   ASSERT_TRUE(asked(2));
   ASSERT_TRUE(wait_until([&] { return client->stats().connect_failed == 1; }));
-  EXPECT_THAT(journal.lines(), ElementsAre()) << "half of it may come yet";
+  EXPECT_THAT(journal.lines(), ElementsAre()) << "the other half may still come";
   ask([&] { dns->release(); });
   ASSERT_TRUE(told());
   EXPECT_THAT(journal.lines(), ElementsAre("open by IPv6"));
@@ -110,7 +113,7 @@ TEST_P(HalfOfANamesAddresses, late_addresses_join_the_race) {
 TEST_P(HalfOfANamesAddresses, deadline_ends_the_wait_for_the_other_half) {
   dns->entries["half.test A"] = {.addresses = {"127.0.0.3"}};
   dns->entries["half.test AAAA"] = {.mute = true};
-  // On a busy machine the time may be over before the half that comes: then the next one has more.
+  // On a busy machine the timeout may end before the first half has come. Then the next try has more time.
   milliseconds timeout(100);
   do {
     journal.clear();
@@ -118,7 +121,7 @@ TEST_P(HalfOfANamesAddresses, deadline_ends_the_wait_for_the_other_half) {
     connect("half.test", timeout);
     ASSERT_TRUE(told());
   } while (journal.count(test::sentence(Trouble::kNoAnswer)) == 1 && timeout < seconds(10));
-  EXPECT_THAT(journal.lines(), ElementsAre("Connection refused")) << "why the address that was there failed";
+  EXPECT_THAT(journal.lines(), ElementsAre("Connection refused")) << "the error of the address that was known";
   EXPECT_EQ(ask([&] { return resolver->pending(); }), 0u);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// resolv.conf was read once in a resolver's life (c-ares#324): after the machine had got other name servers (a laptop
-// in another network, a VPN, DHCP) a client that lived long asked the dead ones for ever, and a new process found all.
-// glibc reads the file again since 2.26. Here a lookup that begins after the change goes by the new file, those that
-// are under way are ended by the servers they asked, and a file that is missing for a moment changes nothing.
+// resolv.conf was read only once in a resolver's life (c-ares#324). A machine may get other name servers: a laptop in
+// another network, a VPN, DHCP. After that, a long-lived client asked the dead servers for ever, while a new process
+// found all names. glibc has read the file again since 2.26. Now a lookup that begins after the change uses the new
+// file. Lookups under way are answered by the servers that they asked. A file that is missing for a moment changes
+// nothing.
 #include <unistd.h>
 
 #include <filesystem>
@@ -28,16 +29,17 @@ class ResolvConfThatChanges : public test::NetTest {
     second.reset();
     NetTest::TearDown();
   }
-  // As resolvconf(8) does: another file takes its place.
+  // Replaces the file by another one, as resolvconf(8) does.
   void write(const std::string& text) const { folder.write("resolv.conf", text); }
-  // By one name server, whatever the file says of that.
+  // Makes a resolver that asks one name server, whatever the file says about name servers.
   void start(const std::string& text) {
     write(text);
     first.emplace();
     resolver.emplace(loop(),
                      ResolverOptions{.servers = first->server(), .resolv_conf = path, .try_timeout = seconds(60)});
   }
-  // By the first of two. resolv.conf(5) has no ports: both listen at the one of DNS, where that is allowed.
+  // Makes a resolver that asks the first of two name servers. resolv.conf(5) has no ports, so both listen on port 53.
+  // Returns false if that is not allowed.
   bool start_with_two() {
     const std::string network = "127.77." + std::to_string(::getpid() / 250 % 250) + ".";
     const int host = 1 + ::getpid() % 125 * 2;
@@ -86,7 +88,7 @@ TEST_P(ResolvConfThatChanges, other_search_list) {
 }
 
 TEST_P(ResolvConfThatChanges, other_name_server) {
-  if (!start_with_two()) GTEST_SKIP() << "port 53 is not for us";
+  if (!start_with_two()) GTEST_SKIP() << "this process may not listen on port 53";
   first->entries["name.test"] = {.addresses = {"192.0.2.1"}};
   second->entries["name.test"] = {.addresses = {"192.0.2.2"}};
   look_up("name.test");
@@ -97,8 +99,8 @@ TEST_P(ResolvConfThatChanges, other_name_server) {
   EXPECT_THAT(journal.lines(), ElementsAre("name.test 192.0.2.1:1", "name.test 192.0.2.2:1"));
 }
 
-TEST_P(ResolvConfThatChanges, lookups_that_are_under_way_are_ended_by_whom_they_asked) {
-  if (!start_with_two()) GTEST_SKIP() << "port 53 is not for us";
+TEST_P(ResolvConfThatChanges, lookups_under_way_are_answered_by_the_server_that_they_asked) {
+  if (!start_with_two()) GTEST_SKIP() << "this process may not listen on port 53";
   first->entries["slow.test"] = {.addresses = {"192.0.2.1"}};
   second->entries["name.test"] = {.addresses = {"192.0.2.2"}};
   first->hold();
@@ -116,7 +118,7 @@ TEST_P(ResolvConfThatChanges, lookups_that_are_under_way_are_ended_by_whom_they_
   EXPECT_EQ(ask([&] { return first->questions(); }), 2u);
 }
 
-TEST_P(ResolvConfThatChanges, is_missing_for_a_moment) {
+TEST_P(ResolvConfThatChanges, may_be_missing_for_a_moment) {
   start("search here.test\n");
   first->entries["host.here.test"] = {.addresses = {"192.0.2.1"}};
   look_up("host");
@@ -127,9 +129,9 @@ TEST_P(ResolvConfThatChanges, is_missing_for_a_moment) {
   EXPECT_THAT(journal.lines(), ElementsAre("host 192.0.2.1:1", "host 192.0.2.1:1"));
 }
 
-// The domains of the search list are tried in turn, and a domain's answer is taken as a whole: with one family from the
-// first and the other from the second, a client would have reached either of two hosts.
-TEST_P(ResolvConfThatChanges, search_list_mixes_no_two_names) {
+// The domains of the search list are tried in turn, and the answer of a domain is taken as a whole. If one address
+// family came from the first domain and the other from the second, a client could reach either of two hosts.
+TEST_P(ResolvConfThatChanges, search_list_does_not_mix_the_addresses_of_two_names) {
   start("search first.test second.test\n");
   first->entries["host.first.test AAAA"] = {.addresses = {"2001:db8::1"}};
   first->entries["host.first.test A"] = {};

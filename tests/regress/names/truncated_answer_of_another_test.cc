@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One name's answer did not fit a datagram, its TCP connection failed, and every other lookup of the resolver failed
-// with it. All questions shared a channel of c-ares, which closes all sockets of a server when one has an error, those
-// of UDP too, and counts a try of each question that is open there. Whoever could choose a name, a client of a proxy
-// say, kept all others from theirs.
+// The answer for one name did not fit into a datagram, the TCP connection for it failed, and every other lookup of the
+// resolver failed too. All questions shared one channel of c-ares. If one socket of a server has an error, c-ares
+// closes all sockets of this server, also those of UDP, and counts a try for each open question. Anybody who could
+// choose a name, for example a client of a proxy, made the lookups of all others fail.
 #include <gmock/gmock.h>
 
 #include <tests/support/dns/resolver_rig.h>
@@ -15,7 +15,8 @@ using testing::ElementsAre;
 
 class TruncatedAnswerOfAnother : public test::ResolverTest {
  protected:
-  // The answer to "victim.test" is on its way while "long.test" is asked, whose second part fails.
+  // The answer to "victim.test" is on its way while "long.test" is asked, whose TCP connection fails. Expects that the
+  // lookup of "victim.test" succeeds.
   void expect_victim_is_answered() {
     dns->entries["victim.test"] = {.addresses = {"192.0.2.7"}, .late = true};
     dns->entries["long.test"] = {.addresses = {"192.0.2.8"}, .truncated = true};
@@ -27,7 +28,7 @@ class TruncatedAnswerOfAnother : public test::ResolverTest {
     ask([&] { dns->release(); });
     ASSERT_TRUE(told(2));
     EXPECT_EQ(journal.lines()[1], "victim.test: 192.0.2.7:80");
-    EXPECT_EQ(ask([&] { return dns->questions(); }), 4u) << "nothing was lost";
+    EXPECT_EQ(ask([&] { return dns->questions(); }), 4u) << "no question was asked twice";
   }
 };
 
@@ -41,7 +42,7 @@ TEST_P(TruncatedAnswerOfAnother, tcp_is_closed) {
   expect_victim_is_answered();
 }
 
-TEST_P(TruncatedAnswerOfAnother, message_over_tcp_has_no_byte) {
+TEST_P(TruncatedAnswerOfAnother, message_over_tcp_is_empty) {
   dns->break_tcp(std::string(2, '\0'));
   expect_victim_is_answered();
 }
@@ -58,8 +59,9 @@ TEST_P(TruncatedAnswerOfAnother, other_half_of_the_same_name_is_on_its_way) {
   EXPECT_EQ(journal.lines()[1], "half.test: 192.0.2.7:80");
 }
 
-// RFC 7766 6.2.1 allows it. With one connection for all, each close counted a try of those behind the first.
-TEST_P(TruncatedAnswerOfAnother, server_answers_one_question_a_connection) {
+// RFC 7766 6.2.1 allows this. If all questions shared one connection, each close would count a try of the questions
+// behind the first.
+TEST_P(TruncatedAnswerOfAnother, server_answers_one_question_per_connection) {
   dns->answer_once_a_connection();
   std::vector<std::string> expected;
   for (int i = 0; i < 40; ++i) {
@@ -74,9 +76,9 @@ TEST_P(TruncatedAnswerOfAnother, server_answers_one_question_a_connection) {
   EXPECT_THAT(journal.lines(), testing::UnorderedElementsAreArray(expected));
 }
 
-// Each that hangs kept one of the few places for as long as a try may take: forty of them kept the others out for ten
-// seconds.
-TEST_P(TruncatedAnswerOfAnother, many_whose_tcp_hangs_make_room_for_those_that_wait) {
+// A lookup whose TCP connection hung kept one of the few places as long as a try may take. Forty of them kept all
+// others out for ten seconds.
+TEST_P(TruncatedAnswerOfAnother, lookups_whose_tcp_hangs_make_room_for_those_that_wait) {
   constexpr int kHanging = 25;
   resolver.reset();
   resolver.emplace(loop(), ResolverOptions{.servers = dns->server(), .try_timeout = std::chrono::seconds(10)});
@@ -92,7 +94,7 @@ TEST_P(TruncatedAnswerOfAnother, many_whose_tcp_hangs_make_room_for_those_that_w
   ASSERT_TRUE(answer_until([&] { return journal.count(answer) > 0; }));
   const std::string given_up = "hangs: " + sentence(Trouble::kNoAnswer);
   EXPECT_THAT(journal.lines(), testing::Each(testing::AnyOf(answer, given_up)));
-  EXPECT_LT(journal.lines().size(), size_t{kHanging}) << "no more were given up than had to be";
+  EXPECT_LT(journal.lines().size(), size_t{kHanging}) << "not all that hang are given up";
 }
 
 TEST_P(TruncatedAnswerOfAnother, cancelled_while_it_is_asked_over_tcp) {
@@ -102,14 +104,14 @@ TEST_P(TruncatedAnswerOfAnother, cancelled_while_it_is_asked_over_tcp) {
   const ResolveId id = start("long.test").value();
   ASSERT_TRUE(start("other.test"));
   ASSERT_TRUE(asked(4));
-  ask([&] { dns->release(); });  // nobody answers TCP before told()
+  ask([&] { dns->release(); });  // before told() nobody answers over TCP
   for (int turns = 0; turns < 5; ++turns) ask([] {});
   EXPECT_TRUE(ask([&] { return resolver->cancel(id); }));
   ASSERT_TRUE(told());
   EXPECT_THAT(journal.lines(), ElementsAre("other.test: 192.0.2.9:80"));
 }
 
-TEST_P(TruncatedAnswerOfAnother, dies_while_it_is_asked_over_tcp) {
+TEST_P(TruncatedAnswerOfAnother, resolver_is_destroyed_while_it_asks_over_tcp) {
   for (int i = 0; i < 40; ++i) dns->entries["long" + std::to_string(i)] = {.addresses = {"::1"}, .truncated = true};
   ask([&] {
     for (const auto& [name, entry] : dns->entries) EXPECT_TRUE(resolver->resolve(name + ".", 80, {}, noting(name)));

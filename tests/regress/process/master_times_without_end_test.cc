@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Duration::max() for "never" in a master's options: the sums with the clock's time overflowed. The first workers "did
-// not all serve in time", and those that were to leave were killed at once.
+// Duration::max() means "never" in the options of a master. The sums of it and the current time overflowed. The master
+// reported that the first workers "did not all serve in time", and it killed at once the workers that were to leave.
 #include <csignal>
 #include <deque>
 
@@ -25,13 +25,13 @@ MasterOptions without_end() {
 TEST(MasterTimesWithoutEnd, workers_start_and_leave) {
   test::MasterProcess master(without_end());
   const SocketAddress address = master.serving();
-  ASSERT_TRUE(address.is_set()) << "the workers were not given time to serve";
+  ASSERT_TRUE(address.is_set()) << "the workers had no time to serve";
   WorkerClient old(address);
   master.signal(SIGHUP);
   std::deque<WorkerClient> fresh;
   const pid_t second =
       find_client(fresh, address, [](const WorkerClient& client) { return client.generation == 2; }).pid;
-  EXPECT_TRUE(old.served()) << "it was killed instead of making room";
+  EXPECT_TRUE(old.served()) << "the old worker was killed instead of draining";
   fresh.clear();
   const test::UnrelatedProcess victim(second);
   ASSERT_EQ(::kill(second, SIGKILL), 0);
@@ -40,7 +40,7 @@ TEST(MasterTimesWithoutEnd, workers_start_and_leave) {
   EXPECT_NE(third.pid, second);
   EXPECT_TRUE(old.served());
   master.signal(SIGTERM);
-  EXPECT_TRUE(third.cut_off()) << "it drains";
+  EXPECT_TRUE(third.cut_off()) << "the worker did not drain";
   old.peer.close();
   third.peer.close();
   EXPECT_EQ(master.exit_code(), 0);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A worker that is asked to leave says so to its master and ends. Where it had no clients, its message and its end
-// reached the master in the same turn, and the master looked at the end first: it counted a death. Who asked the worker
-// of an idle service to leave every 0.25 s was told "the next starts in 400 ms", and after ten times the master gave up
-// and was gone.
+// A worker that is asked to leave tells its master so and ends. If it had no clients, its message and its end reached
+// the master in the same turn. The master looked at the end first and counted a death. An operator who asked the worker
+// of an idle service to leave every 0.25 s read "the next starts in 400 ms" in the log. After ten times the master gave
+// up and ended.
 //
-// A master that stands still while its worker ends finds both at once.
+// The tests stop the master while its worker ends, so that it finds the message and the end at once.
 #include <csignal>
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using test::SharedCount;
 using test::UnrelatedProcess;
 using test::WorkerClient;
 
-// The first death makes the master give up.
+// Options with which the first death makes the master give up.
 MasterOptions without_patience() {
   MasterOptions options = test::with_workers(1);
   options.respawn.most_deaths = 0;
@@ -41,7 +41,7 @@ void end_worker(const MasterProcess& master, pid_t worker, int number) {
   master.signal(SIGCONT);
 }
 
-TEST(WorkerAskedToLeave, is_no_death_though_it_has_ended_already) {
+TEST(WorkerAskedToLeave, is_no_death_although_it_has_ended_already) {
   for (const int number : {SIGTERM, SIGHUP, SIGINT, SIGQUIT}) {
     MasterProcess master(without_patience());
     const SocketAddress address = master.serving();
@@ -58,14 +58,15 @@ TEST(WorkerAskedToLeave, is_no_death_though_it_has_ended_already) {
   }
 }
 
-TEST(WorkerAskedToLeave, is_no_death_where_its_time_is_over) {
+TEST(WorkerAskedToLeave, is_no_death_if_its_drain_time_is_over) {
   MasterOptions options = without_patience();
   options.drain_time = std::chrono::milliseconds(1);
   MasterProcess master(std::move(options), [](Worker& worker) {
     Loop loop;
     Server server(loop,
                   {.on_open = [](Connection& connection) { connection.send(fmt::format("0 1 1 {} 1\n", ::getpid())); },
-                   .on_message = [&worker](Connection&, Buffer&) { worker.leaving(); }});  // and stays
+                   // The worker says that it leaves, and stays.
+                   .on_message = [&worker](Connection&, Buffer&) { worker.leaving(); }});
     for (ListeningSocket& socket : worker.take_listening()) {
       if (!server.listen(std::move(socket.fd), socket.shared)) return 1;
     }
@@ -76,7 +77,7 @@ TEST(WorkerAskedToLeave, is_no_death_where_its_time_is_over) {
   WorkerClient first(address);
   const UnrelatedProcess worker(first.pid);
   first.peer.send("leave");
-  EXPECT_TRUE(worker.ends()) << "the master kills it";
+  EXPECT_TRUE(worker.ends()) << "the master did not kill the worker";
   EXPECT_NE(WorkerClient(address).pid, first.pid);
 }
 
@@ -86,7 +87,7 @@ TEST(WorkerAskedToLeave, that_is_killed_instead_is_a_death) {
   EXPECT_EQ(master.exit_code(), 1);
 }
 
-// Otherwise a worker that always leaves by itself and fails would be started for ever, without a pause.
+// Otherwise a worker that always says that it leaves, and then fails, would be started again and again without a pause.
 TEST(WorkerAskedToLeave, that_ends_with_an_error_or_by_a_signal_is_a_death) {
   for (const bool by_signal : {false, true}) {
     const SharedCount starts;
@@ -94,10 +95,10 @@ TEST(WorkerAskedToLeave, that_ends_with_an_error_or_by_a_signal_is_a_death) {
     options.respawn.most_deaths = 3;
     MasterProcess master(std::move(options), [&](Worker& worker) {
       const int mine = ++*starts;
-      if (mine > 20) ::kill(::getppid(), SIGKILL);  // it does not give up
+      if (mine > 20) ::kill(::getppid(), SIGKILL);  // ends a master that does not give up
       worker.ready();
       worker.leaving();
-      while (*starts == mine && !is_told_to_end()) ::sched_yield();  // the master hears of it before this ends
+      while (*starts == mine && !is_told_to_end()) ::sched_yield();  // waits until the master knows
       if (by_signal) ::raise(SIGKILL);
       return 3;
     });
@@ -106,7 +107,7 @@ TEST(WorkerAskedToLeave, that_ends_with_an_error_or_by_a_signal_is_a_death) {
   }
 }
 
-TEST(WorkerAskedToLeave, that_ends_well_but_never_said_so_is_a_death) {
+TEST(WorkerAskedToLeave, that_exits_with_0_but_never_said_so_is_a_death) {
   MasterProcess master(without_patience(), [](Worker& worker) {
     worker.ready();
     return 0;

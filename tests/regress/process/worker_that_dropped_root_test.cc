@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A worker dies with its master, because it asks the kernel for that (PR_SET_PDEATHSIG) when it is born. The kernel
-// forgets it when a process changes its user: a worker that dropped root, as a service on port 80 does, went on
-// accepting from sockets that nobody watched any more, for ever, and beside the workers of the next master.
+// A worker dies with its master, because it asks the kernel for this when it starts (PR_SET_PDEATHSIG). The kernel
+// forgets it when a process changes its user. So a worker that had dropped root, as a service on port 80 does, survived
+// its master. It accepted connections for ever on sockets that nobody watched any more, beside the workers of the next
+// master.
 //
-// Changing the user takes root; without it there is nothing to drop.
+// Only root can change its user, so without root these tests are skipped.
 #include <grp.h>
 #include <unistd.h>
 
@@ -21,7 +22,7 @@ bool drop_root() {
          ::setresuid(kNobody, kNobody, kNobody) == 0;
 }
 
-// Serves as nobody; where `late`, drops root once it serves already.
+// Serves as the user nobody. If `late` is true, drops root only when it already serves.
 int serve_as_nobody(Worker& worker, bool late) {
   if (!late) return drop_root() ? test::greet_and_echo(worker) : 3;
   Loop loop;
@@ -42,17 +43,17 @@ void expect_end_of_worker(const Master::Work& work) {
   ASSERT_GT(client.pid, 0);
   const test::UnrelatedProcess worker(client.pid);
   master.signal(SIGKILL);
-  EXPECT_TRUE(worker.ends()) << "it outlives its master";
+  EXPECT_TRUE(worker.ends()) << "the worker outlived its master";
   ::kill(client.pid, SIGKILL);
 }
 
 TEST(WorkerThatDroppedRoot, dies_with_its_master) {
-  if (::geteuid() != 0) GTEST_SKIP() << "not root";
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can change its user";
   expect_end_of_worker([](Worker& worker) { return serve_as_nobody(worker, false); });
 }
 
-TEST(WorkerThatDroppedRoot, dies_with_its_master_where_it_served_before) {
-  if (::geteuid() != 0) GTEST_SKIP() << "not root";
+TEST(WorkerThatDroppedRoot, dies_with_its_master_if_it_drops_root_while_it_serves) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can change its user";
   expect_end_of_worker([](Worker& worker) { return serve_as_nobody(worker, true); });
 }
 

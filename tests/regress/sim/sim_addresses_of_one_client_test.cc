@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One client of a whole IPv6 network took nearly every place of a server. max_connections_per_address counted each IPv6
-// address for itself, and whoever has one has its /64: with a cap of 2 one client held five places of six. rate_limit
-// counted by /64 already.
+// One client with a whole IPv6 network took nearly all places of a server. max_connections_per_address counted each
+// IPv6 address separately, but a client that has one address has all addresses of its /64 network. With a limit of 2,
+// one client held five of six places. rate_limit already counted by /64. Now both count in the same way.
 #include <gtest/gtest.h>
 
 #include <peal/sim/sim_machine.h>
@@ -37,7 +37,7 @@ TEST(SimAddressesOfOneClient, ipv6_network_is_one_client) {
     world.run_for(std::chrono::seconds(1));
   }
   EXPECT_EQ(open, 2u) << "all are of one /64";
-  EXPECT_TRUE(callers[2]->open && callers[3]->open) << "the newest";
+  EXPECT_TRUE(callers[2]->open && callers[3]->open) << "the newest two stay";
   callers.push_back(std::make_unique<Caller>(world, "2001:db8:0:2::1", address));
   world.run_for(std::chrono::seconds(1));
   EXPECT_EQ(open, 3u) << "another network is another client";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each exception that left a callback was a line of the log, which is a system call: 2,000 messages that made a
-// callback throw made 2,000 lines, at whatever rate the peer liked. Now each is counted and few are told.
+// Each exception that left a callback was logged, and a log line is a system call. A peer could send 2,000 messages
+// that made a callback throw, and they made 2,000 lines, as fast as the peer liked. Now every exception is counted, but
+// only a few are logged.
 #include <stdexcept>
 #include <string>
 
@@ -20,7 +21,7 @@ class SimThrowing : public test::SimTest {
       if (record.text.find("threw") != std::string_view::npos) ++lines_;
     });
   }
-  // One connection after the other sends, and is told how it ends.
+  // Opens one connection after the other. Each sends `message` and waits for its end.
   void bother(test::SimPair& pair, const SocketAddress& address, const std::string& message) {
     begun_at_ = pair.world.now();
     for (size_t i = 0; i < kTimesThrown; ++i) {
@@ -32,7 +33,7 @@ class SimThrowing : public test::SimTest {
       ASSERT_TRUE(pair.run_until([&] { return over; }));
     }
   }
-  // One a second, and the first.
+  // Expects the line of the first exception and at most one more per second.
   void expect_few_lines(test::SimPair& pair) const {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(pair.world.now() - begun_at_);
     EXPECT_GE(lines_, 1u);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A connection over TLS whose queue was empty, and whose peer had ended or was not waited for, was closed at once: its
-// close_notify was given to the socket, and dropped with it where it found no room or only some. So a peer that had got
-// every byte was told that they may be cut short (CloseReason::kTruncated). What a layer ends with is sent like what
-// was queued before it.
+// A TLS connection with an empty queue was closed at once if its peer had ended or was not waited for. Its close_notify
+// was given to the socket. If the socket had no room for all of it, the rest was lost when the socket was closed. So a
+// peer that had got every byte was told that bytes may be missing (CloseReason::kTruncated). Now the bytes with which a
+// layer ends are sent like the output that was queued before them.
 #include <optional>
 
 #include <tests/support/sim_rig.h>
@@ -19,7 +19,7 @@ class SimEndMark : public test::SimTest {
     faults.again = 0.3;
     return faults;
   }
-  // How both ends end when each has said something.
+  // How the two ends of a connection end, after each has sent something.
   struct Ends {
     std::optional<CloseReason> here, there;
   };
@@ -38,7 +38,7 @@ class SimEndMark : public test::SimTest {
   }
 };
 
-TEST_F(SimEndMark, is_sent_by_who_ends_after_its_peer) {
+TEST_F(SimEndMark, is_sent_by_the_side_that_ends_last) {
   on_seeds(60, cramped(), [](test::SimPair& pair) {
     const Ends ends = talk(pair, {.on_open = [](Connection& connection) { connection.send("hello"); }},
                            {.on_open = [](Connection& connection) { connection.shutdown_send(); },
@@ -48,7 +48,7 @@ TEST_F(SimEndMark, is_sent_by_who_ends_after_its_peer) {
   });
 }
 
-TEST_F(SimEndMark, is_sent_by_who_does_not_wait_for_its_peer) {
+TEST_F(SimEndMark, is_sent_by_a_side_that_does_not_wait_for_its_peer) {
   on_seeds(60, cramped(), [](test::SimPair& pair) {
     const Ends ends = talk(pair,
                            {.on_message =
@@ -58,7 +58,7 @@ TEST_F(SimEndMark, is_sent_by_who_does_not_wait_for_its_peer) {
                                 }},
                            {.on_open = [](Connection& connection) { connection.send("hello"); }});
     EXPECT_EQ(ends.here, CloseReason::kLocal);
-    // Its own end mark may meet a socket that is gone.
+    // The client's own close_notify may meet a socket that is gone.
     EXPECT_NE(ends.there, CloseReason::kTruncated);
   });
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A TLS record is up to 16 KiB, and nothing of it can be read before all of it is here. Two things were wrong with half
-// of one. It lay in a buffer of OpenSSL's: 2,500 peers that each sent half a record made 41 MB, of which the budget
-// counted 40 KB, and nobody was cut off, since a connection with nothing for its callback was taken for an idle one.
-// And who sent 16,000 bytes at 2,000 a second was cut off by `min_read_bytes` of 500, though without TLS the same peer
-// passes: only whole records counted as arriving.
+// A TLS record has up to 16 KiB, and no byte of it can be read before all of it has arrived. Two things went wrong with
+// half a record:
+// - It lay in a buffer of OpenSSL. 2,500 peers that each sent half a record took 41 MB, of which the memory budget
+//   counted 40 KB. None of them was cut off, because a connection that has nothing for its callback was treated as
+//   idle.
+// - A peer that sent 16,000 bytes at 2,000 bytes per second was cut off by `min_read_bytes` of 500, because only whole
+//   records counted as arriving. Without TLS the same peer is fast enough.
 #include <deque>
 #include <optional>
 #include <string>
@@ -37,7 +39,7 @@ std::unique_ptr<TlsServerContext> sim_context() {
   return TlsServerContext::make(std::move(options)).value();
 }
 
-// A server that consumes messages of a length, or all it gets.
+// A server that consumes its input as soon as it has at least message_bytes.
 struct SlowPeersServer {
   explicit SlowPeersServer(test::SimPair& its_pair, ConnectionOptions options = {}, size_t max_connections = 0)
       : pair(its_pair), clock(its_pair.world) {
@@ -71,7 +73,7 @@ struct SlowPeersServer {
   SocketAddress address;
 };
 
-// A peer that has shaken hands; of what it says from now on so much leaves as the test wants.
+// A peer that has finished its handshake. From now on it sends only as much of its output as the test wants.
 struct HalvingPeer : SimTlsPeer {
   HalvingPeer(test::SimPair& pair, const SocketAddress& address) : SimTlsPeer(pair, address) {
     EXPECT_TRUE(is_open());
@@ -90,7 +92,7 @@ class SimHalfRecords : public test::SimTest {
   static constexpr ConnectionOptions kFiveHundredASecond{.min_read_bytes = 500, .read_window = seconds(1)};
 };
 
-TEST_F(SimHalfRecords, slow_records_are_judged_by_what_arrives) {
+TEST_F(SimHalfRecords, slow_records_are_judged_by_the_bytes_that_arrive) {
   on_seeds(5, rough(), [](test::SimPair& pair) {
     SlowPeersServer service(pair, kFiveHundredASecond);
     if (pair.seed % 2 == 1) service.message_bytes = 3 * kHalvedBytes;
@@ -103,7 +105,7 @@ TEST_F(SimHalfRecords, slow_records_are_judged_by_what_arrives) {
   });
 }
 
-TEST_F(SimHalfRecords, one_that_stands_still_is_cut_off_and_silence_between_two_is_not) {
+TEST_F(SimHalfRecords, half_a_record_is_cut_off_and_silence_between_two_records_is_not) {
   on_seeds(5, rough(), [](test::SimPair& pair) {
     SlowPeersServer service(pair, kFiveHundredASecond);
     HalvingPeer peer(pair, service.address);
@@ -117,11 +119,11 @@ TEST_F(SimHalfRecords, one_that_stands_still_is_cut_off_and_silence_between_two_
     peer.send_half_a_record();
     ASSERT_TRUE(pair.run_until([&] { return service.reason.has_value(); }));
     EXPECT_EQ(service.reason, CloseReason::kReadTooSlow);
-    EXPECT_LT(service.ended_at, began + seconds(3)) << "the window in which the half came, and the next";
+    EXPECT_LT(service.ended_at, began + seconds(3)) << "the half may take its own window and one more";
   });
 }
 
-TEST_F(SimHalfRecords, one_that_came_while_a_coroutine_did_not_read_is_judged_when_it_does) {
+TEST_F(SimHalfRecords, half_a_record_for_a_coroutine_is_judged_only_when_it_reads) {
   on_seeds(5, rough(), [](test::SimPair& pair) {
     const test::SimClock clock(pair.world);
     const auto context = sim_context();
@@ -149,7 +151,7 @@ TEST_F(SimHalfRecords, one_that_came_while_a_coroutine_did_not_read_is_judged_wh
   });
 }
 
-TEST_F(SimHalfRecords, one_that_is_under_way_is_waited_for_by_a_drain) {
+TEST_F(SimHalfRecords, drain_waits_for_the_rest_of_a_record) {
   on_seeds(5, rough(), [](test::SimPair& pair) {
     SlowPeersServer service(pair);
     HalvingPeer peer(pair, service.address);
@@ -168,7 +170,7 @@ TEST_F(SimHalfRecords, one_that_is_under_way_is_waited_for_by_a_drain) {
   });
 }
 
-TEST_F(SimHalfRecords, one_that_is_under_way_is_no_reason_to_evict_its_connection) {
+TEST_F(SimHalfRecords, connection_with_half_a_record_is_not_evicted) {
   on_seeds(5, rough(), [](test::SimPair& pair) {
     SlowPeersServer service(pair, {}, 1);
     HalvingPeer peer(pair, service.address);
@@ -180,11 +182,12 @@ TEST_F(SimHalfRecords, one_that_is_under_way_is_no_reason_to_evict_its_connectio
     peer.send_rest();
     EXPECT_TRUE(pair.run_until([&] { return service.heard == kHalvedBytes; }));
     const SimTlsPeer admitted(pair, service.address);
-    EXPECT_TRUE(pair.run_until([&] { return service.stats().evicted == 1; })) << "with the whole record it is idle";
+    EXPECT_TRUE(pair.run_until([&] { return service.stats().evicted == 1; }))
+        << "with the whole record the connection is idle";
   });
 }
 
-TEST_F(SimHalfRecords, one_that_drips_too_slowly_is_cut_off) {
+TEST_F(SimHalfRecords, record_that_drips_too_slowly_is_cut_off) {
   on_seeds(5, rough(), [](test::SimPair& pair) {
     SlowPeersServer service(pair, kFiveHundredASecond);
     HalvingPeer peer(pair, service.address);
@@ -194,8 +197,8 @@ TEST_F(SimHalfRecords, one_that_drips_too_slowly_is_cut_off) {
   });
 }
 
-// A change of keys has nothing in it for the user.
-TEST_F(SimHalfRecords, one_that_becomes_whole_without_a_message_is_over) {
+// A key update is a record without bytes for the user.
+TEST_F(SimHalfRecords, record_without_bytes_for_the_user_is_over_when_it_is_whole) {
   on_seeds(5, rough(), [](test::SimPair& pair) {
     SlowPeersServer service(pair, kFiveHundredASecond);
     HalvingPeer peer(pair, service.address);
@@ -210,12 +213,12 @@ TEST_F(SimHalfRecords, one_that_becomes_whole_without_a_message_is_over) {
   });
 }
 
-TEST_F(SimHalfRecords, so_it_is_in_a_handshake) {
+TEST_F(SimHalfRecords, handshake_is_judged_in_the_same_way) {
   on_seeds(5, rough(), [](test::SimPair& pair) {
     SlowPeersServer service(pair, {.min_read_bytes = 50, .read_window = seconds(1)});
     SimTlsPeer slow(pair, service.address, false);
     pair.run_for(minutes(1));
-    EXPECT_FALSE(slow.closed) << "who says nothing is the handshake_timeout's";
+    EXPECT_FALSE(slow.closed) << "only handshake_timeout ends a silent peer";
     slow.drip(10);
     EXPECT_TRUE(slow.is_open()) << "its hello was fast enough";
     SimTlsPeer standing(pair, service.address, false);
@@ -225,7 +228,7 @@ TEST_F(SimHalfRecords, so_it_is_in_a_handshake) {
     EXPECT_EQ(service.stats().handshakes_failed, 1u);
     EXPECT_EQ(service.stats().slow_closes, 1u);
     EXPECT_FALSE(slow.closed);
-    // A head that is not whole, either.
+    // The head of a record that stays incomplete is cut off too.
     SimTlsPeer four(pair, service.address, false);
     pair.run_for(seconds(1));
     four.send(4);
@@ -233,7 +236,7 @@ TEST_F(SimHalfRecords, so_it_is_in_a_handshake) {
   });
 }
 
-TEST_F(SimHalfRecords, arriving_is_a_sign_of_life) {
+TEST_F(SimHalfRecords, arriving_bytes_restart_the_idle_timeout) {
   on_seeds(5, rough(), [](test::SimPair& pair) {
     SlowPeersServer service(pair, {.idle_timeout = seconds(5)});
     HalvingPeer peer(pair, service.address);
@@ -245,8 +248,9 @@ TEST_F(SimHalfRecords, arriving_is_a_sign_of_life) {
   });
 }
 
-// The crowd of half records: what malloc has given out for them is what the budget says, and its mark ends them.
-TEST_F(SimHalfRecords, memory_of_a_crowd_is_counted_and_bounded) {
+// Many peers each send half a record. The memory budget must count what malloc has given out for them, and its hard
+// mark must end some of them.
+TEST_F(SimHalfRecords, memory_of_many_half_records_is_counted_and_limited) {
   constexpr size_t kHalvingPeers = 100;
   on_seeds(1, rough(), [](test::SimPair& pair) {
     SlowPeersServer service(pair);
@@ -261,11 +265,11 @@ TEST_F(SimHalfRecords, memory_of_a_crowd_is_counted_and_bounded) {
     send_half();
     const uint64_t counted = MemoryBudget::held_bytes() - counted_before;
     const size_t allocated = test::allocated_bytes() - allocated_before;
-    EXPECT_GE(counted, kHalvingPeers * kHalvedBytes / 4) << "blocks that were warm were counted before";
-    // What was in the simulated kernel stays as room there.
+    EXPECT_GE(counted, kHalvingPeers * kHalvedBytes / 4) << "the blocks of the pool were counted before";
+    // Bytes that have passed through the simulated kernel leave allocated room there.
     EXPECT_LE(allocated, counted + kHalvingPeers * (kHalvedBytes / 2 + 2 * 1024));
     EXPECT_EQ(service.stats().memory_closes, 0u);
-    // A second half lets all go; a third is more than the budget has room for.
+    // The second half of each record frees all memory. The next half records need more than the budget has room for.
     for (HalvingPeer& peer : peers) {
       peer.send_rest();
       peer.say_record();
@@ -277,11 +281,11 @@ TEST_F(SimHalfRecords, memory_of_a_crowd_is_counted_and_bounded) {
     MemoryBudget::set({.soft_bytes = held + counted / 4, .hard_bytes = held + counted / 2});
     send_half();
     EXPECT_GT(service.stats().memory_closes, 0u);
-    EXPECT_LT(service.stats().memory_closes, peers.size()) << "some had room";
+    EXPECT_LT(service.stats().memory_closes, peers.size()) << "some connections had room";
   });
 }
 
-TEST_F(SimHalfRecords, crowd_that_shakes_hands_holds_no_session) {
+TEST_F(SimHalfRecords, many_half_handshakes_hold_no_tls_session) {
   constexpr size_t kHalvingPeers = 100;
   on_seeds(1, rough(), [](test::SimPair& pair) {
     SlowPeersServer service(pair);
@@ -298,10 +302,10 @@ TEST_F(SimHalfRecords, crowd_that_shakes_hands_holds_no_session) {
   });
 }
 
-// For as much as the head of a hello says, OpenSSL takes memory at once: nine bytes of each made 130 KB.
-TEST_F(SimHalfRecords, crowd_whose_hello_says_it_is_long_holds_what_it_has_sent) {
+// OpenSSL at once allocates as much memory as the head of a hello announces: nine bytes of each peer took 130 KB.
+TEST_F(SimHalfRecords, many_hellos_that_announce_much_hold_only_what_was_sent) {
   constexpr size_t kHalvingPeers = 20;
-  // In one record, and its head in two.
+  // The head of the hello comes in one record, or in two.
   for (const std::string& hello : {std::string("\x16\x03\x01\0\x04\x01\x02\0\0", 9),
                                    std::string("\x16\x03\x01\0\x01\x01\x16\x03\x01\0\x03\x02\0\0", 14)}) {
     on_seeds(1, rough(), [&](test::SimPair& pair) {
@@ -317,7 +321,7 @@ TEST_F(SimHalfRecords, crowd_whose_hello_says_it_is_long_holds_what_it_has_sent)
   }
 }
 
-// The same of a request's body, whose windows HttpServer keeps by itself.
+// HttpServer has windows of its own for the body of a request. They judge slow records in the same way.
 TEST_F(SimHalfRecords, body_in_slow_records_is_fast_enough) {
   on_seeds(5, rough(), [](test::SimPair& pair) {
     const test::SimClock clock(pair.world);
@@ -337,7 +341,7 @@ TEST_F(SimHalfRecords, body_in_slow_records_is_fast_enough) {
     EXPECT_TRUE(pair.run_until([&] { return peer.codec.plain().ends_with("32000"); }, seconds(5)))
         << peer.codec.plain();
     EXPECT_EQ(server.stats().body_timeouts, 0u);
-    // One that stands still is none.
+    // A body that stops is not fast enough.
     peer.say("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 32000\r\n\r\n");
     peer.send_rest();
     peer.send_half_a_record();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// On the simulator: answers cut off by a half-close, memory held by slow readers, and writes of two coroutines that
-// interleave (half_close_..., slow_readers_... and writes_of_two_coroutines_test.cc, for the other engines).
+// Simulator tests for answers that a half-close cuts off, for memory that slow readers hold, and for writes of two
+// coroutines that interleave. half_close_..., slow_readers_... and writes_of_two_coroutines_test.cc test the other
+// engines.
 #include <algorithm>
 #include <deque>
 #include <string>
@@ -107,8 +108,8 @@ class SimMemoryUnderAttack : public test::SimTest {
     MemoryBudget::set(marks_);
   }
 
-  // Asks for more whenever there is room, and reads nothing until it is told to. Below net: what is paused or closed in
-  // the process for its memory shall be the server's.
+  // A client that asks for more whenever there is room, and reads nothing before read_on(). It uses the engine
+  // directly, without a Connection. So only the server's connections can be paused or closed because of memory.
   class Attacker final : private StreamEvents {
    public:
     Attacker(test::SimPair& pair, const SocketAddress& target)
@@ -160,7 +161,8 @@ class SimMemoryUnderAttack : public test::SimTest {
     std::deque<Attacker> attackers;
   };
 
-  // What is held at the most, each round of the world looked at.
+  // Returns the most memory that is held until done() is true or `time` is over. It is measured in each round of the
+  // world.
   uint64_t most_held(test::SimPair& pair, const std::function<bool()>& done, Duration time) {
     uint64_t most = 0;
     pair.run_until(
@@ -184,7 +186,7 @@ TEST_F(SimMemoryUnderAttack, clients_that_do_not_read_are_no_longer_read_from) {
     EXPECT_LT(most_held(pair, [] { return false; }, seconds(3)), marks_.hard_bytes + 4 * kMebibyte);
     EXPECT_GT(server.stats().memory_pauses, 0u);
     EXPECT_EQ(server.stats().memory_closes, 0u);
-    // Those still there read at last: their echo comes, and what was paused goes on.
+    // Now the clients read. They get their echo, and paused connections continue.
     for (Attacker& attacker : attack.attackers) attacker.read_on();
     EXPECT_TRUE(pair.run_until([] { return MemoryBudget::below_low(); }, seconds(5)));
     EXPECT_TRUE(pair.run_until([&] { return std::ranges::all_of(attack.attackers, &Attacker::has_all); }, seconds(5)));
@@ -198,7 +200,7 @@ TEST_F(SimMemoryUnderAttack, answers_without_end_are_cut_off_at_the_hard_mark) {
                   {.on_message =
                        [](Connection& connection, Buffer& input) {
                          input.clear();
-                         // As a careless user would: never looking at the answer of send().
+                         // A careless user ignores what send() returns.
                          for (int i = 0; i < 8 && connection.is_open(); ++i) {
                            connection.send(std::string(256 * 1024, 'y'));
                          }
@@ -229,7 +231,7 @@ class SimTwoWriters : public test::SimTest {};
 Task<> write_many(Stream& stream, char letter) {
   const std::string message(kSimMessageBytes, letter);
   for (size_t i = 0; i < kSimMessages; ++i) {
-    // Moved and copied in turn: both ways in.
+    // Alternates between a moved Buffer and a copied string, so that both overloads are used.
     Buffer moved(message);
     auto written = i % 2 == 0 ? co_await stream.write(std::move(moved)) : co_await stream.write(message);
     if (!written) co_return;
@@ -243,7 +245,8 @@ TEST_F(SimTwoWriters, writes_of_two_coroutines_never_interleave) {
       co_await when_all(write_many(stream, 'a'), write_many(stream, 'b'));
       static_cast<void>(co_await stream.flush());
     };
-    CoServer server(*pair.here, serve, {.connection = {.high_water_bytes = 5'000}});  // crossed again and again
+    // The mark is so low that it is crossed again and again.
+    CoServer server(*pair.here, serve, {.connection = {.high_water_bytes = 5'000}});
     std::string got;
     bool over = false;
     Client client(*pair.there,
@@ -251,7 +254,7 @@ TEST_F(SimTwoWriters, writes_of_two_coroutines_never_interleave) {
                   {.connection = {.idle_timeout = seconds(10)}}, [&](std::error_code, Duration) { over = true; });
     ASSERT_TRUE(client.connect(pair.listen(server)));
     EXPECT_TRUE(pair.run_until([&] { return over && server.server().connections() == 0; }));
-    // What is cut off is a part of a message too.
+    // The last message may be cut off, but the part that has arrived must be of one writer too.
     for (size_t at = 0; at < got.size(); at += kSimMessageBytes) {
       const std::string_view message = std::string_view(got).substr(at, kSimMessageBytes);
       ASSERT_EQ(message, std::string(message.size(), message.front()));

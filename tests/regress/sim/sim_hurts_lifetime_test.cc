@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// On the simulator: an object dies in a callback while the loop, a timer or another loop's connection still points at
-// it (something_dies_while_the_loop_still_points_at_it_test.cc, for the other engines). Seeds decide what else happens.
+// Simulator tests in which an object dies in a callback while the loop, a timer or a connection of another loop still
+// points at it. Seeds decide what else happens. something_dies_while_the_loop_still_points_at_it_test.cc tests the
+// other engines.
 #include <array>
 #include <memory>
 #include <string>
@@ -39,7 +40,7 @@ class SimSomethingDies : public test::SimTest {
   }
   static std::string_view place_of(const test::SimPair& pair) { return kSimPlaces[pair.seed % kSimPlaces.size()]; }
 
-  // Three visitors, who ask, take the answer, and end their side.
+  // Three clients that send a request, read the answer, and end their side.
   struct Visitors {
     Visitors(test::SimPair& pair, const SocketAddress& target) {
       for (std::unique_ptr<Client>& client : clients) {
@@ -58,7 +59,7 @@ class SimSomethingDies : public test::SimTest {
     std::array<std::unique_ptr<Client>, 3> clients;
   };
 
-  // A hostile world keeps some from getting there, not most.
+  // In a hostile world some runs do not reach their callback, but at least half of them must.
   void TearDown() override {
     if (all_seeds()) {
       for (size_t i = 0; i < kSimPlaces.size(); ++i) EXPECT_GE(deaths_[i] * 2, wanted_[i]) << kSimPlaces[i];
@@ -91,7 +92,9 @@ TEST_F(SimSomethingDies, server_in_each_callback) {
     Visitors visitors(pair, pair.listen(*server));
     if (where == "drain") {
       pair.here->after(milliseconds(2), [&] {
-        server->drain(seconds(10), [&](const DrainReport&) { EXPECT_FALSE(dead) << "told after its end"; });
+        server->drain(seconds(10), [&](const DrainReport&) {
+          EXPECT_FALSE(dead) << "the drain reported after the end of the server";
+        });
       });
     }
     count(pair, pair.run_until([&] { return dead; }, minutes(1)));

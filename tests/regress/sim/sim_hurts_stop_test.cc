@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// On the simulator: stopping hangs, crashes, or cuts answers (safe_stop_tcp_test.cc, for the other engines). A drain
-// loses no byte of an answer, the report of one that is cut short adds up, and a loop may be stopped in any callback.
+// Simulator tests for a stop that hangs, crashes, or cuts off answers. A drain loses no byte of an answer. The numbers
+// in the report of a drain that is cut short add up. A loop may be stopped in any callback. safe_stop_tcp_test.cc tests
+// the other engines.
 #include <deque>
 #include <optional>
 #include <string>
@@ -17,7 +18,7 @@ constexpr size_t kVisitors = 10;
 
 class SimSafeStop : public test::SimTest {
  protected:
-  // What the visitors of one world got.
+  // How much the clients of one world have received.
   struct Visit {
     std::deque<Client> clients;
     size_t opened = 0;
@@ -32,7 +33,7 @@ class SimSafeStop : public test::SimTest {
     for (size_t i = 0; i < size; ++i) answer[i] = byte_at(i);
     return answer;
   }
-  // All ask once; each reads, with a pause of `slowness` after each piece.
+  // Each client sends one request, and pauses for `slowness` after each piece of the answer.
   static void come(test::SimPair& pair, const SocketAddress& target, Visit& visit, Duration slowness) {
     for (size_t i = 0; i < kVisitors; ++i) {
       ConnectionCallbacks callbacks;
@@ -93,7 +94,7 @@ TEST_F(SimSafeStop, report_of_a_drain_that_is_cut_short_adds_up) {
     server.drain(milliseconds(static_cast<int64_t>(pair.seed % 20)), [&](const DrainReport& done) { report = done; });
     ASSERT_TRUE(pair.run_until([&] { return report && visit.ended == kVisitors; }));
     EXPECT_EQ(report->finished + report->forced, kVisitors);
-    // What was unacknowledged may yet have arrived.
+    // Bytes that were not acknowledged may have arrived nevertheless.
     const size_t missing = kVisitors * answer.size() - visit.got;
     EXPECT_GE(missing, report->lost_bytes);
     EXPECT_LE(missing, report->lost_bytes + report->lost_in_kernel_bytes);
@@ -126,7 +127,7 @@ TEST_F(SimSafeStop, drain_in_a_hostile_world_is_over_by_its_deadline) {
   });
 }
 
-TEST_F(SimSafeStop, loop_stopped_by_each_callback) {
+TEST_F(SimSafeStop, loop_may_be_stopped_in_each_callback) {
   on_seeds(300, SimOptions::hostile(), [&](test::SimPair& pair) {
     static constexpr std::string_view kPlaces[] = {"open", "message", "close", "drain"};
     const std::string_view where = kPlaces[pair.seed % std::size(kPlaces)];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// On the simulator: a server without fds that spins, names that block the loop, timers that fire although cancelled,
-// and clients that all come back together (fd_exhaustion_..., dns_..., cancelled_timer_... and reconnect_storm_test.cc,
-// for the other engines).
+// Simulator tests for a server without fds that spins, for lookups that block the loop, for cancelled timers that fire,
+// and for clients that all come back together. fd_exhaustion_..., dns_..., cancelled_timer_... and
+// reconnect_storm_test.cc test the other engines.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -25,7 +25,7 @@ ConnectionCallbacks echoing() {
   return {.on_message = [](Connection& connection, Buffer& input) { connection.send(std::move(input)); }};
 }
 
-// Asks for its own echo again and again.
+// A client that sends a byte again and again, each time after its echo has come.
 struct Pinger {
   Pinger(Loop& loop, std::string_view target)
       : client(loop, {.on_open = [](Connection& connection) { connection.send("x"); },
@@ -55,7 +55,7 @@ TEST_F(SimFdExhaustion, pauses_counts_recovers_and_does_not_spin) {
     const EngineStats& engine = pair.here->engine().stats();
     const EngineStats before = engine;
 
-    // The famine spares the clients: only while they connect there are fds.
+    // The shortage of fds spares the clients: there are fds while they connect.
     std::deque<Client> clients;
     int told = 0;
     for (int i = 0; i < kKnocks; ++i) {
@@ -72,9 +72,9 @@ TEST_F(SimFdExhaustion, pauses_counts_recovers_and_does_not_spin) {
     EXPECT_GT(engine.accepts_failed, before.accepts_failed + 5);
     EXPECT_EQ(engine.accepts_failed, engine.accept_pauses);
     EXPECT_LE(engine.accept_pauses, before.accept_pauses + kKnocks);
-    EXPECT_EQ(told, engine.accepts_shed) << "who was shed was not told";
+    EXPECT_EQ(told, engine.accepts_shed) << "a client that was shed was not told";
     EXPECT_GE(told + static_cast<int>(server.connections()), kKnocks + 1);
-    EXPECT_GT(pinger.rounds, 500) << "who was connected was not served";
+    EXPECT_GT(pinger.rounds, 500) << "the connected client was not served";
     const uint64_t waits = engine.waits - before.waits;
     EXPECT_LT(waits, static_cast<uint64_t>(pinger.rounds) * 20 + kKnocks * 100) << "the loop spins";
 
@@ -129,7 +129,7 @@ TEST_F(SimNames, client_that_waits_for_a_name_can_be_stopped_and_destroyed) {
     Server server(*pair.here, echoing());
     const SocketAddress address = pair.listen(server);
     const std::string target = "there.test:" + std::to_string(address.port());
-    // One that swallows what is sent there, first.
+    // The first address swallows whatever is sent to it.
     pair.world.names()["there.test"] = {SocketAddress::parse("192.0.2.1:1").value(), address};
     bool gone = false;
     auto count = [&] { EXPECT_FALSE(gone); };
@@ -140,7 +140,7 @@ TEST_F(SimNames, client_that_waits_for_a_name_can_be_stopped_and_destroyed) {
     std::mt19937_64 random(pair.seed);
     for (int round = 0; round < 5; ++round) {
       ASSERT_TRUE(client->connect(target));
-      // Nothing of it done, the lookup, the race, or all of it.
+      // The stop may come before the lookup is done, after it, during the connection attempts, or after all of it.
       pair.run_for(std::chrono::microseconds(random() % (round % 2 == 0 ? 5 : 500'000)));
       client->stop();
     }
@@ -165,7 +165,7 @@ TEST_F(SimCancelledTimer, never_fires_even_in_its_own_tick) {
     size_t fired = 0;
     const TimePoint now = pair.world.now();
     for (size_t i = 0; i < kTimers; ++i) {
-      // Many in one tick, some in the next, few far away.
+      // Many timers are due in one tick, some in the next, and a few much later.
       const Duration delay = i % 16 == 0 ? Duration(seconds(random() % 100'000)) : milliseconds(5 + random() % 2);
       ids[i] = pair.there->at(now + delay, [&, i, due = now + delay] {
         ++fired;
@@ -183,7 +183,7 @@ TEST_F(SimCancelledTimer, never_fires_even_in_its_own_tick) {
   });
 }
 
-TEST_F(SimCancelledTimer, by_an_event_of_the_turn_in_which_it_is_due) {
+TEST_F(SimCancelledTimer, never_fires_if_an_event_of_its_turn_cancels_it) {
   on_seeds(100, rough(), [&](test::SimPair& pair) {
     TimerId timeout;
     bool cancelled = false;
@@ -245,12 +245,12 @@ TEST_F(SimReconnectStorm, clients_that_lose_one_server_do_not_come_back_together
     EXPECT_EQ(pair.listen(again, address.to_string()), address);
     EXPECT_TRUE(pair.run_until([&] { return opens == 2 * kClients; }, minutes(2)));
   });
-  // Half a second holds 100 first attempts: 2 in each 10 ms, on the average.
+  // The 100 first attempts fall into half a second: on average, 2 into each 10 ms.
   EXPECT_LE(worst, 14u);
 }
 
-// The jitter is the world's, unless the options give a seed.
-TEST_F(SimReconnectStorm, goes_the_same_way_with_the_same_seed) {
+// The jitter of the delays comes from the world's seed, unless the options give a seed.
+TEST_F(SimReconnectStorm, runs_in_the_same_way_with_the_same_seed) {
   auto play = [](uint64_t seed) {
     test::SimPair pair(seed, SimOptions::hostile());
     Server server(*pair.here, {.on_open = [](Connection& connection) { connection.abort(); }});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The story of stopped_right_after_sending_test.cc in the simulator, where the peers are clients on a loop of their
+// Tests the story of stopped_right_after_sending_test.cc on the simulator. The peers are clients on a loop of their
 // own.
 #include <functional>
 #include <string>
@@ -13,7 +13,8 @@ namespace {
 
 class SimStoppedRightAfterSending : public test::SimTest {
  protected:
-  // One client asks; the answer, in which the server's loop is stopped, arrives, then the end.
+  // Lets one client send a request; `answer` answers it and stops the server's loop. Expects that the client gets
+  // `wanted` and then the FIN.
   void expect_heard(const std::string& wanted, const std::function<void(Connection&)>& answer) {
     on_seeds(20, {}, [&](test::SimPair& pair) {
       Server server(*pair.here, {.on_message = [&](Connection& connection, Buffer& input) {
@@ -45,8 +46,8 @@ TEST_F(SimStoppedRightAfterSending, answer_of_a_message_callback) {
   }
 }
 
-// Its writes are short, and it may be told to come again.
-TEST_F(SimStoppedRightAfterSending, whatever_there_is_room_for) {
+// In this world writes are short, and a send may fail with EAGAIN.
+TEST_F(SimStoppedRightAfterSending, answer_in_short_writes) {
   on_seeds(50, rough(), [&](test::SimPair& pair) {
     const std::string answer = pattern(10'000);
     Server server(*pair.here, {.on_open = [&](Connection& connection) {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Duration::max() for "never" in the simulator (times_without_end_test.cc has it in servers): the sums with the world's
-// time overflowed. A run without a limit was over before its first step, a task that was never to be called was called
-// at once, a client that was never to give up connecting was told ETIMEDOUT. A clock that was set Duration::min() ahead
-// passed the check of its limits.
+// Duration::max() means "never" in the simulator too (times_without_end_test.cc tests the servers). The sums of it and
+// the world's time overflowed:
+// - A run without a limit was over before its first step.
+// - A task that was never to be called was called at once.
+// - A client that was never to give up connecting was told ETIMEDOUT.
+//
+// A second defect: a clock that was set ahead by Duration::min() passed the check of its limits.
 #include <stdexcept>
 
 #include <gtest/gtest.h>
@@ -35,7 +38,7 @@ TEST_F(SimTimesWithoutEnd, of_runs) {
     EXPECT_EQ(pair.world.now(), begin + seconds(15));
     pair.world.run_for(Duration::min());
     EXPECT_FALSE(pair.world.run_until([] { return false; }, Duration::min()));
-    EXPECT_EQ(pair.world.now(), begin + seconds(15)) << "no time passes backwards";
+    EXPECT_EQ(pair.world.now(), begin + seconds(15)) << "time does not go backwards";
   });
 }
 
@@ -68,7 +71,7 @@ TEST_F(SimTimesWithoutEnd, of_a_connect_that_nobody_answers) {
   });
 }
 
-TEST_F(SimTimesWithoutEnd, of_what_nobody_acknowledges) {
+TEST_F(SimTimesWithoutEnd, of_bytes_that_nobody_acknowledges) {
   on_seeds(3, {}, [](test::SimPair& pair) {
     pair.world.options().give_up = kEver;
     std::string heard;
@@ -86,7 +89,7 @@ TEST_F(SimTimesWithoutEnd, of_what_nobody_acknowledges) {
   });
 }
 
-TEST_F(SimTimesWithoutEnd, of_a_way) {
+TEST_F(SimTimesWithoutEnd, of_the_latency_of_a_network) {
   on_seeds(3, {}, [](test::SimPair& pair) {
     Server server(*pair.here, {});
     const SocketAddress address = pair.listen(server);
@@ -108,7 +111,7 @@ TEST_F(SimTimesWithoutEnd, of_clocks) {
     }
     machine.set_clock({.rate = 1'000});
     pair.world.run_for(hours(24) * 365 * 99);
-    EXPECT_GT(machine.now(), pair.world.now()) << "at the end of what can be told, it stands";
+    EXPECT_GT(machine.now(), pair.world.now()) << "the clock stops at the end of its range";
   });
 }
 

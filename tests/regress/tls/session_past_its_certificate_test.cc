@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A client's certificate was valid for a day. The client came back every eleven hours, each time with the ticket that
-// it had been given the time before, and on day 30 it was still served with the subject of its certificate, though a
-// full handshake would have refused it: nothing is verified when a session is resumed, and each resumption in TLS 1.3
-// brings the next ticket (RFC 8446 4.6.1). A session without a client's certificate never ended either.
+// The certificate of a client was valid for one day. The client came back every eleven hours, each time with the ticket
+// that it had got the time before. On day 30 it was still served under the subject of its certificate, although a full
+// handshake would have refused it. Nothing is verified when a session is resumed, and each resumption in TLS 1.3 brings
+// the next ticket (RFC 8446 4.6.1). A session without a client certificate never ended either.
 #include <string>
 #include <vector>
 
@@ -22,7 +22,7 @@ namespace {
 using std::chrono::hours;
 using testing::ElementsAre;
 
-// Certificates are made now, so the world's days begin now as well.
+// The certificates are made now, so the days of the world begin now too.
 const SimWorld* world_of_days = nullptr;
 TimePoint first_day;
 std::chrono::sys_seconds clock_of_days() {
@@ -34,13 +34,13 @@ class SimSessionAge : public test::SimTest {
  protected:
   ~SimSessionAge() override { world_of_days = nullptr; }
 
-  // How each visit of a client goes that comes back every eleven hours; visits are refused where there is no word.
+  // Returns how the visits of a client go that comes back every eleven hours: full handshake, resumed, or refused.
   static std::vector<std::string> visits(test::SimPair& pair, TlsServerOptions serving, TlsClientOptions calling,
                                          int count) {
     world_of_days = &pair.world;
     first_day = pair.world.now();
     serving.clock = calling.clock = clock_of_days;
-    calling.limits.most_session_age = Duration::max();  // it would go on
+    calling.limits.most_session_age = Duration::max();  // the client would resume a session of any age
     const auto server_side = made(TlsServerContext::make(std::move(serving)));
     const auto client_side = made(TlsClientContext::make(std::move(calling)));
     ServerOptions server_options;
@@ -90,7 +90,7 @@ class SimSessionAge : public test::SimTest {
   const TlsCertificate site_ = certificate(root_.issue({.ends = hours(240)}));
 };
 
-TEST_F(SimSessionAge, client_whose_certificate_has_ended_is_resumed_no_more) {
+TEST_F(SimSessionAge, client_whose_certificate_has_expired_is_not_resumed) {
   test::SimPair pair(1, SimOptions{});
   const TlsCertificate own = certificate(root_.issue({.common_name = "visitor", .ends = hours(24)}));
   EXPECT_THAT(
@@ -100,7 +100,7 @@ TEST_F(SimSessionAge, client_whose_certificate_has_ended_is_resumed_no_more) {
       ElementsAre("full CN=visitor", "resumed CN=visitor", "resumed CN=visitor", "refused", "refused"));
 }
 
-TEST_F(SimSessionAge, session_of_a_day_ago_begins_anew) {
+TEST_F(SimSessionAge, session_that_is_a_day_old_is_not_resumed) {
   test::SimPair pair(1, SimOptions{});
   EXPECT_THAT(visits(pair, {.certificates = {site_}}, {.roots = {.pem = root_.pem()}}, 7),
               ElementsAre("full ", "resumed ", "resumed ", "full ", "resumed ", "resumed ", "full "));

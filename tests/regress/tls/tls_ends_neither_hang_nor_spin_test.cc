@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hurt 6: closing TLS hangs for a peer that never says close_notify (asio #125, libevent #952), tells an error where
-// there was none or an end where there was one (asio #212, #1663; trantor #290), or spins at 100 % CPU on a socket that
-// is ready while OpenSSL has nothing to do (libevent #1127).
+// This is hurt 6 of docs/hurts.md. When other libraries close a TLS connection, three things go wrong:
+// - They wait for ever for a peer that never sends close_notify (asio #125, libevent #952).
+// - They report an error if there was none, or a proper end if there was an error (asio #212, #1663; trantor #290).
+// - They spin at 100 % CPU on a socket that is ready while OpenSSL has nothing to do (libevent #1127).
 #include <gmock/gmock.h>
 
 #include <tests/support/net_rig.h>
@@ -28,7 +29,8 @@ class TlsEnds : public test::NetTest {
     EXPECT_TRUE(wait_until([&] { return peer.is_open(); }));
     return peer;
   }
-  // Trips into the kernel while nothing but a timer happens. Whoever spins makes thousands.
+  // Returns how often the engine waits while nothing happens except a timer. An engine that spins waits thousands of
+  // times.
   uint64_t waits_meanwhile() {
     const auto waits = [this] { return loop().engine().stats().waits; };
     std::atomic<bool> over = false;
@@ -42,7 +44,7 @@ class TlsEnds : public test::NetTest {
   }
 };
 
-TEST_P(TlsEnds, peer_that_never_answers_close_notify_is_not_waited_for_without_end) {
+TEST_P(TlsEnds, peer_that_never_answers_close_notify_is_not_waited_for_for_ever) {
   auto server = serve_tls({.on_open = [](Connection& connection) { connection.close(); },
                            .on_close =
                                [&](Connection& connection, CloseReason why) {
@@ -54,7 +56,7 @@ TEST_P(TlsEnds, peer_that_never_answers_close_notify_is_not_waited_for_without_e
   EXPECT_THAT(journal.lines(), ElementsAre("the peer did not end in time, Success"));
 }
 
-// Most clients close the socket once they have what they asked for.
+// Most clients close the socket as soon as they have the answer.
 TEST_P(TlsEnds, fin_alone_after_our_own_end_is_no_error) {
   auto server = serve_tls({.on_open =
                                [](Connection& connection) {
@@ -66,7 +68,10 @@ TEST_P(TlsEnds, fin_alone_after_our_own_end_is_no_error) {
                                  journal.add(std::string(to_string(why)) + ", " + connection.error().message());
                                }});
   TlsPeer peer = open();
-  ASSERT_TRUE(wait_until([&] { return peer.pump(), peer.codec.ended(); }));
+  ASSERT_TRUE(wait_until([&] {
+    peer.pump();
+    return peer.codec.ended();
+  }));
   EXPECT_EQ(peer.codec.plain(), "all of it");
   peer.raw.fin();
   ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 1; }));
@@ -97,8 +102,8 @@ TEST_P(TlsEnds, nothing_spins_on_half_a_handshake) {
   ASSERT_TRUE(wait_until([&] { return peer.is_open(); }));
 }
 
-// Its answer to a key update waits for room, as does what is sent; what comes in is read all the same.
-TEST_P(TlsEnds, nothing_spins_while_what_was_read_wants_to_be_answered_and_cannot) {
+// The answer to a key update waits for room, like other output. Input is read nevertheless.
+TEST_P(TlsEnds, nothing_spins_while_the_answer_to_a_key_update_has_no_room) {
   constexpr int kLittle = 4096;
   auto server = serve_tls({.on_message =
                                [](Connection& connection, Buffer& input) {
@@ -114,7 +119,10 @@ TEST_P(TlsEnds, nothing_spins_while_what_was_read_wants_to_be_answered_and_canno
   peer.raw.send(peer.codec.take_wire());
   ASSERT_TRUE(wait_until([&] { return loop().engine().stats().short_sends > 0; }));
   EXPECT_LT(waits_meanwhile(), 100u);
-  ASSERT_TRUE(wait_until([&] { return peer.pump(), peer.codec.plain().size() == 2'000'000; }));
+  ASSERT_TRUE(wait_until([&] {
+    peer.pump();
+    return peer.codec.plain().size() == 2'000'000;
+  }));
   EXPECT_FALSE(peer.codec.failed());
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A TLS client may ask for small records (max_fragment_length, RFC 6066 4). OpenSSL then seals 512 bytes of the 16 KiB
-// it is offered, and all 16 KiB were counted as sealed: with 4.7 MB waiting, queued_bytes() said 1. So who did not read
-// was not cut off by min_write_bytes, and a drain reported nothing lost.
+// that it is offered. But all 16 KiB were counted as sealed: while 4.7 MB were waiting, queued_bytes() returned 1. So
+// min_write_bytes did not cut off a client that read nothing, and a drain reported that nothing was lost.
 #include <algorithm>
 #include <optional>
 
@@ -20,7 +20,7 @@ using test::TlsPeer;
 
 constexpr size_t kAnswerBytes = 4'700'000;
 constexpr int kBufferBytes = 16 * 1024;
-// What both kernels may hold of it, and more.
+// More than both kernels can hold of the answer.
 constexpr size_t kMostInKernels = 1'000'000;
 
 class TlsSmallRecords : public test::NetTest {
@@ -52,7 +52,7 @@ class TlsSmallRecords : public test::NetTest {
     peer_->send("?");
     ASSERT_TRUE(wait_until([this] { return connection_ != nullptr; }));
   }
-  // All of it arrives, and what is said to be queued only shrinks, to nothing.
+  // Expects that the whole answer arrives, and that queued_bytes() only shrinks, down to 0.
   void hear(const std::string& answer) {
     size_t queued = kAnswerBytes;
     bool shrinks = true;
@@ -66,7 +66,7 @@ class TlsSmallRecords : public test::NetTest {
     EXPECT_TRUE(shrinks);
     EXPECT_TRUE(same_bytes(peer_->codec.plain(), answer));
     EXPECT_TRUE(wait_until([&] { return connection_ != nullptr && connection_->queued_bytes() == 0; }));
-    EXPECT_LE(std::ranges::max(peer_->take_records()), 2048u) << "the flight of certificates is the longest";
+    EXPECT_LE(std::ranges::max(peer_->take_records()), 2048u) << "the record with the certificates is the longest";
   }
 
   std::optional<TlsPeer> peer_;
@@ -74,7 +74,7 @@ class TlsSmallRecords : public test::NetTest {
   std::optional<CloseReason> reason_;
 };
 
-TEST_P(TlsSmallRecords, all_that_waits_is_queued) {
+TEST_P(TlsSmallRecords, all_waiting_bytes_are_counted) {
   const std::string answer = pattern(kAnswerBytes);
   auto server = answering([&](Connection& connection) { connection.send(answer); });
   ask_for_it();
@@ -83,7 +83,7 @@ TEST_P(TlsSmallRecords, all_that_waits_is_queued) {
   hear(answer);
 }
 
-TEST_P(TlsSmallRecords, so_it_is_of_a_file) {
+TEST_P(TlsSmallRecords, all_waiting_bytes_of_a_file_are_counted) {
   const std::string answer = pattern(kAnswerBytes);
   const FileRange file = test::file_of(answer);
   auto server = answering([&](Connection& connection) { connection.send_file(file); });
@@ -93,16 +93,16 @@ TEST_P(TlsSmallRecords, so_it_is_of_a_file) {
   hear(answer);
 }
 
-// No time is measured: who does not read is cut off, however late.
-TEST_P(TlsSmallRecords, who_reads_nothing_is_cut_off) {
+// This test measures no time: a client that does not read is cut off, however late.
+TEST_P(TlsSmallRecords, client_that_reads_nothing_is_cut_off) {
   auto server = answering([](Connection& connection) { connection.send(pattern(kAnswerBytes)); },
                           {.min_write_bytes = 1, .write_window = milliseconds(50)});
   ask_for_it();
   ASSERT_TRUE(wait_until([this] { return reason_.has_value(); }));
-  EXPECT_EQ(reason_, CloseReason::kNeitherRead);  // full output had stopped reading, too
+  EXPECT_EQ(reason_, CloseReason::kNeitherRead);  // this side has stopped reading too, because its output is full
 }
 
-TEST_P(TlsSmallRecords, what_a_drain_loses_is_reported) {
+TEST_P(TlsSmallRecords, bytes_that_a_drain_loses_are_reported) {
   auto server = answering([](Connection& connection) { connection.send(pattern(kAnswerBytes)); });
   ask_for_it();
   std::optional<DrainReport> report;
