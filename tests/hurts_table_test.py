@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/hurts.md names tests that exist, and leaves no regression test out that a hurt of the table led to."""
+"""docs/hurts.md names only tests that exist, and names every regression test."""
 import pathlib
 import re
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/troubles.md has a section for every value of Trouble, HttpTrouble and RpcTrouble, with the sentence that it
-says and a cure, and none for what is gone. The sentences stay short enough for a line."""
+"""docs/troubles.md must have one section for each value of Trouble, HttpTrouble and RpcTrouble, and no other section.
+
+A section has the sentence of the error and a cure. A sentence must fit on one line.
+"""
 import pathlib
 import re
 
@@ -9,7 +11,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs/troubles.md").read_text(encoding="utf-8")
 MOST_LETTERS = 80
-# Those that go on with what they name.
+# The sentences that end with a name or a number.
 OPEN = {"kMalformed": "malformed response: ...", "kServerRefused": "the server answers ...",
         "kProxyRefused": "the proxy answers ... instead of opening a tunnel"}
 ENUMS = {"Trouble": ("peal/base/result.h", "peal/base/result.cc"),
@@ -18,18 +20,18 @@ ENUMS = {"Trouble": ("peal/base/result.h", "peal/base/result.cc"),
 
 
 def values(enum):
-    """The enumerators, as the header has them."""
+    """Returns the enumerators of the header."""
     body = re.search(rf"enum class {enum} : int {{(.*?)\n}};", (ROOT / ENUMS[enum][0]).read_text(), re.DOTALL)[1]
     return re.findall(r"\b(k[A-Z]\w*)", re.sub(r"//.*", "", body))
 
 
 def sentences(enum):
-    """Enumerator -> what its error says."""
+    """Returns the sentence of each enumerator."""
     return dict(re.findall(rf'case {enum}::(k\w+): return "([^"]*)"', (ROOT / ENUMS[enum][1]).read_text()))
 
 
 def sections():
-    """Heading -> what stands under it."""
+    """Returns the text under each heading."""
     return dict(re.findall(r"^### (.+)\n((?:(?!^#).*\n)*)", PAGE, re.MULTILINE))
 
 

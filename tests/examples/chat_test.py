@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The chat room in its four thread models: the same room for whoever talks in it."""
+"""The chat room in its four thread models. All four must behave the same."""
 import struct
 
 import pytest
@@ -24,13 +24,13 @@ def test_everybody_hears_each_message_once_and_in_order(server):
         address = room.address()
         peers = [connect(address) for _ in range(8)]
         try:
-            for peer in peers:  # each is in the room once it hears itself
+            for peer in peers:  # a peer is in the room when it receives its own message
                 peer.sendall(message(b"hello"))
                 while read_message(peer) != b"hello":
                     pass
             texts = [b"%d" % number for number in range(200)]
             peers[0].sendall(b"".join(map(message, [b"begin", *texts])))
-            for peer in peers:  # what others say may come in between
+            for peer in peers:  # the messages of others may come in between
                 while read_message(peer) != b"begin":
                     pass
                 heard = []
@@ -67,7 +67,7 @@ def test_the_client_cuts_a_line_that_is_longer_than_a_message_may_be():
             read_message(peer)
             client.type(b"x" * 70_000 + b"\n")
             assert read_message(peer) == b"x" * 65536
-            while client.line() != "x" * 65536:  # it may have heard the greeting
+            while client.line() != "x" * 65536:  # the client may have received the greeting first
                 pass
             client.type(b"short\n")
             assert read_message(peer) == b"short"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The programs of docs/coroutines.md, as somebody would run them."""
+"""The programs of docs/coroutines.md, run as a user would run them."""
 import signal
 import zlib
 

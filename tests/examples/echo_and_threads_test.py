@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The echo servers, the simulated world, the thread library's programs; and that no example is left out."""
+"""The echo servers, the simulated world, the programs about threads, and a check that every example is tested."""
 import pathlib
 import re
 
@@ -13,7 +13,7 @@ TESTS = pathlib.Path(__file__).parents[1]
 @pytest.mark.parametrize("name", ["echo", "echo_coroutine"])
 def test_an_echo_server_sends_back_what_comes(name):
     with Program(name, "127.0.0.1:0") as server:
-        address = server.address()  # the line comes through a pipe, at once
+        address = server.address()  # the line must come at once, although stdout is a pipe
         with connect(address) as first, connect(address) as second:
             for peer, sent in [(first, b"one"), (second, b"two" * 100_000), (first, b"three")]:
                 peer.sendall(sent)
@@ -34,7 +34,7 @@ def test_two_hundred_simulated_worlds_and_one_of_them_by_its_seed():
     with Program("simulated_world", 7) as first, Program("simulated_world", 7) as second:
         code, trace, _ = first.wait()
         assert code == 0 and trace.count("\n") > 10
-        assert second.wait()[1] == trace, "one seed is one world"
+        assert second.wait()[1] == trace, "the same seed must give the same world"
 
 
 def test_simulated_machines_whose_office_forgets_only_what_it_did_not_sync():
@@ -78,7 +78,7 @@ def test_times_text_and_files():
 
 
 def test_every_example_is_driven_by_a_test():
-    """The README says so. The commands of the guide's pages are typed by guide_test.py."""
+    """The README promises this. guide_test.py types the commands of the guide's pages, so they count, too."""
     tests = "".join(file.read_text() for file in TESTS.rglob("*_test.*"))
     typed = "".join(page.read_text() for page in (TESTS.parent / "docs/guide").glob("*.md"))
     programs = [file.stem for file in (TESTS.parent / "examples").rglob("*.cc") if "\nint main(" in file.read_text()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The client on the command line: `fetch` and `download`, against servers and a proxy of Python's."""
+"""The command-line clients `fetch` and `download` against servers and a proxy written in Python."""
 import contextlib
 import gzip
 import os
@@ -15,7 +15,7 @@ PLAIN = {name: value for name, value in os.environ.items() if not name.lower().e
 
 @contextlib.contextmanager
 def serving(handle):
-    """A server whose every GET is handle(handler); its address and what it was asked, in order."""
+    """Runs a server that calls `handle` for each GET. Yields its address and the list of requests that it got."""
     asked = []
 
     class Handler(QuietHandler):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The file box, as a browser uses it: a form, a cookie, a form with files. By curl, and by a client that gives up."""
+"""The file box, used by curl as by a browser (a form, a cookie, a form with files) and by a client that gives up."""
 import contextlib
 import os
 import random
@@ -20,7 +20,7 @@ def page_of(*arguments):
 
 
 class Box:
-    """The program and what a test of it needs: its folder, its address, and where a browser keeps its cookies."""
+    """The program, with the folder that it serves, its address, and the file in which curl keeps its cookies."""
 
     def __init__(self, program, folder, jar):
         self.program, self.folder, self.jar = program, folder, jar
@@ -28,16 +28,16 @@ class Box:
         self.url = "http://" + joined(self.address)
 
     def open_files(self):
-        """Those of its folder that it has open."""
+        """Returns the files of its folder that the program has open."""
         return [name for name in open_files(self.program.process.pid) if name.startswith(f"{self.folder}/")]
 
     def wait_until(self, done):
-        """Asking it for something in between, so that it has its turns."""
+        """Waits until `done` returns true. Sends requests meanwhile, so that the program's loop turns."""
         wait_until(lambda: status_by_curl(self.url + "/") == 200 and done())
 
     @contextlib.contextmanager
     def begun_upload(self):
-        """A client that has sent a third of a file, which the program has opened."""
+        """Begins an upload: sends a third of a file and waits until the program has opened it."""
         with connect(self.address) as peer:
             peer.sendall(upload_head(self.url, self.jar, 1_000_000) + bytes(300_000))
             self.wait_until(self.open_files)
@@ -69,7 +69,7 @@ def test_who_comes_in_is_remembered_until_they_leave(tmp_path):
         assert "Ann &amp; &lt;Bob&gt;" in page_of("-b", jar, url + "/")
         assert "Your name" in page_of("-b", "session=" + "0" * 32, url + "/")
         assert "Max-Age=0" in page_of("-i", "-b", jar, "-c", jar, "-X", "POST", url + "/sign-out")
-        assert "Your name" in page_of("-b", jar, url + "/"), "the cookie is gone"
+        assert "Your name" in page_of("-b", jar, url + "/"), "the cookie must be removed"
         assert status_by_curl("-d", "name=", url + "/sign-in") == 400
         assert status_by_curl("-F", "name=Ann", url + "/sign-in") == 415
 
@@ -79,7 +79,7 @@ def test_files_are_put_in_and_fetched(tmp_path):
     source.write_bytes(CONTENT)
     with file_box(tmp_path) as box:
         url, folder, jar = box.url, box.folder, box.jar
-        assert status_by_curl("-F", f"file=@{source}", url + "/files") == 403, "nobody is signed in"
+        assert status_by_curl("-F", f"file=@{source}", url + "/files") == 403, "uploads need a session"
         signed_in(url, jar)
         assert status_by_curl("-b", jar, "-F", "note=for <you>", "-F",
                               f'file=@{source};filename="../../e\\"vil.txt"', "-F", f"file=@{source};filename=b",
@@ -99,7 +99,7 @@ def test_files_are_put_in_and_fetched(tmp_path):
 
 
 def upload_head(url, jar, length):
-    """Up to the first byte of a file."""
+    """Returns the beginning of a request, up to the first byte of a file."""
     signed_in(url, jar)
     session = re.search(r"session\t([0-9a-f]{32})", jar.read_text())[1]
     return (f"POST /files HTTP/1.1\r\nHost: h\r\nCookie: session={session}\r\nContent-Type: multipart/form-data; "
@@ -122,7 +122,7 @@ def test_who_gives_up_leaves_nothing(tmp_path):
 def test_a_disk_that_takes_no_more_is_a_500_and_nothing_is_left(tmp_path):
     source = tmp_path / "source"
     source.write_bytes(CONTENT)
-    # Python ignores SIGXFSZ, and so the program does: EFBIG is an error like any other.
+    # Python ignores SIGXFSZ, and the program inherits this. So EFBIG is an error like any other.
     limits = {"restore_signals": False,
               "preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))}
     with file_box(tmp_path, **limits) as box:

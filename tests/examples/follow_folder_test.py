@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What happens in a folder is printed, in order, until the folder itself is gone."""
+"""The example prints what happens in a folder, in order, until the folder itself is removed."""
 import os
 
 from programs import Program, run_program

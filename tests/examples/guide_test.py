@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plays the pages of docs/guide: each ```console block is typed, in the page's order, and must print what it shows.
+"""Plays the pages of docs/guide, and docs/program.md: types each ```console block, and checks that it prints what the
+page shows.
 
-A page is written for people: it names fixed ports, and several terminals. So:
-- `$ COMMAND` is run by bash in a folder of the page's own, with the examples and `peal` on its path; what follows is
-  what it prints, standard error included.
-- `<!-- stays: NAME -->` before a block: its one command runs on, as in a terminal of its own. It has printed the
-  block's lines before the next block is looked at. In such a command every port of 127.0.0.1 is replaced by 0; the
-  port that is printed in its place takes it from then on, in commands and in what is expected.
-- `<!-- then: NAME -->` before a block without a command: what NAME prints next. A line `^C` stands for
-  SIGINT, `$ kill -TERM $(pidof PROGRAM)` for SIGTERM to NAME; then it must have ended at the end of the block.
-- `...` in an expected line is any text, as a line of its own any number of lines.
-Whatever a page has started is gone when it has been played.
+A page is written for people, so it names fixed ports and needs several terminals. The rules are:
+- `$ COMMAND` is run by bash in a folder of the page's own. The examples and `peal` are on its path. The lines below
+  are what it must print, standard error included.
+- `<!-- stays: NAME -->` before a block: its single command keeps running, as in a terminal of its own. It must have
+  printed the block's lines before the next block begins. In this command every port of 127.0.0.1 is replaced by 0. From
+  then on, the port that it prints takes the place of the page's port, in commands and in expected lines.
+- `<!-- then: NAME -->` before a block without a command: what NAME prints next. A line `^C` stands for SIGINT, and
+  `$ kill -TERM $(pidof PROGRAM)` for SIGTERM to NAME. At the end of such a block, NAME must have ended.
+- `...` inside an expected line is any text. On a line of its own it is any number of lines.
+
+Everything that a page has started is killed when the page has been played.
 """
 import contextlib
 import os
@@ -25,10 +27,12 @@ import pytest
 from programs import EXAMPLES, PATIENCE_SECONDS, tool
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = sorted(page for page in (ROOT / "docs/guide").glob("*.md") if "```console" in page.read_text())
+PAGES = [*sorted(page for page in (ROOT / "docs/guide").glob("*.md") if "```console" in page.read_text()),
+         ROOT / "docs/program.md"]
 _BLOCK = re.compile(r"(?:<!-- (stays|then): (\w+) -->\n+)?```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _PORT = re.compile(r"(?<=127\.0\.0\.1[: ])\d+|(?<=localhost:)\d+")
-# A busy machine holds a loop up, too. The watchdog logs that, with a stack in lines of their own, and counts it.
+# On a busy machine, a loop may be held up. The watchdog then logs a warning with a stack of several lines, and counts
+# it. Such lines are allowed.
 _LOGGED = re.compile(r"\d{4}-\d\d-\d\dT\S+Z ")
 _STALL = re.compile(_LOGGED.pattern + r"warning .* has been held for \d+ ms by ")
 _ONE_STALL = re.compile(r"(peal_loop_stalls_total\S* )1")
@@ -36,12 +40,12 @@ _SIGNALS = [(re.compile(r"\^C"), signal.SIGINT), (re.compile(r"\$ kill -TERM \$\
 
 
 def blocks(text):
-    """Of a page, of each block: None, "stays" or "then"; the name; the lines."""
+    """Returns the blocks of a page as (kind, name, lines). The kind is None, "stays" or "then"."""
     return [(found[1], found[2], found[3].splitlines()) for found in _BLOCK.finditer(text)]
 
 
 def commands(lines):
-    """The lines of a block as (command, lines it is to print)."""
+    """Returns the commands of a block as (command, lines that it must print)."""
     found = []
     for line in lines:
         if line.startswith("$ "):
@@ -49,31 +53,31 @@ def commands(lines):
         elif found and not found[-1][1] and found[-1][0].endswith("\\"):
             found[-1] = (found[-1][0] + "\n" + line.removeprefix("> "), [])
         else:
-            assert found, f"{line!r} is printed by no command"
+            assert found, f"no command prints {line!r}"
             found[-1][1].append(line)
     return found
 
 
 class Terminal:
-    """A command that runs on, in a process group of its own; what it prints comes line by line."""
+    """A command that keeps running, in a process group of its own. Its output is read line by line."""
 
     def __init__(self, command, folder, environment):
         self.process = subprocess.Popen(["bash", "-c", command], cwd=folder, env=environment,
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                         start_new_session=True)
-        self.says_more = False  # than the page has shown: the last line was "..."
+        self.says_more = False  # true after "...": it may print more lines than the page shows
         self._tells_of_stall = False
         self._pending = b""
 
     def _more(self):
         ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE_SECONDS)
-        assert ready, f"{self.process.args[2]} prints no more than {self._pending!r}"
+        assert ready, f"{self.process.args[2]} printed nothing more after {self._pending!r}"
         data = os.read(self.process.stdout.fileno(), 65536)
         self._pending += data
         return bool(data)
 
     def line(self):
-        """The next one; None at the end."""
+        """Returns the next line, or None at the end."""
         while b"\n" not in self._pending:
             if not self._more():
                 return None
@@ -81,13 +85,16 @@ class Terminal:
         return text.decode()
 
     def may_say(self, line):
-        """Whether it may print this where the page has another line, or none. To be asked of each line, in order."""
+        """Returns whether this line is allowed where the page has another line, or none.
+
+        Must be called for each line, in order.
+        """
         if _LOGGED.match(line):
             self._tells_of_stall = bool(_STALL.match(line))
         return self.says_more or self._tells_of_stall
 
     def rest(self):
-        """The lines that are still to come."""
+        """Waits for the end and returns the remaining lines."""
         while self._more():
             pass
         return self._pending.decode(errors="replace").splitlines()
@@ -99,7 +106,7 @@ class Terminal:
 
 
 class Player:
-    """One page as it is played."""
+    """Plays one page."""
 
     def __init__(self, folder):
         self._folder = folder
@@ -147,7 +154,7 @@ class Player:
                 continue
             while True:
                 printed = terminal.line()
-                assert printed is not None, f"the end instead of {line!r}"
+                assert printed is not None, f"the output ended before {line!r}"
                 may_say = terminal.may_say(printed)
                 found = re.fullmatch(self._pattern(line), printed)
                 assert found or may_say, f"expected {line!r}\nprinted {printed!r}"
@@ -169,14 +176,14 @@ class Player:
         self._prints(terminal, expected)
         if ends:
             while (line := terminal.line()) is not None:
-                assert terminal.may_say(line), f"{line!r} at the end"
+                assert terminal.may_say(line), f"unexpected output at the end: {line!r}"
             assert terminal.process.wait(PATIENCE_SECONDS) in (0, 128 + signal.SIGINT)
 
     def _meant(self, text):
         return _PORT.sub(lambda port: self._ports.get(port[0], port[0]), text)
 
     def _pattern(self, line):
-        """A regular expression for an expected line; a port that nobody has yet is a group."""
+        """Returns a regular expression for an expected line. A port of the page that is not known yet is a group."""
         if stalls := _ONE_STALL.fullmatch(line):
             return re.escape(stalls[1]) + "[1-9][0-9]*"
         escaped = re.escape(self._meant(line)).replace(r"\.\.\.", ".*")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The smallest web server and the JSON API, asked everything they answer and some of what they do not."""
+"""The smallest web server and the JSON API: every request that they answer, and some that they refuse."""
 import contextlib
 import http.client
 import json
@@ -13,7 +13,7 @@ AS_JSON = {"Content-Type": "application/json"}
 
 
 class Service:
-    """An example that speaks HTTP, asked over one connection."""
+    """An example that speaks HTTP. All requests use one connection."""
 
     def __init__(self, program):
         self.address = program.address()
@@ -26,7 +26,7 @@ class Service:
         return answered(self._client, method, path, body, fields)
 
     def ask_json(self, method, path, body=None):
-        """The status, and what the answer's body means; None where there is none."""
+        """Returns the status and the parsed body of the answer, or None for the body if there is none."""
         answer, text = self.ask(method, path, body, **AS_JSON)
         if not text:
             return answer.status, None
@@ -59,6 +59,13 @@ def test_hello():
             assert service.ask("GET", path)[0].status == 404, path
 
 
+def test_hello_of_a_coroutine():
+    with running("hello_coroutine") as service:
+        assert service.ask("GET", "/hello")[1] == b"Hello, world!\n"
+        assert service.ask("GET", "/hello?name=Ada%20L.")[1] == b"Hello, Ada L.!\n"
+        assert service.ask("GET", "/")[0].status == 404
+
+
 def test_hello_to_who_speaks_http_badly():
     with running("hello") as service, connect(service.address) as peer:
         peer.sendall(b"HELO there\r\n\r\n")
@@ -66,7 +73,7 @@ def test_hello_to_who_speaks_http_badly():
         assert service.ask("GET", "/")[1] == b"Hello, world!"
 
 
-@pytest.mark.parametrize("name", ["hello", "json_api"])
+@pytest.mark.parametrize("name", ["hello", "hello_coroutine", "json_api"])
 def test_an_address_that_cannot_be_had(name):
     with Program(name, "127.0.0.1:0") as first:
         taken = joined(first.address())
@@ -91,7 +98,7 @@ def test_notes_are_added_read_and_deleted():
         assert (answer.status, body) == (200, b"") and int(answer.getheader("Content-Length")) > 0
         assert service.ask_json("DELETE", "/notes/2") == (204, None)
         assert service.ask_json("GET", "/notes") == (200, [notes[0], *notes[2:]])
-        assert service.ask_json("POST", "/notes", '{"text":"new"}') == (201, {"id": 5}), "no id comes again"
+        assert service.ask_json("POST", "/notes", '{"text":"new"}') == (201, {"id": 5}), "an id must not be used again"
 
 
 def test_notes_that_are_not_there():

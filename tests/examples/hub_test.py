@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Publish/subscribe: the programs, and the protocol by hand."""
+"""Publish/subscribe: the programs, and the protocol sent by hand."""
 from programs import Program, connect, joined, read_exactly, run_program
 
 
@@ -7,7 +7,7 @@ def test_what_is_published_reaches_subscribers_and_is_retained_for_later_ones():
     with Program("hub", "127.0.0.1:0") as hub:
         address = hub.address()
         with Program("sub", joined(address), "weather", "news") as early:
-            with connect(address) as peer:  # so that the first publication comes after the subscription
+            with connect(address) as peer:  # the first publication must come after the subscription
                 peer.sendall(b"sub weather\r\n")
                 assert run_program("pub", joined(address), "weather", "sunny")[0] == 0
                 assert read_exactly(peer, 20) == b"pub weather\r\nsunny\r\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The store of texts under keys: asked with and without its token, by a page of another origin, and too often."""
+"""The store of texts under keys: requests with and without its token, from a page of another origin, and too many."""
 import http.client
 
 from programs import PATIENCE_SECONDS, Program, answered
@@ -23,7 +23,7 @@ def test_key_value():
         assert (answer.status, body) == (200, b"a text")
         assert answer.getheader("X-Request-Id") and answer.getheader("Access-Control-Allow-Origin") is None
         assert status("PUT", "/v1/keys/b?ttl=600", b"b text") == 204
-        assert status("PUT", "/v1/keys/c", b"c text") == 507, "there is room for two"
+        assert status("PUT", "/v1/keys/c", b"c text") == 507, "the store has room for two keys"
         assert status("PUT", "/v1/keys/b", b"b again") == 204
         assert status("PUT", "/v1/keys/b?ttl=soon", b"b text") == 400
         assert status("PUT", "/v1/keys/b", b"x" * 65537) == 413
@@ -44,7 +44,7 @@ def test_key_value():
             if answer.status == 429:
                 break
         assert answer.status == 429 and answer.getheader("Retry-After") == "1"
-        assert status("GET", "/elsewhere") == 404  # which no group limits
+        assert status("GET", "/elsewhere") == 404  # no rate limit applies to this path
         client.close()
         code, _, errors = program.end()
         assert code == 0 and "by owner: 200" in errors and "by nobody: 401" in errors

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The process monitor watches a process that works, and sees it end."""
+"""The process monitor watches a busy process, and notices its end."""
 import subprocess
 import sys
 import urllib.request

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The programs of docs/processes.md: workers of a master, and programs that are started."""
+"""The programs of docs/processes.md: a master with workers, and programs that start other programs."""
 import os
 import pathlib
 import select
@@ -35,7 +35,7 @@ def test_lines_come_back_from_workers_of_the_newest_generation(tmp_path):
                 with connect(address) as peer:
                     seen.add(answer(peer))
             assert answer(old) == "one of 1 workers of generation 1: hello\n"
-        for worker in first_generation:  # until it has gone it may take a connection
+        for worker in first_generation:  # the old worker may accept connections until it has ended
             assert select.select([worker], [], [], 30)[0]
             os.close(worker)
         file.write_text("none")
@@ -110,7 +110,7 @@ def test_a_grandchild_that_holds_the_output_keeps_nothing_from_ending(tmp_path):
             pids.append(int(grandchild))
             assert keeper.line() == f"{pid} ended: code 0, signal 0"
             keeper.process.send_signal(signal.SIGTERM)
-            code, printed, _ = keeper.wait()  # it may have started once more
+            code, printed, _ = keeper.wait()  # the program may have been started once more
             pids += [int(line.split(": ")[1]) for line in printed.splitlines() if ": " in line and "ended" not in line]
             assert code == 0
         finally:

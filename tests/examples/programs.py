@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the example programs, and other people's clients against them. Whatever a test starts is gone when it ends."""
+"""Runs the example programs, and other people's clients. Everything that a test starts is ended with the test."""
 import concurrent.futures
 import contextlib
 import http.client
@@ -23,8 +23,10 @@ EXAMPLES = pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin")).resolve
 
 
 def open_files(pid):
-    """What that process has open, as proc(5) names it, also files without a name. A descriptor that is closed while
-    they are listed is left out."""
+    """Returns the names of the files that a process has open (proc(5)), including files without a name.
+
+    An fd that is closed meanwhile is left out.
+    """
     names = []
     for fd in os.listdir(f"/proc/{pid}/fd"):
         with contextlib.suppress(FileNotFoundError):
@@ -33,22 +35,25 @@ def open_files(pid):
 
 
 def peak_kib(pid):
-    """The most memory that process has had."""
+    """Returns the peak of the process's memory."""
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
     return int(re.search(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE)[1])
 
 
-def wait_until(happened, what="what was waited for"):
-    """There is nothing to wait on: looks again and again. What it saw at last."""
+def wait_until(happened, what="the condition is true"):
+    """Calls `happened` again and again until it returns something true, and returns that.
+
+    It is for conditions that nothing reports.
+    """
     give_up = time.monotonic() + PATIENCE_SECONDS
     while not (seen := happened()):
-        assert time.monotonic() < give_up, f"never: {what}"
+        assert time.monotonic() < give_up, f"timed out waiting until {what}"
         os.sched_yield()
     return seen
 
 
 class Lines:
-    """What comes out of a pipe, by line."""
+    """Reads lines from a pipe."""
 
     def __init__(self, pipe):
         self._pipe = pipe
@@ -60,7 +65,7 @@ class Lines:
         while b"\n" not in self.rest:
             ready, _, _ = select.select([self._pipe], [], [], max(give_up - time.monotonic(), 0))
             data = os.read(self._pipe.fileno(), 65536) if ready else b""
-            assert data, f"no line, but {self.rest!r} after {self.seen}"
+            assert data, f"no further line, only {self.rest!r}; before it came {self.seen}"
             self.rest += data
         line, self.rest = self.rest.split(b"\n", 1)
         self.seen.append(line.decode())
@@ -73,7 +78,7 @@ class Lines:
 
 
 class Program:
-    """An example, its output in pipes."""
+    """Runs an example. Its standard streams are pipes."""
 
     def __init__(self, name, *arguments, **options):
         self.process = subprocess.Popen([EXAMPLES / name, *map(str, arguments)], stdin=subprocess.PIPE,
@@ -89,23 +94,23 @@ class Program:
         self.process.communicate()
 
     def type(self, data):
-        """As somebody at its keyboard would."""
+        """Types as a user at a keyboard would."""
         self.process.stdin.write(data)
         self.process.stdin.flush()
 
     def line(self):
-        """The next line it prints, without its end; fails when none comes."""
+        """Returns the next line that the program prints, without its end. Fails if none comes."""
         return self._lines.next()
 
     def has_output(self):
         return bool(self._lines.rest) or bool(select.select([self.process.stdout], [], [], 0)[0])
 
     def address(self):
-        """Of its "listening on" line: host and port."""
+        """Reads the line "listening on HOST:PORT". Returns host and port."""
         return parted(self.line().removeprefix("listening on "))
 
     def end(self):
-        """Asks it to end as Ctrl-C would; its exit code and what it still printed."""
+        """Sends SIGINT, as Ctrl-C would. Returns the exit code, the remaining output, and stderr."""
         self.process.send_signal(signal.SIGINT)
         return self.wait()
 
@@ -115,7 +120,7 @@ class Program:
 
 
 def run_program(name, *arguments, **options):
-    """An example that ends by itself: its exit code, what it printed, what it said."""
+    """Runs an example that ends by itself. Returns its exit code, its stdout and its stderr."""
     with Program(name, *arguments, **options) as program:
         return program.wait()
 
@@ -125,7 +130,7 @@ def joined(address):
 
 
 def parted(place):
-    """Host and port of HOST:PORT."""
+    """Splits HOST:PORT into host and port."""
     host, _, port = place.rpartition(":")
     return host, int(port)
 
@@ -140,7 +145,7 @@ def connect(address):
 
 
 def read_all(peer):
-    """What comes until the end."""
+    """Returns all bytes up to the end of the connection."""
     chunks = []
     while chunk := peer.recv(65536):
         chunks.append(chunk)
@@ -148,7 +153,7 @@ def read_all(peer):
 
 
 def reset(peer):
-    """Ends at once, by RST."""
+    """Ends the connection at once, by RST."""
     peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     peer.close()
 
@@ -157,13 +162,13 @@ def read_exactly(peer, size):
     data = b""
     while len(data) < size:
         chunk = peer.recv(size - len(data))
-        assert chunk, f"the end after {len(data)} of {size} bytes"
+        assert chunk, f"the connection ended after {len(data)} of {size} bytes"
         data += chunk
     return data
 
 
 def read_head(peer):
-    """An HTTP head, and not a byte of what is behind it."""
+    """Reads an HTTP head, and no byte after it."""
     head = b""
     while not head.endswith(b"\r\n\r\n"):
         byte = peer.recv(1)
@@ -173,20 +178,20 @@ def read_head(peer):
 
 
 def answered(client, method, path, body=None, fields={}, **more):
-    """A client's next answer, and its body."""
+    """Sends a request. Returns the answer and its body."""
     client.request(method, path, body, fields, **more)
     answer = client.getresponse()
     return answer, answer.read()
 
 
 def ask(address, method, path, *words, **more):
-    """The same on a connection of its own, in the clear."""
+    """Sends a request on a connection of its own, without TLS. Returns the answer and its body."""
     with contextlib.closing(http.client.HTTPConnection(*address, timeout=PATIENCE_SECONDS)) as client:
         return answered(client, method, path, *words, **more)
 
 
 def tool(name):
-    """A program of the system's, or the test is skipped."""
+    """Returns the path of a program of the system. If it is not installed, the test is skipped."""
     path = shutil.which(name)
     if path is None:
         pytest.skip(f"{name} is not installed")
@@ -194,13 +199,13 @@ def tool(name):
 
 
 def run_tool(name, *arguments, send=b""):
-    """Its output; it must end by itself, well."""
+    """Runs a program of the system, which must succeed. Returns its output."""
     return subprocess.run([tool(name), *map(str, arguments)], input=send, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, timeout=PATIENCE_SECONDS, check=True).stdout
 
 
 def curl(*arguments, send=b""):
-    """What it brings, straight from the server."""
+    """Runs curl without a proxy. Returns its output."""
     return run_tool("curl", "-sS", "--noproxy", "*", *arguments, send=send)
 
 
@@ -209,14 +214,14 @@ def status_by_curl(*arguments, send=b""):
 
 
 class QuietHandler(http.server.BaseHTTPRequestHandler):
-    """HTTP/1.1, and no log."""
+    """Speaks HTTP/1.1 and logs nothing."""
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *_):
         pass
 
     def answer(self, status, body=b"", most=None, **fields):
-        """Of the body, `most` bytes; then the end, too soon."""
+        """Answers. If `most` is given, sends only so many bytes of the body and then ends the connection too early."""
         self.send_response(status)
         for name, value in fields.items():
             self.send_header(name.replace("_", "-"), value)
@@ -229,7 +234,7 @@ class QuietHandler(http.server.BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def http_server(handler, kind=http.server.ThreadingHTTPServer):
-    """A web server of Python's."""
+    """Runs a web server written in Python."""
     with kind(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
@@ -242,8 +247,11 @@ def http_server(handler, kind=http.server.ThreadingHTTPServer):
 
 @contextlib.contextmanager
 def one_client(play):
-    """The address of a server that accepts one client and gives it to `play`, whose failure is the test's. Without a
-    client in time the address is closed: a client that comes later is refused, and does not wait for ever."""
+    """Runs a server that accepts one client and calls `play` with it. Yields the address.
+
+    An exception in `play` fails the test. If no client comes in time, the server closes its socket, so that a later
+    client is refused and does not wait for ever.
+    """
     def serve():
         try:
             peer, _ = listener.accept()
@@ -262,5 +270,5 @@ def one_client(play):
 
 
 def echo_once():
-    """The address of a plain server that hears one client out before it answers all of it."""
+    """Runs a plain server for one client. It reads to the client's end, then sends everything back."""
     return one_client(lambda peer: peer.sendall(read_all(peer)))

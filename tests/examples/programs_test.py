@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Timers, finger, throughput, uptime, round trips: each program as somebody would run it."""
+"""Timers, finger, throughput, uptime and round trips: each program is run as a user would run it."""
 import signal
 import re
 import subprocess
@@ -31,7 +31,7 @@ def test_finger_grows_step_by_step():
     with Program("finger01") as program:
         program.process.send_signal(signal.SIGTERM)
         code = program.wait()[0]
-        assert code in (0, -signal.SIGTERM)  # ended by the signal where it came before the handler
+        assert code in (0, -signal.SIGTERM)  # the signal may come before the handler is installed
     for name, sent, answer in [("finger03", b"", b""), ("finger04", b"moshez\r\n", b""),
                                ("finger05", b"moshez\r\n", b"No such user\r\n"),
                                ("finger06", b"moshez\r\n", b"Happy and well\r\n"),
@@ -84,7 +84,7 @@ def test_uptime_tells_of_each_loss_and_return():
         with Program("uptime", address) as client:
             assert client.line().startswith("up, after ")
             server.end()
-            # Reset, where the server ended before it had accepted.
+            # The connection is reset if the server ended before it had accepted.
             assert re.match(r"down \((closed|reset) by the peer\), after ", client.line())
             assert "trying again in " in client.line()
             with Program("discard", address):
@@ -122,7 +122,7 @@ def test_the_limiter_gives_the_place_of_the_longest_idle_to_a_newcomer():
     with Program("connection_limiter", "127.0.0.1:0", 2) as server:
         address = server.address()
         with connect(address) as first, connect(address) as second:
-            for peer in (second, first):  # `second` is now the longest idle
+            for peer in (second, first):  # `second` is now idle for longer than `first`
                 peer.sendall(b"x")
                 assert peer.recv(1) == b"x"
             with connect(address) as third:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The protobuf programs: together, and each against frames that are made here, byte by byte, as muduo sends them."""
+"""The protobuf programs with each other, and each of them against frames that the test makes as muduo sends them."""
 import struct
 
 import pytest

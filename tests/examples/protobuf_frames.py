@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Frames of protobuf messages, made byte by byte as muduo sends them."""
+"""Makes frames of protobuf messages, byte by byte, as muduo sends them."""
 import struct
 import zlib
 
@@ -9,7 +9,7 @@ REQUEST, RESPONSE, ERROR = 1, 2, 3
 
 
 def framed(content):
-    """The content with its length and its checksum."""
+    """Returns the content with its length and its checksum."""
     content += struct.pack(">I", zlib.adler32(content))
     return struct.pack(">I", len(content)) + content
 
@@ -20,12 +20,12 @@ def read_frame(peer):
 
 
 def field(number, data):
-    """A field of bytes, of fewer than 128."""
+    """Returns a field of bytes. There may be at most 127."""
     return bytes([number << 3 | 2, len(data)]) + data
 
 
 def rpc_frame(kind, call, *fields):
-    """A message of muduo's RPC; `fields` are bytes that are joined."""
+    """Returns a message of muduo's RPC. `fields` are bytes that are joined."""
     return framed(b"RPC0\x08" + bytes([kind]) + b"\x11" + struct.pack("<Q", call) + b"".join(fields))
 
 
@@ -42,5 +42,5 @@ def error(call, number):
 
 
 def call_of(frame):
-    """The id of a message whose type and id come first."""
+    """Returns the id of a message that begins with its type and its id."""
     return struct.unpack_from("<Q", frame, 11)[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The load test of remote procedures, and its server."""
+"""The load generator for remote procedure calls, and its server."""
 import re
 
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The raw balancer between clients and servers: programs, and frames that are made and looked at here."""
+"""The raw balancer between clients and servers, with programs and with frames that the test makes itself."""
 import contextlib
 import re
 import socket
@@ -13,14 +13,14 @@ SERVICE = b"any.Service"
 
 
 def with_id(frame, call):
-    """The same message with another id."""
+    """Returns the same message with another id."""
     body = frame[4:-4]
     return framed(body[:7] + call.to_bytes(8, "little") + body[15:])
 
 
 @contextlib.contextmanager
 def balanced(count=1):
-    """A balancer, and its connections to servers that are played here."""
+    """Runs a balancer. Yields it, its address and its connections to servers, which the test plays."""
     with contextlib.ExitStack() as stack:
         listeners = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
         names = [joined(listener.getsockname()) for listener in listeners]
@@ -36,7 +36,7 @@ def balanced(count=1):
 
 
 def test_a_call_is_passed_on_as_it_came_but_for_its_id():
-    # More bytes than fit one block, the deadline, and a field that nobody knows.
+    # The request has more bytes than fit one block, a deadline, and a field that the balancer does not know.
     fields = [field(3, SERVICE), b"\x2a\x80\x80\x20" + b"x" * 2**19, b"\xa0\x06\x05", b"\xf8\x3f\x07"]
     with balanced() as (balancer, address, (server,)), connect(address) as client:
         asked = rpc_frame(REQUEST, 2**64 - 5, *fields)
@@ -90,7 +90,7 @@ def test_calls_of_a_lost_server_and_those_that_find_none_fail():
         read_frame(server)
         server.close()
         assert read_frame(client) == error(1, 5)
-        assert balancer.line().startswith("connected to ")  # anew
+        assert balancer.line().startswith("connected to ")  # connected again
         client.sendall(request(2, SERVICE, b"M", b""))
     with Program("rpc_raw_balancer", "127.0.0.1:0", "127.0.0.1:1") as balancer, connect(balancer.address()) as client:
         client.sendall(request(2, SERVICE, b"M", b""))

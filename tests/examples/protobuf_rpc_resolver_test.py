@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Names looked up as a remote procedure, with a name server of the test's own."""
+"""Looks up names by remote procedure calls. The test runs the name server."""
 import contextlib
 import socket
 import struct
@@ -14,7 +14,7 @@ NOT_RESOLVED = b"\x08\x00"
 
 
 def dns_answer(question):
-    """To a question of one name: the addresses of NAMES, none of IPv6, or that there is no such name."""
+    """Returns the answer to a question about one name: the addresses of NAMES, no IPv6 address, or "no such name"."""
     end = question.index(b"\0", 12)
     name, at = [], 12
     while at < end:

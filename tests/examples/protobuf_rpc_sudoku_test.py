@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sudoku as a remote procedure: the programs together, and each against frames as muduo's programs send them."""
+"""Sudoku as a remote procedure: the programs with each other, and each of them against frames as muduo sends them."""
 import pytest
 
 from programs import Program, connect, joined, one_client, read_all, run_program
@@ -70,7 +70,7 @@ def test_a_client_sends_a_call_and_prints_what_comes():
         assert run_program("rpc_sudoku_client", joined(address), PUZZLE, PUZZLE) == (0, printed, "")
     calls = [call_of(frame) for frame in asked]
     assert calls[0] != calls[1]
-    # Behind the fields of muduo comes the deadline, which is below the minute that the client has.
+    # After the fields of muduo comes the deadline. It is less than the minute that the client has.
     for call, frame in zip(calls, asked):
         muduo = solve(call, PUZZLE)[4:-4]
         assert frame[4:].startswith(muduo) and frame[4 + len(muduo):-4].startswith(b"\xa0\x06")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Remote procedures on simulated machines, in several worlds."""
+"""Remote procedure calls between simulated machines, in several worlds."""
 from programs import run_program
 
 SEEDS = [1, 2, 3, 7, 2026]
@@ -12,7 +12,7 @@ def test_each_of_10000_calls_ends_once_in_every_world():
     assert [row[0] for row in rows] == SEEDS
     for _, killed, slow, cut_off, timed_out, lost, not_sent, late in rows:
         assert killed + slow + cut_off + timed_out + lost + not_sent == 10_000
-        # Each of these has happened, or the world was no trial.
+        # Each of these must have happened, otherwise the world has tested nothing.
         assert min(killed, slow, cut_off, timed_out, lost, not_sent) > 50 and late <= timed_out + lost
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The SOCKS proxy, by curl and byte by byte."""
+"""The SOCKS proxy, driven by curl and by bytes sent by hand."""
 import contextlib
 import os
 import select
@@ -56,7 +56,7 @@ def test_what_cannot_be_connected_is_refused_in_each_protocols_words():
 
 @pytest.mark.parametrize("host", [b"unix:@peal-socks-%d", b"unix", b"unix:peal-socks-%d", b"@peal-socks-%d"])
 def test_a_name_that_reads_as_a_unix_socket_reaches_none(tmp_path, host):
-    """Clients of the proxy read what services of the machine say on sockets that only its own processes reach."""
+    """If such a name worked, clients of the proxy would reach sockets that are for processes of this machine only."""
     host = host % os.getpid() if b"%d" in host else host
     names = ["80", f"peal-socks-{os.getpid()}:80", f"@peal-socks-{os.getpid()}:80"]
     with contextlib.ExitStack() as stack:
@@ -70,7 +70,7 @@ def test_a_name_that_reads_as_a_unix_socket_reaches_none(tmp_path, host):
             peer.sendall(b"\x05\x01\x00" + b"\x05\x01\x00\x03" + bytes([len(host)]) + host + b"\x00\x50")
             assert read_exactly(peer, 2) == b"\x05\x00"
             assert read_exactly(peer, 10)[1] != 0
-        if host != b"unix":  # which the machine's name servers are asked for: once is enough
+        if host != b"unix":  # this name is looked up by the machine's name servers, and once is enough
             with connect(address) as peer:
                 peer.sendall(b"\x04\x01\x00\x50\x00\x00\x00\x01user\x00" + host + b"\x00")
                 assert read_all(peer)[:2] == b"\x00\x5b"
@@ -94,7 +94,7 @@ def test_one_that_is_piped_is_under_no_deadline():
         with connect(address) as peer, connect(address) as silent:
             peer.sendall(b"\x05\x01\x00" + b"\x05\x01\x00\x01\x7f\x00\x00\x01" + struct.pack("!H", port))
             assert read_exactly(peer, 12)[:4] == b"\x05\x00\x05\x00"
-            assert read_all(silent) == b""  # it came later, and its deadline is over
+            assert read_all(silent) == b""  # `silent` connected later, and its deadline has passed
             peer.sendall(b"still there")
             peer.shutdown(socket.SHUT_WR)
             assert read_all(peer) == b"still there"
@@ -102,7 +102,7 @@ def test_one_that_is_piped_is_under_no_deadline():
 
 @pytest.mark.parametrize("sent, answer", [
     (b"GET / HTTP/1.1\r\n\r\n", b""),
-    (b"\x05\x01\x02", b"\x05\xff"),                                  # wants a password
+    (b"\x05\x01\x02", b"\x05\xff"),  # the client wants a password
     (b"\x05\x01\x00\x05\x02\x00\x01\x7f\x00\x00\x01\x00\x50", b"\x05\x00\x05\x07\x00\x01" + bytes(6)),  # BIND
     (b"\x04\x02\x00\x50\x7f\x00\x00\x01\x00", b"\x00\x5b" + bytes(6)),
     (b"\x04\x01\x00\x50\x00\x00\x00\x01" + b"x" * 2000, b"\x00\x5b" + bytes(6)),

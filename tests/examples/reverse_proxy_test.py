@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The reverse proxy where its upstream does not do as it should, or its client goes away. How it passes messages on is
-in tests/outside/http_client_test.py."""
+"""The reverse proxy when its upstream misbehaves or its client leaves.
+
+tests/outside/http_client_test.py tests how it passes messages on.
+"""
 import concurrent.futures
 import contextlib
 import select
@@ -15,7 +17,7 @@ GET = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 
 
 class Upstream:
-    """A listener whose connections the test answers by hand."""
+    """A listener for the proxy. The test answers its connections by hand."""
 
     def __init__(self, stack):
         self._stack = stack
@@ -46,7 +48,10 @@ class Proxy:
         return status(self.send(request))
 
     def passes_on(self, upstream, request=GET):
-        """The client, and the upstream's end once it has the head of the client's request."""
+        """Sends a request through the proxy.
+
+        Returns the client, and the upstream's connection after it has received the head.
+        """
         peer = self.send(request)
         behind = upstream.accept()
         read_head(behind)
@@ -100,9 +105,9 @@ def test_an_upstream_that_never_answers_is_504(said):
         assert read_head(behind).startswith(b"GET / HTTP/1.1\r\n")
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the proxy may have given up by now
             behind.sendall(said)
-            assert behind.recv(1) == b"", "its connection is of no use any more"
+            assert behind.recv(1) == b"", "the proxy must close the connection"
         answer = status(peer)
-        if said and answer == 102:  # passed on, and no answer
+        if said and answer == 102:  # the proxy has passed on the 102, which is not the final answer
             answer = status(peer)
         assert answer == 504
     with proxied() as (proxy, upstream):
@@ -121,7 +126,7 @@ def test_interim_answers_are_passed_on():
     with proxied() as (proxy, upstream):
         peer, behind = proxy.passes_on(upstream)
         behind.sendall(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n")
-        assert status(peer) == 102  # a 100 is for who expects it
+        assert status(peer) == 102  # a 100 goes only to a client that expects it
         behind.sendall(b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\nConnection: X\r\nX: 1\r\n\r\n")
         head = read_head(peer)
         assert head.startswith(b"HTTP/1.1 103 ") and b"\r\nLink: </a.css>\r\n" in head and b"\r\nX: 1" not in head
@@ -136,7 +141,7 @@ def test_a_crowd_is_503_and_who_waits_is_served():
         first, behind = proxy.passes_on(upstream)
         waiting = [proxy.send() for _ in range(4)]
         refused = []
-        while len(refused) < 3:  # one may wait, and nobody says which
+        while len(refused) < 3:  # one of the four may wait, and it may be any
             ready, _, _ = select.select([peer for peer in waiting if peer not in refused], [], [], PATIENCE_SECONDS)
             assert ready
             for peer in ready:
@@ -152,7 +157,7 @@ def test_a_crowd_is_503_and_who_waits_is_served():
 def test_who_waits_for_too_long_is_503():
     with proxied(2000, 1) as (proxy, upstream):
         slow, behind = proxy.passes_on(upstream)
-        behind.sendall(ANSWER[:-1])  # it has begun: no deadline for the first byte any more
+        behind.sendall(ANSWER[:-1])  # the answer has begun, so the deadline for its first byte no longer applies
         assert status(slow) == 200
         assert proxy.status() == 503
         behind.sendall(ANSWER[-1:])
@@ -182,23 +187,26 @@ def test_a_client_that_hangs_up_while_the_upstream_is_asked():
     with proxied() as (proxy, upstream):
         peer, behind = proxy.passes_on(upstream)
         peer.close()
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # whether the proxy has noticed is open
+        # the proxy may or may not have noticed the end
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             behind.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n" + bytes(1_000_000))
         expect_that_it_serves(proxy, upstream)
 
 
 def upload(peer, size, answer_size=0):
-    """Sends a body of so many bytes, reading whenever something comes, until all is sent and so much of an answer has
-    come, or one that does not want the rest; returns what came."""
+    """Sends a body of `size` bytes, and reads the answer meanwhile. Returns what was received.
+
+    Ends when everything is sent and `answer_size` bytes have come, or when the answer refuses the rest of the body.
+    """
     received = bytearray()
     peer.setblocking(False)
     piece = memoryview(bytes(65536))
     while (size > 0 or len(received) < answer_size) and not received.startswith(b"HTTP/1.1 413 "):
         readable, writable, _ = select.select([peer], [peer] if size > 0 else [], [], PATIENCE_SECONDS)
-        assert readable or writable, f"it stands still, {size} bytes before the end"
+        assert readable or writable, f"nothing moves, and {size} bytes are not sent yet"
         if readable:
             more = peer.recv(1 << 20)
-            assert more, f"it was cut off, {size} bytes before the end"
+            assert more, f"the connection ended, and {size} bytes are not sent yet"
             received += more
         if writable:
             with contextlib.suppress(BlockingIOError):
@@ -206,7 +214,8 @@ def upload(peer, size, answer_size=0):
     return received
 
 
-# Both waited for each other where a body was long: the proxy read nothing of whom it had much to send to.
+# Before, both sides waited for each other if a body was long: the proxy did not read from a side to which it had much
+# to send.
 def test_an_upstream_that_refuses_in_the_midst_of_a_body():
     size = 200_000_000
     with proxied() as (proxy, upstream), concurrent.futures.ThreadPoolExecutor(1) as pool:
@@ -238,7 +247,8 @@ def test_an_upstream_that_sends_much_more_than_it_gets():
         read_exactly(peer, received.index(b"\r\n\r\n") + 4 + size * times - len(received))
 
 
-# A TRACE or OPTIONS tells how many may pass it on: the last one answers, the others count down (RFC 9110 7.6.2).
+# A TRACE or OPTIONS says how often it may be passed on. The last server answers it, the others count the number down
+# (RFC 9110 7.6.2).
 @pytest.mark.parametrize("method", ["TRACE", "OPTIONS"])
 @pytest.mark.parametrize("allowed, passed_on", [("1", "0"), ("007", "6"), ("9" * 30, "4294967294")])
 def test_max_forwards_is_counted_down(method, allowed, passed_on):
@@ -263,7 +273,7 @@ def test_max_forwards_of_none_is_answered_by_the_proxy():
         assert head.startswith("HTTP/1.1 204 ") and "\r\nAllow: OPTIONS, TRACE\r\n" in head
         for malformed in (b"", b"-1", b"1x", b"1\r\nMax-Forwards: 1"):
             assert proxy.status(b"TRACE / HTTP/1.1\r\nHost: h\r\nMax-Forwards: " + malformed + b"\r\n\r\n") == 400
-        expect_that_it_serves(proxy, upstream)  # and so it was asked nothing before
+        expect_that_it_serves(proxy, upstream)  # this also shows that the upstream got no request before
 
 
 def test_max_forwards_of_another_method_is_passed_on_as_it_came():
@@ -272,7 +282,7 @@ def test_max_forwards_of_another_method_is_passed_on_as_it_came():
         assert b"\r\nMax-Forwards: 0\r\n" in read_head(upstream.accept())
 
 
-# A CONNECT is passed on like the rest; what answers 2xx to it joins the two.
+# A CONNECT is passed on like other requests. If it is answered with 2xx, the two connections become a tunnel.
 def test_connect_goes_to_the_upstream_and_becomes_a_tunnel():
     with proxied() as (proxy, upstream):
         peer = proxy.send(b"CONNECT far:1 HTTP/1.1\r\nHost: far:1\r\n\r\n")
@@ -286,7 +296,7 @@ def test_connect_goes_to_the_upstream_and_becomes_a_tunnel():
         assert read_exactly(behind, 7) == b"through"
 
 
-# The server answers 400 in the place of the upstream, which may still say something.
+# The proxy itself answers 400. The upstream's own answer, which may still come, is ignored.
 def test_a_body_that_turns_out_to_be_nonsense():
     with proxied() as (proxy, upstream):
         begun = b"PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"

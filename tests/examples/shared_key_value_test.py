@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The store that four loops share: whichever loop has the client finds every key, and one limit holds on all."""
+"""The store that four loops share: each loop finds every key, and one rate limit applies to all loops together."""
 import http.client
 import re
 import socket
@@ -22,7 +22,7 @@ def connect(address):
 def test_every_connection_finds_every_key():
     with Program("shared_key_value", "127.0.0.1:0", 4, 1_000_000) as program:
         address = program.address()
-        clients = [connect(address) for _ in range(8)]  # the kernel gives each to one of the loops
+        clients = [connect(address) for _ in range(8)]  # the kernel gives each connection to one of the loops
         for i in range(KEYS):
             assert ask(clients[i % 8], "PUT", f"/keys/{i}", f"text {i}".encode()) == (204, b"")
         for i in range(KEYS):
@@ -42,7 +42,7 @@ def test_every_connection_finds_every_key():
         assert (code, errors) == (0, "")
 
 
-# As many are let through as the limit gives in the time that it took, however long that was.
+# The number of allowed requests follows from the limit and from the time that the test took, however long that was.
 def test_the_limit_is_that_of_all_loops_together():
     limit = 20
     with Program("shared_key_value", "127.0.0.1:0", 4, limit) as program:

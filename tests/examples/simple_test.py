@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The RFC services, by nc and by hand."""
+"""The services of old RFCs (echo, discard, daytime, time, chargen), driven by nc and by bytes sent by hand."""
 import datetime
 import struct
 import time
@@ -56,7 +56,7 @@ def test_chargen_sends_the_pattern_of_rfc_864_and_prints_its_throughput():
     with Program("chargen", "127.0.0.1:0") as server, connect(server.address()) as peer:
         text = read_exactly(peer, 74 * 400)
         assert text == b"".join(chargen_line(number) for number in range(400))
-        # It prints once a second while the client reads.
+        # The server prints once a second while the client reads.
         while not server.has_output():
             read_exactly(peer, 1_000_000)
         assert "MiB/s" in server.line()
@@ -91,7 +91,7 @@ def test_echo_sends_all_back_before_the_end():
 def test_primes_come_in_order_and_their_thread_ends_with_the_client():
     with Program("primes", "127.0.0.1:0") as server:
         address = server.address()
-        for _ in range(20):  # more than the pool has threads
+        for _ in range(20):  # more clients than the pool has threads
             with connect(address) as peer:
                 assert read_exactly(peer, 20).split(b"\n")[:8] == [b"2", b"3", b"5", b"7", b"11", b"13", b"17", b"19"]
         assert server.end()[0] == 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The static site and the uploads, by curl and by clients that give up."""
+"""The static site and the uploads, driven by curl and by clients that give up."""
 import os
 import random
 
@@ -16,7 +16,7 @@ def visible(folder):
 
 
 def wait_for(address, done):
-    """Until `done`, asking the server for something in between, so that it has its turns."""
+    """Waits until `done` returns true. Sends requests meanwhile, so that the server's loop turns."""
     wait_until(lambda: ask(address, "GET", "/files/none")[1] and done())
 
 
@@ -38,13 +38,13 @@ def test_a_site_of_files(tmp_path):
 def test_uploads_arrive_whole(tmp_path, mode):
     with Program("upload", tmp_path, "127.0.0.1:0", mode) as server:
         url = "http://" + joined(server.address()) + "/files/"
-        assert status_by_curl("-T", "-", url + "a.bin", send=CONTENT) == 201, "chunked, of unknown length"
+        assert status_by_curl("-T", "-", url + "a.bin", send=CONTENT) == 201, "chunked, its length is unknown"
         assert (tmp_path / "a.bin").read_bytes() == CONTENT
         assert status_by_curl("-X", "POST", "--data-binary", "@-", url + "a.bin", send=CONTENT[:1000]) == 204
         assert (tmp_path / "a.bin").read_bytes() == CONTENT[:1000]
         assert curl(url + "a.bin") == CONTENT[:1000]
         assert status_by_curl("-T", "-", url + "empty", send=b"") == 201
-        assert sorted(os.listdir(tmp_path)) == ["a.bin", "empty"], "nothing temporary is left"
+        assert sorted(os.listdir(tmp_path)) == ["a.bin", "empty"], "no temporary file may be left"
 
 
 def test_names_that_are_none(tmp_path):
@@ -85,7 +85,7 @@ def test_the_plain_port_beside_an_https_site(tmp_path):
     (tmp_path / "token").write_bytes(b"token.thumbprint")
 
     def place(address, path, *arguments):
-        """The status, and where curl is led to."""
+        """Returns the status, and the URL to which the answer redirects."""
         shown = curl("http://" + joined(address) + path, "-o", os.devnull, "-w", "%{http_code} %{redirect_url}",
                      "-H", "Host: example.org:80", *arguments)
         return shown.decode()

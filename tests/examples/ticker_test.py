@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The clock as an event stream: for who reads it by hand, and for a browser."""
+"""The clock as an event stream, read by hand and by a browser."""
 import re
 
 import pytest

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The servers and clients of chaos_test.cc, which come, go and come anew. The test's thread.
+// The servers and clients of chaos_test.cc that use callbacks. They are destroyed and made again at random times. All
+// run on the test's thread.
 #pragma once
 
 #include <memory>
@@ -13,7 +14,8 @@
 
 namespace peal::test {
 
-// Small queues and short deadlines, by chance; what ends every connection where nobody else does.
+// Returns random options with small output queues and short timeouts. If world.by_deadlines is true, the timeouts end
+// every connection. Otherwise the test aborts the connections that are still open at the end of the test.
 inline ConnectionOptions chaos_limits(ChaosWorld& world) {
   ConnectionOptions options;
   const auto span = [&world](size_t least, size_t more) {
@@ -52,10 +54,11 @@ class ChaosServer {
   size_t connections() const { return server_->connections(); }
   void check_end() {
     const NetStats stats = server_->stats();
-    world_.check(stats.opened == owner_->opened, "opened is not how often on_open came");
-    world_.check(stats.closed == owner_->closed && stats.opened == stats.closed,
-                 fmt::format("the server opened {} and closed {}, and heard {} and {}", stats.opened, stats.closed,
-                             owner_->opened, owner_->closed));
+    world_.check(stats.opened == owner_->opened, "NetStats::opened is not the number of on_open calls");
+    world_.check(
+        stats.closed == owner_->closed && stats.opened == stats.closed,
+        fmt::format("the server counts {} opened and {} closed; on_open was called {} times and on_close {} times",
+                    stats.opened, stats.closed, owner_->opened, owner_->closed));
   }
 
  private:
@@ -81,7 +84,11 @@ class ChaosServer {
     drains_ = 0;
     server_.reset();
   }
-  // From inside a callback, mostly.
+  // Performs one of two random actions:
+  // - drains the server and returns false,
+  // - destroys the server with all its connections, makes a new server, and returns true.
+  //
+  // Callbacks and timers of the server's connections call this function.
   bool meddle() {
     if (world_.one_in(2)) {
       ++drains_;
@@ -90,7 +97,7 @@ class ChaosServer {
       owner_->drained = true;
       const DrainMode mode = world_.one_in(3) ? DrainMode::kWait : DrainMode::kAsk;
       server_->drain(world_.span(500), mode, [this, owner = owner_](const DrainReport&) {
-        owner->world.check(!owner->gone, "a drain's end after the server's");
+        owner->world.check(!owner->gone, "the end of a drain was reported after the server was destroyed");
         if (!owner->gone) --drains_;
       });
       remake_later();
@@ -100,7 +107,8 @@ class ChaosServer {
     make();
     return true;
   }
-  // A drained server accepts no one any more.
+  // Replaces the server by a new server after a random time. meddle() calls this function when the server begins to
+  // drain. A draining server accepts no connections, so later clients need a new server.
   void remake_later() {
     ++world_.acts_under_way;
     world_.here().after(world_.span(1'000), [this, owner = owner_] {
@@ -128,7 +136,8 @@ class ChaosClient {
   ChaosClient(const ChaosClient&) = delete;
   ChaosClient& operator=(const ChaosClient&) = delete;
 
-  // No connection, and none will come.
+  // True if the client has no open connection and does not wait for its first connection. A client that reconnects must
+  // be stopped before this call. Otherwise the function also returns true between two of its connections.
   bool over() const { return owner_->opened == owner_->closed && (failed_ || owner_->opened > 0); }
   void stop() {
     owner_->stopped = failed_ = true;
@@ -138,9 +147,10 @@ class ChaosClient {
   bool reconnects() const { return reconnects_; }
   void check_end() {
     const NetStats stats = client_->stats();
-    world_.check(stats.opened == owner_->opened && stats.closed == owner_->closed && stats.opened == stats.closed,
-                 fmt::format("a client opened {} and closed {}, and heard {} and {}", stats.opened, stats.closed,
-                             owner_->opened, owner_->closed));
+    world_.check(
+        stats.opened == owner_->opened && stats.closed == owner_->closed && stats.opened == stats.closed,
+        fmt::format("a client counts {} opened and {} closed; on_open was called {} times and on_close {} times",
+                    stats.opened, stats.closed, owner_->opened, owner_->closed));
   }
 
  private:
@@ -162,10 +172,11 @@ class ChaosClient {
                      .seed = world_.seed};
     client_ = std::make_unique<Client>(world_.there(), ChaosParty::callbacks(owner_, world_.pick(3) != 0, false),
                                        options, [this, owner = owner_](std::error_code, Duration next) {
-                                         world_.check(!owner->gone, "a failed attempt after its client's end");
+                                         world_.check(!owner->gone,
+                                                      "a failed attempt was reported after its client was destroyed");
                                          failed_ = failed_ || next == Client::kNoRetry;
                                        });
-    world_.check(client_->connect(target_()).has_value(), "a client cannot even begin to connect");
+    world_.check(client_->connect(target_()).has_value(), "a client cannot begin to connect");
   }
   void destroy() {
     owner_->gone = true;

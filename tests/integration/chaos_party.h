@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One end of a connection in chaos_test.cc that lives in callbacks: in each of them, and in timers, it does whatever is
-// legal, by chance, and checks what a connection promises.
+// ChaosParty: one end of a connection in chaos_test.cc that uses callbacks. In callbacks and in timers it does random
+// things that the API allows. It checks what the API promises about a connection.
 #pragma once
 
 #include <algorithm>
@@ -15,17 +15,17 @@
 
 namespace peal::test {
 
-// A server or a client of the play; outlives the Server or Client itself.
+// The test's record of one Server or Client. The record still exists after that Server or Client was destroyed.
 struct ChaosOwner {
   ChaosWorld& world;
   bool is_server;
-  bool gone = false;                    // the Server or Client was destroyed
-  bool stopped = false;                 // the client is
-  bool drained = false;                 // the server is, or will be
-  uint64_t opened = 0, closed = 0;      // callbacks that came
-  std::vector<ConnectionHandle> known;  // some connections of the past and the present
-  // Destroys or drains the server, stops or destroys the client: whatever is the owner's to do. Answers whether it is
-  // gone.
+  bool gone = false;                    // true after the Server or Client was destroyed
+  bool stopped = false;                 // true after the client was stopped
+  bool drained = false;                 // true as soon as the server begins to drain
+  uint64_t opened = 0, closed = 0;      // calls of on_open and on_close
+  std::vector<ConnectionHandle> known;  // handles of some connections, open or closed
+  // Performs a random action on the Server or Client itself. A Server is drained or destroyed. A Client is stopped or
+  // destroyed. Returns true if the Server or Client was destroyed.
   std::function<bool()> meddle;
 };
 
@@ -40,7 +40,8 @@ class ChaosParty {
     tame_ = world_.one_in(2);
   }
   ~ChaosParty() {
-    world_.check(record_.reason.has_value() || owner_->gone || world_.over, record_, "died without on_close");
+    world_.check(record_.reason.has_value() || owner_->gone || world_.over, record_,
+                 "the context was destroyed without on_close");
     record_.connection = nullptr;
     if (owner_->gone) record_.owner_gone = true;
   }
@@ -52,7 +53,7 @@ class ChaosParty {
     callbacks.on_open = [owner](Connection& connection) {
       ++owner->opened;
       ++owner->world.opened;
-      owner->world.check(!owner->gone, "on_open after its owner's end");
+      owner->world.check(!owner->gone, "on_open was called after its owner was destroyed");
       auto& party = connection.emplace_context<ChaosParty>(owner, connection);
       if (owner->known.size() < 64) owner->known.push_back(connection.handle());
       party.begin(connection);
@@ -65,7 +66,8 @@ class ChaosParty {
     callbacks.on_close = [](Connection& connection, CloseReason reason) { of(connection).close(connection, reason); };
     return callbacks;
   }
-  // Something of this end, at some time; true: the connection is not to be touched any more.
+  // Performs one random action on the connection. Returns true if this has destroyed the Server or Client, and the
+  // connection with it.
   bool act(Connection& connection) {
     if (record_.reason || !connection.is_open() || world_.over) return false;
     if (std::exchange(record_.has_more, false)) {
@@ -87,21 +89,21 @@ class ChaosParty {
     if (!world_.one_in(3)) act(connection);
   }
   void told(Connection& connection) {
-    world_.check(!owner_->gone, record_, "a callback after its owner's end");
-    world_.check(!record_.reason, record_, "a callback after on_close");
-    world_.check(connection.is_open(), record_, "a callback while it ends");
-    world_.check(!record_.closes || record_.drained, record_, "a callback after close()");
+    world_.check(!owner_->gone, record_, "a callback was called after its owner was destroyed");
+    world_.check(!record_.reason, record_, "a callback was called after on_close");
+    world_.check(connection.is_open(), record_, "a callback was called while the connection was ending");
+    world_.check(!record_.closes || record_.drained, record_, "a callback was called after close()");
   }
   void message(Connection& connection, Buffer& input) {
     told(connection);
     record_.show_owed = false;
-    world_.check(!input.empty(), record_, "a message of no bytes");
-    world_.check(!record_.paused, record_, "a message while paused");
-    world_.check(!record_.relayed, record_, "a message while piped");
+    world_.check(!input.empty(), record_, "on_message was called without bytes");
+    world_.check(!record_.paused, record_, "on_message was called while paused");
+    world_.check(!record_.relayed, record_, "on_message was called while piped");
     const bool all = world_.pick(5) != 0 || acts_left_ <= 0;
     const size_t size = all ? input.size() : world_.pick(input.size() + 1);
     ear_.hear(input.view(size));
-    world_.check(!record_.fin_came || ear_.heard() <= heard_at_fin_, record_, "bytes after the peer's end");
+    world_.check(!record_.fin_came || ear_.heard() <= heard_at_fin_, record_, "bytes arrived after the peer's FIN");
     if (world_.one_in(8)) {
       const Buffer taken = input.take(size);
     } else {
@@ -111,7 +113,8 @@ class ChaosParty {
     if (follow_turn(connection)) return;
     if (world_.one_in(3)) act(connection);
   }
-  // Goes over to the layer where the peer has, exactly there.
+  // Starts TLS on this end after the peer has started TLS. Does nothing until all bytes that the peer sent before TLS
+  // have arrived. Returns true if TLS was started.
   bool follow_turn(Connection& connection) {
     const ChaosRecord* peer = record_.peer;
     if (world_.layer != ChaosLayer::kLater || record_.layer_at || peer == nullptr) return false;
@@ -121,20 +124,26 @@ class ChaosParty {
   }
   void writable(Connection& connection) {
     told(connection);
-    world_.check(record_.waits_for_writable || wants_drained_, record_, "on_writable that nobody waited for");
-    world_.check(!record_.relayed, record_, "on_writable while piped");
-    // One call may answer both.
+    world_.check(record_.waits_for_writable || wants_drained_, record_,
+                 "on_writable was called, but nothing waited for it");
+    world_.check(!record_.relayed, record_, "on_writable was called while piped");
+    // on_writable is called because send() has returned false, or because report_drained() was called. If both have
+    // happened, the connection may call on_writable once for both or twice. The first call therefore leaves
+    // `wants_drained_` true, so that a second call passes the check above.
     if (!std::exchange(record_.waits_for_writable, false)) wants_drained_ = false;
     if (connection.queued_bytes() == 0) record_.drain_owed = false;
     if (world_.one_in(2)) act(connection);
   }
   void peer_end(Connection& connection) {
     told(connection);
-    world_.check(!record_.fin_came, record_, "the peer's end came twice");
+    world_.check(!record_.fin_came, record_, "on_peer_end was called twice");
     record_.fin_came = true;
     heard_at_fin_ = connection.received_bytes();
-    if (acts_left_ > 0 && !world_.one_in(3)) return static_cast<void>(act(connection));
-    close(connection);
+    if (acts_left_ > 0 && !world_.one_in(3)) {
+      act(connection);
+    } else {
+      close(connection);
+    }
   }
   void drain(Connection& connection) {
     told(connection);
@@ -143,16 +152,17 @@ class ChaosParty {
   void secured(Connection& connection) {
     told(connection);
     world_.check(world_.layer == ChaosLayer::kLater && record_.layer_at && !record_.secured, record_,
-                 "on_secured that nobody asked for");
+                 "on_secured was called, but no layer was started");
     record_.secured = true;
     record_.is_mute = false;
     act_later(connection);
   }
   void close(Connection& connection, CloseReason reason) {
-    world_.check(!owner_->gone, record_, "on_close after its owner's end");
-    world_.check(!record_.reason, record_, "on_close came twice");
-    world_.check(!connection.is_open(), record_, "open in on_close");
-    world_.check(may_end_so(connection, reason), record_, fmt::format("ends for no reason: {}", to_string(reason)));
+    world_.check(!owner_->gone, record_, "on_close was called after its owner was destroyed");
+    world_.check(!record_.reason, record_, "on_close was called twice");
+    world_.check(!connection.is_open(), record_, "the connection is open inside on_close");
+    world_.check(may_end_so(connection, reason), record_,
+                 fmt::format("the reason for the end cannot be right: {}", to_string(reason)));
     record_.reason = reason;
     record_.received = connection.received_bytes();
     record_.connection = nullptr;
@@ -176,7 +186,10 @@ class ChaosParty {
       case CloseReason::kIdle: return world_.by_deadlines;
       case CloseReason::kDrainDeadline: return record_.drained || owner_->drained;
       case CloseReason::kInputLimit: return connection.received_bytes() > 2'000;
-      case CloseReason::kOutputLimit: return connection.sent_bytes() > 100'000 / 4;  // memory counts
+      // The connection's output limit is at least 100,000 bytes (chaos_limits()). The limit counts memory, which is at
+      // most four times the size of the output (ConnectionOptions::output_limit_bytes). A connection that exceeds the
+      // limit has therefore sent more than 25,000 bytes.
+      case CloseReason::kOutputLimit: return connection.sent_bytes() > 100'000 / 4;
       case CloseReason::kEvicted: return record_.is_server;
       case CloseReason::kLoopStopped:
       case CloseReason::kMemoryBudget:
@@ -184,7 +197,7 @@ class ChaosParty {
       default: return true;
     }
   }
-  // Its own close().
+  // Calls connection.close(). Records that this end has closed the connection itself.
   void close(Connection& connection) {
     record_.closes = true;
     connection.close();
@@ -201,19 +214,27 @@ class ChaosParty {
   }
 
   bool do_something(Connection& connection) {
-    if (world_.pipes && !record_.relayed && world_.one_in(8)) return meet_another(connection), false;
+    if (world_.pipes && !record_.relayed && world_.one_in(8)) {
+      meet_another(connection);
+      return false;
+    }
     const size_t what = world_.pick(tame_ && !world_.one_in(record_.relayed ? 20 : 4) ? 89 : 100);
-    if (what < 45) return say_something(connection), false;
-    if (what < 54) return pause(connection), false;
-    if (what < 66) return resume(connection), false;
-    if (what < 70) return report_drained(connection), false;
-    if (what < 74) return connection.expect_input(world_.one_in(2)), false;
-    if (what < 77) return connection.set_busy(world_.one_in(2)), false;
-    if (what < 79) return connection.expect_output(), false;
-    if (what < 83) return ask(connection), false;
-    if (what < 86) return meet_another(connection), false;
-    if (what < 89) return turn(connection), false;
-    return end_something(connection);
+    if (what >= 89) return end_something(connection);
+    do_without_ending(connection, what);
+    return false;
+  }
+  // Performs the action that the number `what` (0 to 88) selects. None of these actions is meant to end the connection.
+  void do_without_ending(Connection& connection, size_t what) {
+    if (what < 45) return say_something(connection);
+    if (what < 54) return pause(connection);
+    if (what < 66) return resume(connection);
+    if (what < 70) return report_drained(connection);
+    if (what < 74) return connection.expect_input(world_.one_in(2));
+    if (what < 77) return connection.set_busy(world_.one_in(2));
+    if (what < 79) return connection.expect_output();
+    if (what < 83) return ask(connection);
+    if (what < 86) return meet_another(connection);
+    turn(connection);
   }
   bool end_something(Connection& connection) {
     switch (world_.pick(12)) {
@@ -262,8 +283,9 @@ class ChaosParty {
     }
     if (how == 3) more = connection.send(std::make_shared<const std::string>(bytes));
     const uint64_t accepted = connection.sent_bytes() - before;
-    world_.check(accepted == (could ? size : 0), record_, fmt::format("{} of {} bytes are accepted", accepted, size));
-    world_.check(could || !more, record_, "send() is true where nothing can be sent");
+    world_.check(accepted == (could ? size : 0), record_,
+                 fmt::format("send() accepted {} of {} bytes", accepted, size));
+    world_.check(could || !more, record_, "send() returned true although can_send() was false");
     record_.sent += accepted;
     if (could && !more && connection.is_open()) record_.waits_for_writable = true;
   }
@@ -282,7 +304,7 @@ class ChaosParty {
     wants_drained_ = record_.drain_owed = true;
   }
   void shutdown_send(Connection& connection) {
-    if (record_.relayed) return;  // what the pipe still brings would be lost
+    if (record_.relayed) return;  // a FIN now would lose bytes that still arrive through the pipe
     record_.send_ended = record_.send_ended || connection.can_send();
     connection.shutdown_send();
   }
@@ -294,7 +316,8 @@ class ChaosParty {
     static_cast<void>(
         connection.set_option(SocketOption::kReceiveBuffer, 4'096 + static_cast<int>(world_.pick(9'000))));
   }
-  // A pipe with another of the same owner.
+  // Picks a random connection of the same server, and joins it with this connection by pipe(). Does nothing if one of
+  // the two cannot be piped.
   void meet_another(Connection& connection) {
     if (!world_.pipes || !owner_->is_server || owner_->known.empty()) return;
     const ConnectionHandle& other = owner_->known[world_.pick(owner_->known.size())];
@@ -324,7 +347,15 @@ class ChaosParty {
     return !record_.relayed && record_.peer != nullptr && !ear_.lost() && !record_.send_ended &&
            connection.can_send() && !record_.layer_at == !record_.secured;
   }
-  // Begins to turn to TLS: a client by itself; the other side follows.
+  // Starts TLS in the middle of the connection. Does nothing if one of these is true:
+  // - The test does not have ChaosLayer::kLater.
+  // - This end is piped, has started TLS before, or has not sent its id yet.
+  // - This end is a client's, or has not received all bytes that its client has sent. One of six calls starts TLS
+  //   nevertheless.
+  //
+  // In the other five calls, the client sends no data until its TLS handshake has ended. Otherwise plain bytes of the
+  // client would reach the server's TLS layer. A peer that uses callbacks starts TLS in follow_turn(), when all bytes
+  // that this end sent before TLS have arrived there.
   void turn(Connection& connection) {
     if (world_.layer != ChaosLayer::kLater || record_.relayed || record_.sent < ChaosRecord::kHeadBytes) return;
     if (record_.layer_at) return;
@@ -339,12 +370,13 @@ class ChaosParty {
   void start_layer(Connection& connection) {
     const bool could = connection.can_send();
     const bool starts = connection.start_layer();
-    world_.check(starts == could, record_, "start_layer() answers wrongly");
+    world_.check(starts == could, record_, "start_layer() returned the wrong value");
     if (!starts) return;
     record_.layer_at = record_.sent;
     record_.paused = record_.fin_came = record_.keeps_input = record_.show_owed = false;
   }
-  // Calls one that may be gone, from outside of its callbacks.
+  // Picks a random connection of the same Server or Client and performs a random action on it. Does nothing if the
+  // picked connection is closed, or is `connection` itself. Returns true if the Server or Client was destroyed.
   bool use_a_handle(Connection& connection) {
     if (owner_->known.empty()) return false;
     const ConnectionHandle handle = owner_->known[world_.pick(owner_->known.size())];
@@ -359,8 +391,8 @@ class ChaosParty {
   ChaosRecord& record_;
   ChaosEar ear_;
   int acts_left_ = 0;
-  bool big_ = false;   // sends much at once
-  bool tame_ = false;  // rarely ends anything
+  bool big_ = false;   // sends large pieces
+  bool tame_ = false;  // rarely does something that ends the connection
   bool wants_drained_ = false;
   uint64_t heard_at_fin_ = 0;
 };

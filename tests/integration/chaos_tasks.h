@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ends of connections in chaos_test.cc that are tasks: two of each stream, which read and write in every way, wait,
-// give up, are cancelled, and leave. The test's thread.
+// The ends of connections in chaos_test.cc that use coroutines (tasks). One task reads the stream and one writes to it.
+// They use every kind of read and write, wait, time out, get cancelled and leave the stream early. All run on the
+// test's thread.
 #pragma once
 
 #include <memory>
@@ -17,7 +18,7 @@
 
 namespace peal::test {
 
-// One end.
+// One end of a connection. Two tasks use its stream: one reads and one writes.
 class ChaosTask {
  public:
   ChaosTask(ChaosWorld& world, bool is_server, Stream stream)
@@ -57,7 +58,9 @@ class ChaosTask {
   }
 
  private:
-  // Something will be done by itself.
+  // Adds 1 to acts_under_way while the object exists. A task has such an object while the task sleeps, because the task
+  // will act again after the sleep. The test waits until acts_under_way is 0, so the test does not end before these
+  // acts.
   struct Doing {
     explicit Doing(ChaosWorld& its_world) : world(its_world) { ++world.acts_under_way; }
     ~Doing() { --world.acts_under_way; }
@@ -65,7 +68,9 @@ class ChaosTask {
     Doing& operator=(const Doing&) = delete;
     ChaosWorld& world;
   };
-  // While it waits for its peer.
+  // Sets `flag` to `its_value`. The destructor restores the old value. During a read, ChaosRecord::paused is false.
+  // During a write or a flush, ChaosRecord::waits_for_writable is true. The test reads both flags to know what each end
+  // waits for (unrest() in chaos_test.cc).
   struct Waiting {
     Waiting(bool& its_flag, bool its_value) : flag(its_flag), before(std::exchange(its_flag, its_value)) {}
     ~Waiting() { flag = before; }
@@ -91,7 +96,8 @@ class ChaosTask {
     if (world_.one_in(3)) co_return;
     scope.cancel();
   }
-  // False: it is over.
+  // Makes one read of a random kind, for example read_until() or a read with a timeout. Returns false if nothing more
+  // can be read.
   Task<bool> read_some() {
     const Waiting waiting(record_.paused, false);
     switch (reads_left_ > 0 ? world_.pick(8) : 0) {
@@ -133,22 +139,29 @@ class ChaosTask {
     }
   }
   bool take(Result<Buffer> read) {
-    if (!read) {  // too late, too long, or what there is can still be read
+    // A read may fail although the stream has more input. take() then returns true, so that the task reads again.
+    // take() does so after three errors:
+    // - ETIMEDOUT: the read has taken too long, but the connection is still open.
+    // - EMSGSIZE: the line is longer than the limit, and the connection is still open.
+    // - ENODATA: the input has ended inside a message. The incomplete message can still be read.
+    if (!read) {
       const std::error_code error = read.error();
       const bool may_go_on = error == errno_code(ETIMEDOUT) || error == errno_code(EMSGSIZE);
       return (may_go_on && stream_.connection() != nullptr) || error == errno_code(ENODATA);
     }
     if (read->empty()) {
-      world_.check(!record_.fin_came || record_.received == ear_.heard(), record_, "bytes after the peer's end");
+      world_.check(!record_.fin_came || record_.received == ear_.heard(), record_,
+                   "bytes arrived after the peer's FIN");
       record_.fin_came = true;
       record_.received = ear_.heard();
       return false;
     }
-    world_.check(!record_.fin_came, record_, "bytes after the peer's end");
+    world_.check(!record_.fin_came, record_, "bytes arrived after the peer's FIN");
     ear_.hear(read->view());
     return true;
   }
-  // What is awaited stands in no condition, and its arguments have names: g++ 12.
+  // g++ 12 compiles some co_await expressions wrongly. To avoid this bug, co_await is never inside a condition, and all
+  // arguments of an awaited call are variables or constants.
   Task<> write_all() {
     bool goes_on = co_await write(ChaosRecord::kHeadBytes, 0);
     for (; goes_on && writes_left_ > 0; --writes_left_) {
@@ -157,7 +170,7 @@ class ChaosTask {
       goes_on = co_await write_something();
     }
   }
-  // False: it can write no more.
+  // Performs one random action on the output, for example a write. Returns false if nothing more can be written.
   Task<bool> write_something() {
     const size_t what = world_.pick(tame_ ? 30 : 33);
     if (what < 24) {
@@ -180,7 +193,8 @@ class ChaosTask {
     if (stream_.connection() == nullptr || record_.is_mute) co_return stream_.connection() != nullptr;
     const std::string bytes = record_.own(record_.sent, size);
     const uint64_t before = record_.sent;
-    world_.check(stream_.connection()->sent_bytes() == before, record_, "sent_bytes() is not what was written");
+    world_.check(stream_.connection()->sent_bytes() == before, record_,
+                 "sent_bytes() is not the number of bytes written");
     record_.sent += size;
     Result<void> done;
     {
@@ -199,11 +213,20 @@ class ChaosTask {
     }
     record_.sent = connection->sent_bytes();
     const uint64_t accepted = record_.sent - before;
-    world_.check(accepted == size || (!done && accepted == 0), record_,
-                 fmt::format("{} of {} bytes were written: {}", accepted, size, done ? "ok" : done.error().message()));
+    world_.check(
+        accepted == size || (!done && accepted == 0), record_,
+        fmt::format("write() accepted {} of {} bytes: {}", accepted, size, done ? "ok" : done.error().message()));
     co_return done.has_value();
   }
-  // Goes over to TLS where the peer has said all that it says in the clear.
+  // Starts TLS and waits until the handshake has ended. Returns false if sending or the handshake fails. If one of
+  // these conditions is not met, does nothing and returns true:
+  // - The test has ChaosLayer::kLater.
+  // - This end is the server's, has not started TLS yet and can still send.
+  // - The client uses callbacks, not tasks. Only such a client starts TLS when the server has started it.
+  // - The client's id and all bytes that the client has sent have arrived.
+  //
+  // Before TLS starts, this end sends 1 to 50 more bytes. Meanwhile, and until its TLS handshake has ended, the client
+  // sends no data. Data without TLS would make the server's handshake fail.
   Task<bool> turn() {
     if (world_.layer != ChaosLayer::kLater || record_.layer_at || stream_.connection() == nullptr) co_return true;
     ChaosRecord* const peer = record_.peer != nullptr ? &world_.records[record_.peer->id] : nullptr;
@@ -228,7 +251,7 @@ class ChaosTask {
   bool tame_ = false;
 };
 
-// A server whose connections are tasks, and clients that are.
+// A server, and several clients that use their connections with coroutine tasks instead of callbacks.
 class ChaosTasks {
  public:
   explicit ChaosTasks(ChaosWorld& world) : world_(world), clients_(std::in_place, world.there()) { make(); }
@@ -245,7 +268,7 @@ class ChaosTasks {
   void call(const SocketAddress& address) { clients_->spawn(talk(address)); }
   void check_end() {
     const NetStats stats = server_->stats();
-    world_.check(stats.opened == stats.closed, "the tasks' server opened and closed differently");
+    world_.check(stats.opened == stats.closed, "the server of tasks counts more connections opened than closed");
   }
 
  private:

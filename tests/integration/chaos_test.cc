@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Chaos: connections between servers and clients of one process, whose callbacks, timers and tasks do whatever is legal
-// at any moment, chosen by a seed: send in every way, end in every way, pause, pipe, turn to TLS, leave input, throw,
-// drain, die. Every byte that arrives is what was sent there; on_close comes once for each on_open, last; who is to be
-// told that it may send again is; an end that the peer meant loses nothing; whatever is open ends; nothing is left.
+// Chaos: servers and clients of one process are connected with each other. Their callbacks, timers and tasks do random
+// things that the API allows. A seed decides which:
+// - send in every way, pause, pipe, start TLS, leave input unconsumed,
+// - end in every way, throw, drain, destroy the server or the client.
 //
-// PEAL_SOAK_SEEDS says how many seeds (`make sim-soak`). A seed that fails is printed with the command that plays it
-// alone; PEAL_CHAOS_GOES_ON has the others played all the same.
+// The test checks that
+// - every received byte is the byte that was sent at that position,
+// - on_close is the last callback, and is called once for each on_open,
+// - on_writable is called for each end that waits for it,
+// - no byte is lost if the peer has ended the connection properly,
+// - everything that is open ends, and nothing is left behind.
+//
+// PEAL_SOAK_SEEDS is the number of seeds (`make sim-soak`). A seed that fails is printed with the command that runs it
+// alone. The other seeds still run if PEAL_CHAOS_GOES_ON is set.
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,22 +44,22 @@ using test::ChaosServer;
 using test::ChaosTasks;
 using test::ChaosWorld;
 
-// Whether a connection that ended so has sent all it was given.
+// True if this end has not lost output: its connection is open, or it was closed properly by this side or by its peer.
 bool ended_well(const ChaosRecord& record) {
   const auto reason = record.reason;
   return !reason || reason == CloseReason::kLocal || reason == CloseReason::kPeerClosed;
 }
 
-// What an end that the peer meant has lost.
+// Checks that no byte was lost if the peer has ended the connection properly.
 void judge_ends(ChaosWorld& world) {
   for (const ChaosRecord& record : world.records) {
-    // Input that is left unconsumed makes any end of the peer one that is too early.
+    // If this end has left input unconsumed, each end of the peer is reported as truncation.
     const bool truncated = record.reason == CloseReason::kTruncated && !record.keeps_input;
     if (truncated && record.peer != nullptr && !record.peer->relayed) {
       const ChaosRecord& peer = *record.peer;
       const bool why =
           peer.unsure || !peer.reason || !ended_well(peer) || peer.layer_at != record.layer_at || !world.undisturbed();
-      world.check(why, record, "is truncated by an end that its peer meant: " + peer.text());
+      world.check(why, record, "is truncated, although its peer has ended properly: " + peer.text());
     }
     const bool meant = record.fin_came || (!record.is_task && record.reason == CloseReason::kPeerClosed);
     if (!meant || (record.owner_gone && !record.is_task) || record.peer == nullptr || record.layer_at ||
@@ -63,11 +70,12 @@ void judge_ends(ChaosWorld& world) {
     const bool told = record.here() != nullptr && !record.is_task;
     const uint64_t received = told ? record.here()->received_bytes() : record.received;
     world.check(received == peer.sent, record,
-                "what came before the peer's end is not all that it sent: " + peer.text());
+                "did not receive everything that its peer had sent before its end: " + peer.text());
   }
 }
 
-// What it waits for must have come, nothing being queued.
+// True if a callback is missing: on_message for input that was left unconsumed, or on_writable although no output is
+// queued.
 bool lacks_a_call(const ChaosRecord& record) {
   const Connection* here = record.here();
   if (here == nullptr || !here->is_open() || record.relayed) return false;
@@ -75,7 +83,7 @@ bool lacks_a_call(const ChaosRecord& record) {
   return record.show_owed || (waits && here->can_send() && here->queued_bytes() == 0);
 }
 
-// Whether what a piped end is to send waits somewhere though everybody reads.
+// True if a pipe has not passed on all bytes, although nobody has paused reading.
 bool is_stuck(const ChaosRecord& record) {
   if (!record.relayed || record.peer == nullptr || record.relayed->source->peer == nullptr) return false;
   const ChaosRecord& source = *record.relayed->source;
@@ -88,7 +96,8 @@ bool is_stuck(const ChaosRecord& record) {
   return record.peer->here()->received_bytes() != due;
 }
 
-// Some time after the last act nothing is on its way: what both sides say must fit.
+// Describes the first end that waits for bytes or for a callback, or returns "" if there is none. Some time after the
+// last random act, nothing is in transit any more, and the result must be "". Otherwise bytes or callbacks are missing.
 std::string unrest(ChaosWorld& world) {
   for (const ChaosRecord& record : world.records) {
     if (lacks_a_call(record)) return record.text();
@@ -96,12 +105,13 @@ std::string unrest(ChaosWorld& world) {
     if (record.here() == nullptr || peer == nullptr || peer->here() == nullptr) continue;
     Connection& here = *record.here();
     const Connection& there = *peer->here();
-    if (is_stuck(record)) return record.text() + " is stuck, behind " + record.relayed->source->text();
+    if (is_stuck(record))
+      return record.text() + " gets no bytes through its pipe from " + record.relayed->source->text();
     const bool reads = here.is_open() && !record.paused && !record.relayed && here.queued_bytes() == 0;
     if (!reads || !there.is_open() || peer->relayed || record.layer_at || peer->layer_at) continue;
     const bool all_came = here.received_bytes() == there.sent_bytes() - there.queued_bytes();
-    if (!all_came) return record.text() + " has not what was sent: " + peer->text();
-    if (there.queued_bytes() > 0) return record.text() + " reads, and yet output waits: " + peer->text();
+    if (!all_came) return record.text() + " did not receive everything that was sent: " + peer->text();
+    if (there.queued_bytes() > 0) return record.text() + " reads, but the output of its peer waits: " + peer->text();
   }
   return {};
 }
@@ -124,14 +134,14 @@ void play_chaos(ChaosWorld& world) {
   world.there().after(milliseconds(1), come);
   const auto acted = [&] { return to_come == 0 && world.acts_under_way == 0; };
   const bool all_acted = world.run_until(acted, seconds(60));
-  world.check(all_acted, "the acts have no end");
+  world.check(all_acted, "the random acts do not end");
   const auto all_over = [&] {
     return server.connections() == 0 && server.quiet() && tasks.connections() == 0 &&
            std::ranges::all_of(clients, [](const auto& client) { return client->over(); });
   };
   const auto all_rest = [&] { return unrest(world).empty(); };
   const bool rests = world.run_until(all_rest, seconds(30));
-  if (!rests && world.undisturbed()) world.check(false, "no rest: " + unrest(world));
+  if (!rests && world.undisturbed()) world.check(false, "bytes or callbacks are missing: " + unrest(world));
   const auto abort_those_left = [&] {
     for (ChaosRecord& record : world.records) {
       if (world.by_deadlines || record.here() == nullptr || record.aborts) continue;
@@ -144,7 +154,7 @@ void play_chaos(ChaosWorld& world) {
   for (const auto& client : clients) {
     if (!world.by_deadlines || client->reconnects()) client->stop();
   }
-  // On a busy machine a handshake may end only now.
+  // Aborts the open connections again and again: on a busy machine, a handshake may end only now and open another one.
   const auto all_ended = [&] {
     abort_those_left();
     return all_over();
@@ -154,7 +164,7 @@ void play_chaos(ChaosWorld& world) {
     for (const ChaosRecord& record : world.records) {
       if (!record.reason && !record.owner_gone && record.here() != nullptr) left += "\n  " + record.text();
     }
-    world.check(false, fmt::format("it hangs, {} connections of the server and {} tasks are left:{}",
+    world.check(false, fmt::format("the test hangs: {} connections of the server and {} tasks are left:{}",
                                    server.connections(), tasks.connections(), left));
   }
   judge_ends(world);
@@ -164,7 +174,7 @@ void play_chaos(ChaosWorld& world) {
   world.over = true;
 }
 
-// What all seeds met, for a glance at whether the play is one.
+// Sums over all seeds. They are printed, so that a reader sees whether the seeds have tried everything.
 struct ChaosSum {
   uint64_t connections = 0, bytes = 0, pipes = 0, layers = 0, gone = 0;
   std::map<std::string_view, uint64_t> ends;
@@ -180,8 +190,9 @@ struct ChaosSum {
     }
   }
   std::string text() const {
-    std::string all = fmt::format("{} ends, {} bytes, {} piped, {} turned to TLS, {} died with their owner",
-                                  connections, bytes, pipes, layers, gone);
+    std::string all =
+        fmt::format("{} ends of connections, {} bytes, {} piped, {} turned to TLS, {} destroyed with their owner",
+                    connections, bytes, pipes, layers, gone);
     for (const auto& [reason, count] : ends) all += fmt::format("; {}: {}", reason, count);
     return all;
   }
@@ -195,7 +206,7 @@ std::string play_chaos(uint64_t seed, ChaosLayer layer, std::string_view engine,
   {
     ChaosWorld world(seed, layer, engine);
     play_chaos(world);
-    if (world.sim && world.trouble.empty()) world.check(world.sim->run_until_idle(), "something goes on without end");
+    if (world.sim && world.trouble.empty()) world.check(world.sim->run_until_idle(), "the world does not become idle");
     if (world.sim && world.trouble.empty()) {
       world.check(world.here().timers_pending() + world.there().timers_pending() == 0, "a timer is left");
     }
@@ -211,7 +222,7 @@ std::string play_chaos(uint64_t seed, ChaosLayer layer, std::string_view engine,
   return {};
 }
 
-// For a seed that ends the process: an assertion, or a sanitizer.
+// Printed if an assertion or a sanitizer ends the process, or if a seed takes longer than 120 s.
 std::string chaos_hint;
 void print_chaos_hint(int signal_number) {
   (void)!::write(STDERR_FILENO, chaos_hint.data(), chaos_hint.size());
@@ -231,7 +242,9 @@ class Chaos : public testing::TestWithParam<ChaosParam> {
     alarm_before_ = std::signal(SIGALRM, print_chaos_hint);
     if (!kSanitized) std::signal(SIGSEGV, print_chaos_hint);
     test::ChaosBytes::get();
-    play_chaos(1, layer, engine);  // what is made once
+    // Runs one seed without checks. It makes objects that live as long as the process, which must not count as left
+    // behind.
+    play_chaos(1, layer, engine);
   }
   void TearDown() override {
     ::alarm(0);
@@ -242,13 +255,13 @@ class Chaos : public testing::TestWithParam<ChaosParam> {
   static uint64_t seeds(std::string_view engine) {
     const char* text = std::getenv("PEAL_SOAK_SEEDS");
     const uint64_t wanted = text != nullptr ? std::strtoull(text, nullptr, 10) : 0;
-    if (wanted > 0) return engine == "sim" ? wanted : wanted / 50;  // where time is real
+    if (wanted > 0) return engine == "sim" ? wanted : wanted / 50;  // engines of the kernel run in real time
     return (engine == "sim" ? 600 : 12) / (kSanitized ? 3 : 1);
   }
   void run(uint64_t seed) {
     const auto [layer, engine] = GetParam();
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    chaos_hint = fmt::format("seed {} fails; to play it alone: PEAL_SIM_SEED={} {} --gtest_filter={}.{}\n", seed, seed,
+    chaos_hint = fmt::format("seed {} fails; to run it alone: PEAL_SIM_SEED={} {} --gtest_filter={}.{}\n", seed, seed,
                              program_invocation_name, test->test_suite_name(), test->name());
     ::alarm(120);
     uint64_t hash = 0, again = 0;
@@ -256,7 +269,7 @@ class Chaos : public testing::TestWithParam<ChaosParam> {
     EXPECT_TRUE(trouble.empty()) << chaos_hint << trouble;
     if (engine != "sim" || seed % 25 != 1 || !trouble.empty()) return;
     play_chaos(seed, layer, engine, &again);
-    EXPECT_EQ(again, hash) << chaos_hint << "it went another way";
+    EXPECT_EQ(again, hash) << chaos_hint << "the same seed did something else the second time";
   }
 
  private:
@@ -278,7 +291,7 @@ std::string chaos_label(const testing::TestParamInfo<ChaosParam>& info) { return
 auto on_every_engine(ChaosLayer layer) {
   return testing::Combine(testing::Values(layer), testing::ValuesIn(test::every_engine()));
 }
-// A process each.
+// Each instance is a suite of its own, so that ctest runs it in a process of its own.
 INSTANTIATE_TEST_SUITE_P(Plain, Chaos, on_every_engine(ChaosLayer::kPlain), chaos_label);
 INSTANTIATE_TEST_SUITE_P(Tls, Chaos, on_every_engine(ChaosLayer::kTls), chaos_label);
 INSTANTIATE_TEST_SUITE_P(Later, Chaos, on_every_engine(ChaosLayer::kLater), chaos_label);

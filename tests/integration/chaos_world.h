@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The world of a seed of chaos_test.cc: its loops, its chances, and what every end of a connection sends, so that any
-// received byte can be checked. Simulated, or one loop over an engine of the kernel's. The test's thread.
+// ChaosWorld: everything that one seed of chaos_test.cc needs. It has the loops, the random numbers, and the bytes that
+// each end of a connection sends, so that every received byte can be checked. It uses two loops in a simulated network,
+// or one loop on an engine of the kernel. All of it is used on the test's thread.
 #pragma once
 
 #include <sys/mman.h>
@@ -34,7 +35,10 @@ namespace peal::test {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// The bytes that streams are made of, twice, so that any range of at most a period is contiguous; also as a file.
+// A pattern of kPeriod random bytes. Each end of a connection first sends its id of 4 bytes, and then this pattern
+// again and again. Each end begins at another position of the pattern, which place_of() returns, so that the test
+// notices bytes of a wrong end. text() contains the pattern twice, so that up to kPeriod bytes from any position in the
+// pattern are contiguous. file() is a file with the bytes of text(), for send_file().
 class ChaosBytes {
  public:
   static constexpr size_t kPeriod = 65'521;  // a prime
@@ -63,45 +67,57 @@ class ChaosBytes {
   std::shared_ptr<const Fd> file_;
 };
 
-// One end of a connection: what it sends, and what the test knows of how it may end. Lives as long as the world.
+// The test's record of one end of a connection: what this end has sent and done so far. The ChaosWorld owns the record
+// and keeps it after the connection has ended.
 struct ChaosRecord {
   static constexpr uint64_t kHeadBytes = 4;  // a stream begins with its sender's id
 
   uint32_t id = 0;
   bool is_server = false;
   bool is_task = false;
-  Connection* connection = nullptr;  // while open
-  const Stream* stream = nullptr;    // a task's, while it has it
-  // Of a piped one: from there on it sends what `source` sends from `source_at` on.
+  Connection* connection = nullptr;  // null after the connection has ended
+  const Stream* stream = nullptr;    // the stream of a task; null after the task has ended
+  // Set if pipe() has joined this end's connection with another connection. `source` is the peer of that other
+  // connection. The pipe sends the bytes of `source` on, as output of this end. The byte at position `begin` of this
+  // end's output is the byte at position `source_at` of the output of `source`.
   struct Segment {
     uint64_t begin = 0;
     const ChaosRecord* source = nullptr;
     uint64_t source_at = 0;
-    bool over_layer = false;  // else a layer that `source` starts then is relayed as it is
+    // True if the connection of `source` used TLS before pipe() was called. The pipe then receives decrypted bytes. If
+    // `over_layer` is false, the pipe receives the bytes exactly as `source` sends them to the network. These bytes are
+    // encrypted as soon as `source` has started TLS, and the test cannot check encrypted bytes.
+    bool over_layer = false;
   };
   std::optional<Segment> relayed;
-  const ChaosRecord* peer = nullptr;  // once its id has come
+  const ChaosRecord* peer = nullptr;  // set once the peer's id has arrived
   uint64_t sent = 0;
-  std::optional<uint64_t> layer_at;  // what it has sent when it started its layer
+  std::optional<uint64_t> layer_at;  // the value of `sent` when this end started its layer
   bool secured = false;
-  bool is_mute = false;   // says nothing until it is secured
-  bool has_more = false;  // is to say much more, for it is piped on
-  // What has been done to it.
+  bool is_mute = false;   // sends nothing until TLS is secured
+  bool has_more = false;  // sends much more, because its peer is piped
+  // The next fields, up to `show_owed`, say what has happened to this end or to its Server or Client. Three of them say
+  // which callback must still be called: `waits_for_writable`, `drain_owed` and `show_owed`.
   bool closes = false, aborts = false, threw = false, stopped = false, drained = false, owner_gone = false;
   bool send_ended = false;
   bool fin_came = false;
   bool paused = false;
   bool keeps_input = false;
   bool waits_for_writable = false;
-  bool drain_owed = false;  // on_writable, by report_drained()
-  bool show_owed = false;   // what was kept, since resume()
-  bool unsure = false;      // how it ends, and what it sent, is not told to a task that leaves it
+  bool drain_owed = false;  // report_drained() was called, and on_writable is due
+  bool show_owed = false;   // resume() was called while input was left unconsumed, so on_message is due
+  // True if the test cannot know how many bytes this end sent, or why its connection ended. Only an end that uses
+  // coroutines (ChaosTask) can be in this state, for two reasons. If the connection ends during a write, the coroutine
+  // can no longer read sent_bytes(). If the coroutines leave the stream before the connection has ended, they never
+  // learn the CloseReason.
+  bool unsure = false;
   std::optional<CloseReason> reason;
-  uint64_t received = 0;  // at its end
+  uint64_t received = 0;  // set when the connection has ended
 
   Connection* here() const { return stream != nullptr ? stream->connection() : connection; }
 
-  // Whether these are the bytes it sends there. True where that cannot be told.
+  // Returns true if this end sends exactly `bytes` from position `at` of its output on. Encrypted bytes that a pipe
+  // passes on count as correct, because the test cannot know them.
   bool has(uint64_t at, std::string_view bytes) const {
     while (!bytes.empty()) {
       if (relayed && at >= relayed->begin) {
@@ -120,7 +136,7 @@ struct ChaosRecord {
     }
     return true;
   }
-  // What it itself sends there.
+  // Returns `size` bytes of this end's own output, from position `at` on. Bytes from a pipe are not own output.
   std::string own(uint64_t at, size_t size) const {
     std::string bytes = ChaosBytes::get().text().substr(ChaosBytes::place_of(id, at), size);
     for (size_t i = 0; i < size && at + i < kHeadBytes; ++i) bytes[i] = static_cast<char>(id >> (8 * (at + i)));
@@ -132,13 +148,14 @@ struct ChaosRecord {
                        relayed ? ", piped" : "", paused ? ", paused" : "", keeps_input ? ", keeps input" : "",
                        send_ended ? ", FIN sent" : "", fin_came ? ", FIN came" : "", layer_at ? ", layer" : "",
                        waits_for_writable || drain_owed ? ", waits to be writable" : "",
-                       show_owed ? ", waits for what it kept" : "", reason ? to_string(*reason) : "open");
+                       show_owed ? ", waits for on_message with kept input" : "", reason ? to_string(*reason) : "open");
   }
 };
 
 enum class ChaosLayer : uint8_t { kPlain, kTls, kLater };
 
-// What an engine's run of a seed needs; a simulated world is one.
+// Everything that one seed needs: the loops, the random numbers and the records of all connections. The loops run in a
+// simulated network or on an engine of the kernel.
 struct ChaosWorld {
   ChaosWorld(uint64_t its_seed, ChaosLayer its_layer, std::string_view its_engine)
       : seed(its_seed), layer(its_layer), engine(its_engine), random(its_seed * 4 + static_cast<uint64_t>(its_layer)) {
@@ -171,7 +188,8 @@ struct ChaosWorld {
   Loop& there() { return sim ? **sim_there : *real; }
   size_t pick(size_t bound) { return random() % bound; }
   bool one_in(size_t many) { return pick(many) == 0; }
-  // So long in the simulator, and a tenth of it where time is real.
+  // Returns a random time of at most `most_milliseconds`. On an engine of the kernel, the limit is a tenth of
+  // `most_milliseconds`, because the loop waits in real time there.
   Duration span(size_t most_milliseconds) {
     return sim ? milliseconds(pick(most_milliseconds)) : milliseconds(pick(1 + most_milliseconds / 10));
   }
@@ -184,7 +202,8 @@ struct ChaosWorld {
     if (!good) check(false, fmt::format("{}: {}", record.text(), what));
   }
   TimePoint now() { return sim ? sim->now() : real->now(); }
-  // Nothing was lost on the way.
+  // True if the simulated network has injected none of four faults: a reset, a lost peer, a failed connect or a lack of
+  // fds. On an engine of the kernel, the result is always true, because only the simulated network injects faults.
   bool undisturbed() const {
     if (!sim) return true;
     const SimStats& stats = sim->stats();
@@ -216,22 +235,24 @@ struct ChaosWorld {
   const ChaosLayer layer;
   const std::string engine;
   std::mt19937_64 random;
-  std::string trouble;  // the first
+  std::string trouble;  // the first failed check
   std::deque<ChaosRecord> records;
   uint64_t opened = 0, closed = 0;
-  size_t acts_under_way = 0;  // timers that will act
-  bool over = false;          // nobody begins anything any more
-  // What ends connections: deadlines of their own, or the test.
+  size_t acts_under_way = 0;  // the number of timers that will do something
+  bool over = false;          // true when nothing new may begin
+  // If true, every connection has timeouts that end the connection sooner or later. If false, the test aborts the
+  // connections that are still open at the end of the test.
   const bool by_deadlines = pick(2) == 0;
   const bool pipes = pick(2) == 0;
-  const bool violent = pick(2) == 0;  // servers and clients are destroyed, callbacks throw
+  const bool violent = pick(2) == 0;  // servers and clients are destroyed, and callbacks throw
   std::optional<SimWorld> sim;
-  std::unique_ptr<SimTlsLayers> layers;  // none where a simulated world is plain
+  std::unique_ptr<SimTlsLayers> layers;  // null in a simulated network without TLS
   std::optional<SimLoop> sim_here, sim_there;
   std::unique_ptr<Loop> real;
 };
 
-// Follows what a peer sends.
+// Receives the input of one end of a connection. Checks that each byte is the byte that the peer sent at the same
+// position.
 class ChaosEar {
  public:
   ChaosEar(ChaosWorld& world, ChaosRecord& record) : world_(world), record_(record) {}
@@ -241,20 +262,24 @@ class ChaosEar {
     for (; peer == nullptr && !bytes.empty(); bytes.remove_prefix(1)) {
       head_ |= static_cast<uint32_t>(static_cast<uint8_t>(bytes[0])) << (8 * heard_++);
       if (heard_ < ChaosRecord::kHeadBytes) continue;
-      if (head_ >= world_.records.size()) return world_.check(false, record_, "hears nobody's bytes");
+      if (head_ >= world_.records.size())
+        return world_.check(false, record_, "received bytes that begin with an unknown id");
       record_.peer = peer = &world_.records[head_];
       bytes.remove_prefix(1);
       break;
     }
     if (bytes.empty() || lost_) return;
-    // Its handshake, where it began one that this end did not.
+    // If the peer has started TLS and this end has not, the bytes of the TLS handshake arrive here as input. The test
+    // cannot know them, and everything that the peer sends afterwards is encrypted, too. Therefore no byte from
+    // position `layer_at` on is checked.
     if (peer->layer_at && !record_.layer_at && heard_ + bytes.size() > *peer->layer_at) {
       bytes = bytes.substr(0, *peer->layer_at - std::min(heard_, *peer->layer_at));
       lost_ = true;
     }
-    world_.check(peer->has(heard_, bytes), record_, fmt::format("a wrong byte among {} at {}", bytes.size(), heard_));
+    world_.check(peer->has(heard_, bytes), record_,
+                 fmt::format("a wrong byte among the {} bytes at position {}", bytes.size(), heard_));
     heard_ += bytes.size();
-    world_.check(heard_ <= peer->sent || peer->relayed || peer->owner_gone, record_, "hears more than was sent");
+    world_.check(heard_ <= peer->sent || peer->relayed || peer->owner_gone, record_, "received more than was sent");
   }
   bool lost() const { return lost_; }
 

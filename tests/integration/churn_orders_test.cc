@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections opened and closed in every order the behaviour suite knows leave nothing behind: no fd, no block, no
-// memory. Clients and server share one loop. PEAL_CHURN_CONNECTIONS says how many (`make churn`: a million); the test
-// run takes fewer.
+// Opens and closes many connections, and checks that they leave no fd, no block and no memory behind. The two sides do
+// this in ten different orders (enum Order). Clients and server share one loop.
+//
+// PEAL_CHURN_CONNECTIONS is the number of connections. `make churn` sets a million; the default is 6,000.
 #include <unistd.h>
 
 #include <array>
@@ -28,18 +29,19 @@ uint64_t resident_bytes() {
   return resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// Who does what, once connected. The client sends the order's letter, so that the server knows.
+// The acts of client and server once they are connected. The client sends the letter as its request, so that the server
+// knows the order.
 enum class Order : char {
-  kClientCloses = 'a',       // after the answer
-  kServerCloses = 'b',       // with the answer
-  kBothClose = 'c',          // at once
-  kClientResets = 'd',       // after the answer
-  kServerResets = 'e',       // on hearing the client
-  kClientLeavesFirst = 'f',  // closes with its request; the answer comes into the half-closed connection
-  kResetWithRequest = 'g',   // the request and RST together
-  kSilent = 'h',             // closes without a word
-  kLongAnswer = 'i',         // a reset in the middle of a long answer
-  kThrows = 'j',             // the server's callback throws
+  kClientCloses = 'a',       // the client closes after the answer
+  kServerCloses = 'b',       // the server closes with the answer
+  kBothClose = 'c',          // each side closes as soon as it has sent its message
+  kClientResets = 'd',       // the client resets after the answer
+  kServerResets = 'e',       // the server resets when the request arrives
+  kClientLeavesFirst = 'f',  // the client sends its request and closes; the answer arrives after that
+  kResetWithRequest = 'g',   // the client sends the request and RST together
+  kSilent = 'h',             // the client closes without a request
+  kLongAnswer = 'i',         // the client resets in the middle of a long answer
+  kThrows = 'j',             // the callback of the server throws
 };
 constexpr size_t kOrders = 10;
 
@@ -85,8 +87,9 @@ class ChurnOrdersTest : public test::NetTest {
                 }};
   }
 
-  // On the loop: keeps `kAtOnce` visits going until `left_` have begun. The source address changes, because an address
-  // has only so many ports and those of closed connections rest a while.
+  // Runs on the loop's thread. Opens new connections until 64 (kAtOnce) are open, or until none is left to begin. The
+  // clients use many source addresses: each address has a limited number of ports, and the ports of closed connections
+  // stay in TIME_WAIT.
   void begin_visits() {
     while (left_ > 0 && begun_ - gone_ - failed_ < kAtOnce) {
       const size_t number = begun_++;
@@ -111,7 +114,7 @@ class ChurnOrdersTest : public test::NetTest {
       return static_cast<bool>(timer_);
     }));
     size_t before = 0;
-    // Patience is for progress, not for the whole: a million take minutes.
+    // Waits for 2,000 connections at a time. Each wait has a time limit, and a million connections would take longer.
     while (!ask([this] { return left_ == 0 && gone_ + failed_ == begun_; })) {
       const size_t aim = std::min(before + 2'000, ask([&] { return begun_ + left_; }));
       ASSERT_TRUE(wait_until([&] { return gone_ + failed_ >= aim; })) << gone_ << " of " << begun_;
@@ -126,7 +129,7 @@ class ChurnOrdersTest : public test::NetTest {
   static constexpr size_t kAtOnce = 64;
   const SharedBytes short_answer_ = share_bytes("answer");
   const SharedBytes long_answer_ = share_bytes(pattern(200'000));
-  // A slot is free once its client's connection is gone; the next visit replaces the client.
+  // A slot is free when the connection of its client has ended. The next connection replaces that client.
   std::array<std::unique_ptr<Client>, kAtOnce> slots_;
   std::vector<size_t> free_ = [] {
     std::vector<size_t> all(kAtOnce);
@@ -145,7 +148,8 @@ TEST_P(ChurnOrdersTest, every_order_of_opening_and_closing_leaves_nothing_behind
   const size_t count = wanted_connections();
   auto server = serve(serving());
   auto at_rest = [&] { return server->connections() == 0; };
-  visit(2'000);  // pools, tables and the allocator reach their sizes
+  // Lets the pools, the tables and the allocator grow to their final sizes.
+  visit(2'000);
   ASSERT_TRUE(wait_until(at_rest));
   const Facts before = facts();
   visit(count);
@@ -153,7 +157,8 @@ TEST_P(ChurnOrdersTest, every_order_of_opening_and_closing_leaves_nothing_behind
   const Facts after = facts();
   EXPECT_EQ(after.fds, before.fds);
   EXPECT_EQ(after.blocks, before.blocks);
-  // The allocator's own pieces; a few bytes leaked by each of a million would show. A sanitizer keeps what was freed.
+  // The limit allows for fragments of the allocator. A leak of a few bytes for each of a million connections would
+  // exceed it. Only `make churn` checks this, because a sanitizer keeps freed memory.
   constexpr uint64_t kSlackBytes = 1024 * 1024;
   if (std::getenv("PEAL_CHURN_CONNECTIONS") != nullptr) {
     EXPECT_LE(after.resident_bytes, before.resident_bytes + kSlackBytes);

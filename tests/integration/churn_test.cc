@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A server that has served many connections, or has run out of fds, is as it was before.
+// A server that has served many connections, or has run out of fds, must return to the state that it had before.
 #include <algorithm>
 
 #include <tests/support/net_rig.h>
@@ -19,7 +19,7 @@ class ChurnTest : public test::NetTest {
   Facts facts() {
     return ask([] { return Facts{count_open_fds(), BlockPool::here().stats().blocks_in_use}; });
   }
-  // One client at a time does connect, speak, hear, and leave in its own way.
+  // Makes a client that connects, sends, receives and leaves. `number` decides how it leaves.
   void visit(size_t number) {
     RawPeer peer = connect_peer();
     peer.send("hello");
@@ -44,7 +44,10 @@ TEST_P(ChurnTest, two_thousand_connections_leave_nothing_behind) {
       peers.back().send("hello");
     }
     ASSERT_TRUE(wait_until([&] {
-      return std::ranges::all_of(peers, [](RawPeer& peer) { return peer.pump(), peer.received() == "hello"; });
+      return std::ranges::all_of(peers, [](RawPeer& peer) {
+        peer.pump();
+        return peer.received() == "hello";
+      });
     }));
     for (size_t i = 0; i < 100; i += 2) peers[i].reset();
   }
@@ -73,7 +76,7 @@ TEST_P(ChurnTest, clients_come_and_go_on_the_servers_own_loop) {
       if (input.size() < 4) return;
       input.consume(4);
       ++rounds_done;
-      // Not close(): an end asked for here is followed by no reconnect.
+      // Ends the connection by an exception, because a client does not reconnect after close().
       if (++*own_rounds < kRounds) throw 0;
       connection.close();
     };
@@ -93,11 +96,12 @@ TEST_P(ChurnTest, clients_come_and_go_on_the_servers_own_loop) {
 }
 
 TEST_P(ChurnTest, server_out_of_fds_sheds_recovers_and_serves_the_others) {
-  FdExhaustion famine;  // before the server accepts: see there
+  // Lowers the limit of fds before the server accepts, because the kernel may read the limit when an accept is queued.
+  FdExhaustion famine;
   auto server = serve(test::echoing());
   RawPeer old = connect_peer();
   ASSERT_TRUE(wait_until([&] { return server->connections() == 1; }));
-  std::vector<RawPeer> late(10);  // hold their fds already
+  std::vector<RawPeer> late(10);  // their sockets are open from now on
   famine.fill();
   for (RawPeer& peer : late) peer.connect(address());
   ASSERT_TRUE(wait_until([&] { return loop().engine().stats().accepts_failed > 0; }));

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`peal doctor` as a shell calls it: under a low limit of open files, and called wrongly."""
+"""Tests of `peal doctor`, run by a shell: with a low limit of open files, and with wrong options."""
 import json
 import os
 import pathlib
@@ -10,7 +10,7 @@ HARD = "open files, hard (ulimit -Hn)"
 
 
 def doctor(*words, before="true"):
-    """Runs it in a shell that did `before` to itself."""
+    """Runs `peal doctor` in a shell, after the shell command `before`."""
     return subprocess.run(["bash", "-c", f'{before} && exec "$0" doctor --look 1ms "$@"', PEAL, *words],
                           capture_output=True, text=True, timeout=60, check=False)
 
@@ -33,7 +33,7 @@ def test_a_soft_limit_below_the_hard_one():
 
 
 def test_the_text_fits_a_hundred_columns_and_counts_what_it_shows():
-    ran = doctor(before="ulimit -n 700")
+    ran = doctor("--all", before="ulimit -n 700")
     assert ran.returncode == 0
     lines = ran.stdout.splitlines()
     assert max(map(len, lines)) <= 100

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A client that streams its request up while the answer streams down: an answer that begins early, an echo piece by
-// piece, WebSocket messages in both directions at once.
+// Tests in which a client streams its request while the server streams its answer. The answer begins early, or the
+// server echoes each piece, or both sides send WebSocket messages at the same time.
 #include <memory>
 #include <optional>
 #include <utility>
@@ -29,7 +29,7 @@ class DuplexHttpTest : public test::DuplexTest {
     DuplexTest::TearDown();
   }
 
-  // Answers while the request still comes, and ends when both are through.
+  // Begins the answer while the request is still arriving. Ends the answer when everything is sent and received.
   void answer_early(HttpExchange& exchange) {
     exchange.on_body([this](HttpExchange&, std::string_view piece) { server_talk.hear(piece); },
                      [this](HttpExchange& its) { end_answer(its); });
@@ -47,14 +47,14 @@ class DuplexHttpTest : public test::DuplexTest {
   void end_answer(HttpExchange& exchange) {
     if (server_talk.done() && !exchange.complete()) exchange.end();
   }
-  // Ends it as soon as it is written, whatever of the request has come.
+  // Writes the answer and ends it, even if only a part of the request has arrived.
   static void answer_without_reading(DuplexTalk& talk, HttpExchange& exchange) {
     while (!talk.all_sent()) {
       if (!exchange.write(talk.next())) return;
     }
     if (!exchange.complete()) exchange.end();
   }
-  // One task writes, one reads.
+  // Answers with two tasks. One writes the answer, the other reads the request.
   static Task<> answer_early_in_tasks(Loop& loop, DuplexTalk& talk, HttpExchange& exchange) {
     exchange.begin(200, "application/octet-stream");
     Scope scope(loop);
@@ -92,7 +92,7 @@ class DuplexHttpTest : public test::DuplexTest {
       static_cast<void>(co_await exchange.writable());
     }
   }
-  // The same in callbacks: what cannot be written on holds up what comes.
+  // Echoes with callbacks. If a piece cannot be sent, it pauses the body of the request.
   void echo_in_callbacks(HttpExchange& exchange) {
     exchange.begin(200, "application/octet-stream");
     exchange.on_writable([](HttpExchange& its) { its.resume_body(); });
@@ -145,7 +145,10 @@ class DuplexHttpTest : public test::DuplexTest {
     ASSERT_TRUE(id);
     write_request(*client.find(*id));
   }
-  void hear(std::string_view piece, bool own) { own ? client_talk.hear_own(piece) : client_talk.hear(piece); }
+  void hear(std::string_view piece, bool own) {
+    if (own) return client_talk.hear_own(piece);
+    client_talk.hear(piece);
+  }
 
   static Task<> write_all(HttpClientStream& stream, DuplexTalk& talk) {
     while (!talk.all_sent()) {
@@ -188,7 +191,7 @@ class DuplexHttpTest : public test::DuplexTest {
     return [this](HttpExchange& exchange) { echo_in_callbacks(exchange); };
   }
 
-  // Messages as long as there is room, and the other's.
+  // Sends messages until the socket takes no more or all are sent.
   static void say(WebSocket& socket, DuplexTalk& talk) {
     while (!talk.all_sent()) {
       if (!socket.send_binary(talk.next())) return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DuplexTest: two sides that send much at once, and read meanwhile, through small buffers: on every engine, plain and
-// over TLS. A hang ends with what both sides have. What stands between them is the suite's.
+// DuplexTest: a fixture in which two sides send much data at the same time and read meanwhile, through small socket
+// buffers. Suites add the protocol between the two sides. They run on every engine, plain and over TLS. If a test
+// hangs, the failure prints how much both sides have sent and received.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,8 @@
 
 namespace peal::test {
 
-// What one side sends and hears. The byte at each position differs from side to side.
+// Makes the bytes that one side sends, and checks the bytes that this side receives. The two sides send different bytes
+// at each position, so that a test notices bytes that have reached the wrong side.
 class DuplexTalk {
  public:
   static constexpr size_t kPeriod = 65'521;  // a prime
@@ -30,13 +32,15 @@ class DuplexTalk {
   bool all_sent() const { return sent == total; }
   bool all_heard() const { return heard == total; }
   bool done() const { return all_sent() && all_heard(); }
-  // The next piece to be sent; it counts as sent.
+  // Returns the next bytes to send (at most `most` bytes), and adds their number to `sent`.
   std::string_view next(size_t most = kPieceBytes) {
     const std::string_view piece = at(number_, sent, std::min<uint64_t>(most, total - sent));
     sent += piece.size();
     return piece;
   }
-  // Bytes of the other side, or, of an echo, its own.
+  // Checks that `bytes` are the next bytes of the stream that side number `of_number` sends. The function hear(bytes)
+  // checks for the stream of the peer. hear_own(bytes) checks for the stream of this side itself, because a peer that
+  // echoes sends this stream back.
   void hear(std::string_view bytes, unsigned of_number) {
     while (!bytes.empty() && wrong_at == kNowhere) {
       const std::string_view wanted = at(of_number, heard, bytes.size());
@@ -60,7 +64,7 @@ class DuplexTalk {
   uint64_t sent = 0;
   uint64_t heard = 0;
   uint64_t wrong_at = kNowhere;
-  std::string ended;  // how, if it is
+  std::string ended;  // how the connection has ended, or ""
 
  private:
   static std::string_view at(unsigned number, uint64_t position, uint64_t size) {
@@ -77,14 +81,15 @@ class DuplexTalk {
 class DuplexTest : public SteppedLoopTest {
  protected:
   static constexpr uint64_t kBytes = (kSanitized ? 8 : 32) * uint64_t{1024} * 1024;
-  static constexpr Duration kPatience = std::chrono::seconds(60);  // of the loop's clock
+  static constexpr Duration kPatience = std::chrono::seconds(60);  // measured on the loop's clock
   static constexpr int kSocketBytes = 64 * 1024;
 
   static SocketOptions small() { return {.send_buffer_bytes = kSocketBytes, .receive_buffer_bytes = kSocketBytes}; }
   static ServerOptions server_options() { return {.listen = {.socket = small()}}; }
   static ClientOptions client_options() { return {.connect = {.socket = small()}}; }
 
-  // Callbacks that send whatever is left as long as they may, and hear.
+  // pump() sends until the connection takes no more bytes. talking() returns callbacks that send with pump() and check
+  // every received byte.
   static void pump(Connection& connection, DuplexTalk& talk) {
     while (!talk.all_sent() && connection.can_send()) {
       if (!connection.send(talk.next())) return;
@@ -117,7 +122,8 @@ class DuplexTest : public SteppedLoopTest {
   DuplexTalk client_talk{"client", 1, kBytes};
 };
 
-// Plain and over TLS.
+// Runs all tests of `Suite` on every engine (epoll, io_uring and others) and on the simulator, and then again over TLS.
+// The runs over TLS leave out poll and select, unless PEAL_ALL_ENGINES is set (tested_engines.h).
 #define PEAL_TEST_DUPLEX(Suite)                              \
   PEAL_TEST_ON(engine, Suite, ::peal::test::every_engine()); \
   PEAL_TEST_ON(tls, Suite, ::peal::test::over_tls(::peal::test::every_engine()))

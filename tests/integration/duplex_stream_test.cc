@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Both sides send at once and read meanwhile: callbacks and coroutines on either side, and a pipe between.
+// Tests in which both sides send at the same time and read meanwhile. Each side uses callbacks or coroutines. In some
+// tests a pipe is between them.
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,7 +43,7 @@ class DuplexStreamTest : public test::DuplexTest {
       talk.hear(input->view());
     }
   }
-  // One task writes, one reads; then it waits for the other side's end.
+  // Runs two tasks, one that writes and one that reads, then waits until the other side ends.
   static Task<> talk_in_tasks(Loop& loop, Stream stream, DuplexTalk& talk) {
     Scope scope(loop);
     scope.spawn(write_all(stream, talk));
@@ -87,7 +88,8 @@ class DuplexStreamTest : public test::DuplexTest {
     };
     return callbacks;
   }
-  // Each connection to it is piped with one to the server.
+  // Starts a relay between the clients and the server. It joins each of its connections by pipe() with a new connection
+  // to the server.
   void relay() {
     relay_ = std::make_unique<Server>(loop(),
                                       ConnectionCallbacks{.on_open = [this](Connection& near) { join(near); },
@@ -131,7 +133,7 @@ TEST_P(DuplexStreamTest, callbacks_with_callbacks) {
   expect_it();
 }
 
-// What arrives causes more output, as in most protocols.
+// Each on_message sends more output, as in most protocols.
 TEST_P(DuplexStreamTest, callbacks_that_send_from_whatever_callback_comes) {
   server_ = std::make_unique<Server>(loop(), answering(server_talk), server_options());
   address_ = server_->listen("127.0.0.1:0").value();
@@ -140,7 +142,8 @@ TEST_P(DuplexStreamTest, callbacks_that_send_from_whatever_callback_comes) {
   expect_it();
 }
 
-// As WhenOutputIsFull::kPauseInput says: they may wait for each other, but not for ever.
+// Both sides stop reading while their output queue is full (WhenOutputIsFull::kPauseInput). So each may wait for the
+// other. Their write_window of 50 ms is expected to end that.
 TEST_P(DuplexStreamTest, callbacks_that_ask_for_pauses_on_both_sides_end_at_the_latest_by_their_write_window) {
   ServerOptions serving = server_options();
   ClientOptions calling = client_options();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HTTP and WebSocket with TLS as a user sets them up: the contexts as options of server and client. What goes over a
-// layer at all is tested beside the sources; here that the two fit together.
+// Tests of HTTP and WebSocket over TLS, set up as a user does it: the TLS contexts are options of the server and the
+// client. Other suites test HTTP over layers. This one checks that the options of HTTP and TLS work together.
 #include <gmock/gmock.h>
 
 #include <peal/http/server/http_server.h>
@@ -63,7 +63,7 @@ TEST_P(HttpsTest, a_server_that_is_not_the_urls_host_is_asked_nothing) {
   HttpClientRequest request(url("https", "example.org", "/"));
   request.connect_to = fmt::format("127.0.0.1:{}", port_);
   EXPECT_EQ(fetch(HttpClientRequest(url("https", "127.0.0.1", "/")))->status(), 200);
-  EXPECT_TRUE(error_of_fetch(request)) << "though a connection to that address is free";
+  EXPECT_TRUE(error_of_fetch(request)) << "an idle connection to that address must not be used";
   EXPECT_EQ(server_->stats().requests, 1u);
 }
 

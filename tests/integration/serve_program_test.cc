@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `peal serve pingpong` as other people's scripts call it: what it prints, how it exits, that it serves.
+// Runs `peal serve pingpong` as a script would. Checks what it prints, how it exits, and that it serves.
 #include <unistd.h>
 
 #include <csignal>
@@ -53,7 +53,7 @@ TEST(Serve, sigterm_drains_and_reports) {
     while (!polite.ended() && readable(polite.fd()) && polite.pump()) {
     }
     EXPECT_EQ(polite.received(), "hello");
-    RawPeer mute = RawPeer::connected(address);  // sends no FIN in answer to the server's
+    RawPeer mute = RawPeer::connected(address);  // sends no FIN after the server's FIN
     mute.send("x");
     ASSERT_TRUE(readable(mute.fd()));
     program.signal(SIGTERM);
@@ -85,9 +85,9 @@ TEST(Serve, caps_and_idle_timeout) {
   ASSERT_TRUE(readable(first.fd()));
   first.pump();
   RawPeer second = RawPeer::connected(address);
-  ASSERT_TRUE(readable(first.fd())) << "the older one goes";
+  ASSERT_TRUE(readable(first.fd())) << "the older connection must be closed";
   EXPECT_FALSE(first.pump());
-  ASSERT_TRUE(readable(second.fd())) << "this one when it has been idle";
+  ASSERT_TRUE(readable(second.fd())) << "the newer connection must be closed when it is idle";
   EXPECT_FALSE(second.pump());
   program.signal(SIGINT);
   EXPECT_EQ(program.exit_code(), 0);
@@ -120,7 +120,7 @@ TEST(Serve, unix_socket_and_ipv6) {
     EXPECT_EQ(program.exit_code(), 0);
     EXPECT_FALSE(std::filesystem::exists(path));
   }
-  if (!has_ipv6_loopback()) GTEST_SKIP() << "no IPv6 here";
+  if (!has_ipv6_loopback()) GTEST_SKIP() << "this machine has no IPv6";
   Program program({"serve", "pingpong", "--listen", "[::1]:0"});
   expect_echo(program.listening());
 }
@@ -161,7 +161,7 @@ TEST(Serve, path_taken_is_said_as_what_it_is) {
   if (::geteuid() == 0) return;
   Program program({"serve", "pingpong", "--listen", "unix:/peal-taken"});
   EXPECT_EQ(program.exit_code(), 1);
-  EXPECT_THAT(program.errors(), HasSubstr("choose a folder that it may write to"));
+  EXPECT_THAT(program.errors(), HasSubstr("choose a folder that the user may write to"));
 }
 
 TEST(Serve, what_is_asked_wrongly_exits_with_2_and_one_sentence) {

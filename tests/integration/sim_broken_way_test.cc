@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a cut, a crash and the faults of the network together do to a connection, and what they never do.
+// Tests in which the link between two simulated machines is cut, a machine crashes, and the network has faults. They
+// check what happens to a connection if these come together.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -36,10 +37,14 @@ TEST_F(SimBrokenWay, nothing_arrives_that_was_sent_after_what_got_lost_with_its_
     way.run_for(milliseconds(10));
     written.handle.send("second.");
     way.run_for(milliseconds(1));
-    crashes ? writer.crash() : void(written.handle.abort());
+    if (crashes) {
+      writer.crash();
+    } else {
+      written.handle.abort();
+    }
     way.run_for(milliseconds(34));
     way.partition({kHere}, {kThere});
-    way.run_for(milliseconds(10));  // "first." would arrive
+    way.run_for(milliseconds(10));  // without the cut, "first." would arrive now
     way.heal();
     way.run_for(minutes(1));
     EXPECT_EQ(read.received, "");
@@ -56,7 +61,7 @@ TEST_F(SimBrokenWay, sender_without_room_learns_of_a_crash_and_of_a_cut_that_las
   const TimePoint begin = world.now();
   world.partition({kHere}, {kThere});
   world.run_for(minutes(5));
-  world.heal();  // in time: it begins anew
+  world.heal();  // the sender has not given up yet; its time limit begins again
   world.run_for(minutes(5));
   EXPECT_FALSE(there.closed);
   machine_here.crash();
@@ -89,7 +94,7 @@ TEST_F(SimBrokenWay, patience_begins_anew_with_what_is_heard) {
   world.run_for(seconds(5));
   world.heal();
   world.run_for(milliseconds(100));
-  there.handle.send("two.");  // is heard of at once
+  there.handle.send("two.");  // is acknowledged within 100 ms
   world.run_for(milliseconds(100));
   world.cut(kThere, kHere);
   const TimePoint begin = world.now();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Machines that crash where it is least expected: in a handshake, in their boot, or never to return; and clocks far
-// off.
+// Tests of simulated machines that crash at unusual moments: in a handshake, while they boot, or without ever coming
+// back. The clocks of some machines are far off.
 #include <memory>
 #include <stdexcept>
 #include <system_error>
@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr uint16_t kPlainPort = 9000;  // of a world of the test's own
+constexpr uint16_t kPlainPort = 9000;  // a port in the simulated network
 
 struct PlainService {
   explicit PlainService(SimMachine& machine) : loop(machine) {
@@ -55,7 +55,7 @@ TEST_F(SimMachineEdges, crash_in_a_handshake_leaves_the_client_with_a_half_open_
   };
   Client connecting(*loop, std::move(callbacks));
   ASSERT_TRUE(connecting.connect(server.address(kPlainPort)));
-  world.after(milliseconds(70), [&] { server.crash(); });  // the answer is under way
+  world.after(milliseconds(70), [&] { server.crash(); });  // the server's SYN-ACK is in transit
   world.run_for(seconds(10));
   EXPECT_TRUE(open);
   EXPECT_FALSE(closed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SimPartition: one connection between two machines of a simulated world, for tests of what a cut does to it. The
-// test's thread.
+// SimPartition: a fixture with one connection between two simulated machines. The tests cut the link between the
+// machines. They run on the test's thread.
 #pragma once
 
 #include <string>
@@ -20,7 +20,8 @@ namespace peal::test {
 inline const std::string kHere = "10.0.0.1";
 inline const std::string kThere = "10.0.0.2";
 
-// One connection between two machines: of a server here, which answers only when told to, and a client there.
+// A fixture with a server on the machine "here" and a client on the machine "there". The server sends nothing unless a
+// test makes it send.
 class SimPartition : public SimTest {
  protected:
   struct End {
@@ -50,7 +51,7 @@ class SimPartition : public SimTest {
     ASSERT_TRUE(client.connect(server.listen(kHere + ":0").value()));
     ASSERT_TRUE(world.run_until([this] { return here.open && there.open; }));
   }
-  // A line every 10 ms for so long.
+  // Sends a line from the client to the server every 10 ms, until `time` has passed.
   void speak(Duration time) {
     const TimePoint end = world.now() + time;
     for (; world.now() < end; world.run_for(std::chrono::milliseconds(10))) {
@@ -67,7 +68,8 @@ class SimPartition : public SimTest {
   End here;
   End there;
   std::string said;
-  // Nothing ends a connection but its peer and the network.
+  // Returns options without read_window and write_window, so that a slow or silent peer is not disconnected. Only the
+  // peer or the network can end a connection.
   static ConnectionOptions patient() {
     ConnectionOptions options;
     options.read_window = options.write_window = {};

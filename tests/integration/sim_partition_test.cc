@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Links of their own and ways that are cut: who hears what, and when, as tcp(7) and RFC 9293 have it.
+// Tests of simulated links that have faults of their own or are cut: which side receives what, and when. The simulation
+// must do what tcp(7) and RFC 9293 say.
 #include <tests/integration/sim_partition.h>
 
 #include <string>
@@ -40,7 +41,7 @@ TEST_F(SimPartition, short_partition_loses_no_byte_and_keeps_the_order) {
   EXPECT_EQ(here.received.size(), before);
   world.heal();
   speak(seconds(1));
-  // What was put off, waits for its next attempt.
+  // Waits up to a minute, because lost packets arrive only with their next retransmission.
   ASSERT_TRUE(world.run_until([this] { return here.received.size() == said.size(); }, minutes(1)));
   EXPECT_EQ(here.received, said);
   here.handle.send("heard");
@@ -130,11 +131,11 @@ TEST_F(SimPartition, reset_that_is_lost_is_met_by_what_is_sent_later) {
 }
 
 TEST_F(SimPartition, connecting_is_tried_again_until_the_way_is_open) {
-  world.cut(kHere, kThere);  // the answers
+  world.cut(kHere, kThere);  // the server's answers are lost
   const TimePoint begin = world.now();
   world.after(seconds(5), [this] { world.heal(); });
   connect();
-  EXPECT_GE(world.now() - begin, seconds(7));  // requests after 1, 3 and 7 s
+  EXPECT_GE(world.now() - begin, seconds(7));  // the SYN is sent again after 1, 3 and 7 s
   EXPECT_LT(world.now() - begin, seconds(8));
   EXPECT_EQ(server.connections(), 1u);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Machines that lose their power and get it back, and whose clocks differ.
+// Tests of simulated machines that lose power and start again, and of machines whose clocks differ.
 #include <charconv>
 #include <memory>
 #include <string>
@@ -24,10 +24,11 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr uint16_t kPort = 9000;  // of a world of the test's own
+constexpr uint16_t kPort = 9000;  // a port in the simulated network
 
-// Counts lines, "+\n" each, and answers each with how many there are. Writes each to a log, which it reads when it
-// starts; only if it syncs, an answer is a promise.
+// A service that counts the lines "+\n" it gets, and answers each with the count so far. It appends each line to a log
+// on its disk, and reads the log when it starts. If `syncs` is true, it syncs the log before it answers. A crash then
+// cannot lose a count that was answered.
 class CountingService {
  public:
   CountingService(SimMachine& machine, bool syncs) : disk_(machine.disk()), syncs_(syncs), loop_(machine) {
@@ -60,12 +61,13 @@ SimMachine::Boot counting(bool syncs) {
   return [syncs](SimMachine& machine) { return std::make_shared<CountingService>(machine, syncs); };
 }
 
-// Adds one after the other, and notes the last answer; connects anew when it must.
+// A client of the counting service. It sends one line after the other and remembers the last answer. If it loses its
+// connection, it connects again.
 class Adder {
  public:
   Adder(SimWorld& world, SimMachine& machine, const SocketAddress& service)
       : world_(world), loop_(machine), client_(*loop_, callbacks(), options()) {
-    world_.expect(client_.connect(service).has_value(), "it cannot even begin");
+    world_.expect(client_.connect(service).has_value(), "the adder cannot begin to connect");
   }
   size_t told() const { return told_; }
   int resets() const { return resets_; }
@@ -91,7 +93,7 @@ class Adder {
       size_t count = 0;
       std::from_chars(input.view().begin(), input.view().end(), count);
       input.clear();
-      world_.expect(count > told_, "the service has forgotten what it told");
+      world_.expect(count > told_, "the service has lost a count that it had answered");
       told_ = count;
       loop_->after(milliseconds(20), [handle = connection.handle()] { handle.send("+\n"); });
     };
@@ -162,7 +164,7 @@ TEST_F(SimMachineTest, machine_whose_disk_is_lost_begins_anew) {
   server.crash(SimMachine::Disk::kLost);
   server.restart();
   world.run_for(minutes(1));
-  EXPECT_EQ(world.failure(), "the service has forgotten what it told");
+  EXPECT_EQ(world.failure(), "the service has lost a count that it had answered");
 }
 
 TEST_F(SimMachineTest, connecting_to_a_machine_without_power_times_out_and_without_a_program_is_refused) {
@@ -303,7 +305,8 @@ TEST_F(SimMachineTest, several_loops_die_in_one_crash) {
   }
 }
 
-// A crash or two at some time, in a world that is a little hostile besides.
+// Crashes the counting service once or twice, in a network with some other faults. Returns true if the client gets
+// answers again afterwards.
 bool play_crashes(SimWorld& world, bool syncs) {
   SimMachine server(world, "10.0.0.1", counting(syncs));
   SimMachine client(world, "10.0.0.2");
@@ -337,7 +340,7 @@ TEST_F(SimMachineTest, log_that_is_not_synced_is_caught_by_the_crash_that_loses_
   const SimReport report =
       simulate_seeds(1, 100, a_little_hostile(), [](SimWorld& world) { return play_crashes(world, false); });
   ASSERT_FALSE(report);
-  EXPECT_EQ(report.why, "the service has forgotten what it told");
+  EXPECT_EQ(report.why, "the service has lost a count that it had answered");
   EXPECT_GT(report.struck, 5u);
   ASSERT_EQ(report.faults.size(), 1u) << report.text();
   const SimFault& fault = report.faults.front();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Servers on several loops of one world, unchanged, an example of HTTP among them.
+// Tests of servers that run on several loops in one simulated network. Their code is the same as for loops on threads.
+// One server is the service of an HTTP example.
 #include <array>
 #include <map>
 #include <memory>
@@ -38,7 +39,8 @@ class SimLoopGroupTest : public testing::TestWithParam<AcceptMode> {
   void TearDown() override { set_log_sink({}); }
 };
 
-// Puts and gets keys of its own, one request after the other; what an answer told of is there from then on.
+// A client that stores and reads keys of its own, one request after the other. When a PUT was answered, a later GET
+// must return its text.
 class KeyUser {
  public:
   KeyUser(SimWorld& world, Loop& loop, std::string url, size_t number)
@@ -76,17 +78,18 @@ class KeyUser {
     }
     ++answered_;
     if (puts) {
-      world_.expect(answer->status() == 204, "a key was not stored");
+      world_.expect(answer->status() == 204, "a PUT was not answered with 204");
       known.text = text;
     } else {
       const bool found = answer->status() == 200 && (answer->body == known.text || known.maybe.contains(answer->body));
-      world_.expect(found || (answer->status() == 404 && known.text.empty()), "a key has another text");
+      world_.expect(found || (answer->status() == 404 && known.text.empty()), "a GET returned a wrong text");
     }
   }
 
   struct Known {
     std::string text;
-    std::set<std::string> maybe;  // nobody knows whether these were stored, or when
+    // Texts whose PUT failed. The service may have stored them, or may store them later.
+    std::set<std::string> maybe;
   };
   SimWorld& world_;
   const std::string url_;
@@ -97,34 +100,35 @@ class KeyUser {
   HttpClient client_;
 };
 
-// Which of four loops have keys, as the service's own page tells.
+// Asks the service's /stats page which of the four loops have keys.
 std::array<bool, 4> loops_with_keys(SimWorld& world, Loop& loop, const std::string& url) {
   std::array<bool, 4> used{};
   HttpClient client(loop);
   bool told = false;
   (void)client.fetch(HttpClientRequest("GET", url + "stats"), [&](Result<HttpResponse> answer) {
     told = true;
-    if (!world.expect(answer && answer->status() == 200, "no /stats")) return;
+    if (!world.expect(answer && answer->status() == 200, "/stats did not answer with 200")) return;
     for (size_t i = 0; i < used.size(); ++i) {
       const std::string line = "loop " + std::to_string(i) + ": ";
       const size_t at = answer->body.find(line);
-      used[i] = world.expect(at != std::string::npos, "a loop is missing") && answer->body[at + line.size()] != '0';
+      used[i] = world.expect(at != std::string::npos, "/stats does not name all loops") &&
+                answer->body[at + line.size()] != '0';
     }
   });
-  world.expect(world.run_until([&] { return told; }), "/stats hangs");
+  world.expect(world.run_until([&] { return told; }), "/stats did not answer");
   return used;
 }
 
-// The service is the example's, as it serves on threads.
+// The service is that of an example. In the example it runs on threads; here it runs on four simulated loops.
 TEST_P(SimLoopGroupTest, key_value_service_on_four_loops_bears_a_hostile_world) {
   size_t answered = 0;
   std::array<bool, 4> used{};
   const SimReport report = simulate_seeds(1, kWorlds, [&](SimWorld& world) {
-    // [loops]
+    // Quoted in docs: [loops]
     SimLoopGroup group(world, 4);
     SimLoop client_loop(world);
     examples::KeyValueService service(*group, {.requests = 1000}, GetParam());
-    // [loops]
+    // End of quote: [loops]
     const SimOptions faults = std::exchange(world.options(), {});
     const SocketAddress at = service.server().listen("10.0.0.1:0").value();
     world.options() = faults;
@@ -135,7 +139,7 @@ TEST_P(SimLoopGroupTest, key_value_service_on_four_loops_bears_a_hostile_world) 
     }
     world.expect(
         world.run_until([&] { return std::ranges::all_of(users, [](const auto& each) { return each->over(); }); }),
-        "it hangs");
+        "the users hang");
     world.run_for(seconds(30));
     for (const auto& user : users) answered += user->answered();
     world.options() = {};
@@ -222,7 +226,7 @@ TEST(SimLoopGroup, other_loops_are_as_another_threads_inside_a_step) {
   ASSERT_TRUE(world.run_until([&] { return order.size() == 2; }));
   EXPECT_EQ(order, "ab");
   EXPECT_EQ(other.mailbox()->reachable(), &other);
-  Loop plain;  // nobody's yet, so whose step it is does not matter
+  Loop plain;  // no thread runs it yet, so every task may use it
   one.post([&] { EXPECT_EQ(plain.mailbox()->reachable(), &plain); });
   world.run_for(seconds(1));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Programs with a mistake that only certain faults bring out, and which faults simulate() names.
+// Tests of simulate() with programs whose mistake only certain faults reveal. simulate() is expected to name exactly
+// these faults.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -23,8 +24,8 @@ using std::chrono::seconds;
 
 class SimShrink : public test::SimTest {};
 
-// Asks ten times, one question after the other, anew when the connection is lost: at most `patience` times, which is
-// the mistake.
+// A client that asks ten questions, one after the other, and connects again when the connection is lost. Its mistake:
+// it gives up after `patience` losses.
 void ask_and_lose_patience(SimWorld& world, int patience) {
   SimLoop server_loop(world);
   SimLoop client_loop(world);
@@ -43,10 +44,12 @@ void ask_and_lose_patience(SimWorld& world, int patience) {
     if (++answers == 10) return connection.close();
     connection.send("?");
   };
-  asking.on_close = [&](Connection&, CloseReason) { world.expect(answers >= 10 || ++lost < patience, "it gave up"); };
+  asking.on_close = [&](Connection&, CloseReason) {
+    world.expect(answers >= 10 || ++lost < patience, "the client gave up");
+  };
   Client client(*client_loop, std::move(asking), ClientOptions{.retry = {.reconnect = true}});
-  world.expect(client.connect(at).has_value(), "it cannot even begin");
-  world.expect(world.run_until([&] { return answers >= 10; }), "it hangs");
+  world.expect(client.connect(at).has_value(), "the client cannot begin to connect");
+  world.expect(world.run_until([&] { return answers >= 10; }), "the client hangs");
   client.stop();
 }
 
@@ -62,7 +65,7 @@ TEST_F(SimShrink, client_that_bears_one_reset_is_shown_the_two_that_it_does_not)
   const SimReport report =
       simulate_seeds(1, 500, resets_among_much_else(), [](SimWorld& world) { ask_and_lose_patience(world, 2); });
   ASSERT_FALSE(report);
-  EXPECT_EQ(report.why, "it gave up");
+  EXPECT_EQ(report.why, "the client gave up");
   EXPECT_GT(report.struck, 20u);
   ASSERT_EQ(report.faults.size(), 2u) << report.text();
   for (const SimFault& fault : report.faults) EXPECT_EQ(fault.kind, SimFaultKind::kReset) << report.text();
@@ -82,8 +85,9 @@ TEST_F(SimShrink, same_seed_is_reported_the_same_twice) {
   EXPECT_EQ(report.text(), once().text());
 }
 
-// With fewer short writes there are fewer packets, so that a reset is the chance of another time, if its number comes
-// at all before the faults end. It strikes where it did.
+// When simulate() searches for the fewest faults, it leaves out short writes, and then there are fewer packets. If it
+// knew a reset only by the number of its packet, the reset would now come at another time, or never. The test expects
+// the reset at the same place as before.
 TEST_F(SimShrink, reset_is_found_among_short_writes_that_decide_how_many_packets_there_are) {
   SimOptions options;
   options.short_write = 0.4;
@@ -114,7 +118,8 @@ TEST_F(SimShrink, reset_is_found_among_short_writes_that_decide_how_many_packets
   EXPECT_GT(failed, 5);
 }
 
-// Numbers that are added up: wrong when one comes twice and another is missing, so that their count is right.
+// The receiver only counts datagrams. So it does not notice if one is lost and another one arrives twice. simulate() is
+// expected to name these two faults.
 TEST_F(SimShrink, protocol_that_counts_datagrams_is_shown_the_lost_one_and_the_doubled_one) {
   SimOptions options;
   options.lose_datagram = options.double_datagram = options.overtaken_datagram = 0.15;

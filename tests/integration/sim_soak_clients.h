@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who visits the servers of sim_soak_test.cc: the worst clients, and well-behaved ones who must be served beside them.
-// The test's thread.
+// The clients of sim_soak_test.cc: clients that misbehave, and well-behaved clients that must be served at the same
+// time. All run on the test's thread.
 #pragma once
 
 #include <deque>
@@ -23,7 +23,7 @@ inline SocketAddress soak_address(const SoakServers& servers, SoakProtocol proto
   return protocol == SoakProtocol::kTasks ? servers.tasks_at : servers.http_at;
 }
 
-// A request of HTTP as a client writes it.
+// Returns a random HTTP request, as the bytes that a client sends.
 inline std::string soak_request(SoakWorld& world) {
   const size_t size = world.pick(4) == 0 ? world.pick(60'000) : world.pick(2'000);
   switch (world.pick(9)) {
@@ -59,17 +59,18 @@ inline std::string soak_message(SoakWorld& world, SoakProtocol protocol) {
   return soak_bytes(1 + world.pick(4'000));
 }
 
-// One of the worst: it goes on until the server cuts it off, or until it has had enough.
+// A client that misbehaves in the way that its Kind describes. If the server does not close the connection, the client
+// leaves after a random time.
 class WorstClient {
  public:
   enum class Kind : uint8_t {
     kReadsSlowly,
-    kNeverReads,  // and pipelines
-    kResets,      // in whatever state it is
-    kHalfCloses,  // in the midst of a message, too
-    kStalls,      // in the midst of a message
+    kNeverReads,  // sends requests, but does not read the answers
+    kResets,      // at any moment
+    kHalfCloses,  // also in the middle of a message
+    kStalls,      // in the middle of a message
     kFloods,
-    kDrips,  // a byte at a time
+    kDrips,  // one byte at a time
     kSpeaksGarbage,
   };
   static constexpr size_t kKinds = 8;
@@ -80,7 +81,8 @@ class WorstClient {
         kind_(static_cast<Kind>(world_.pick(kKinds))),
         loop_(*world_.there),
         client_(loop_, callbacks(), options(), [this](std::error_code, Duration) { over_ = true; }) {
-    world_.check(client_.connect(soak_address(servers, protocol)).has_value(), "a worst client cannot even begin");
+    world_.check(client_.connect(soak_address(servers, protocol)).has_value(),
+                 "a worst client cannot begin to connect");
   }
   ~WorstClient() {
     loop_.cancel(act_);
@@ -122,7 +124,9 @@ class WorstClient {
       if (kind_ == Kind::kResets && world_.pick(3) == 0) connection.abort();
     };
     callbacks.on_peer_end = [this](Connection& connection) {
-      if (world_.pick(2) == 0) connection.close();  // the others only when they have had enough
+      // The server has sent FIN. In half of the cases, the client now closes its connection, too. Otherwise it stays
+      // connected for a random time.
+      if (world_.pick(2) == 0) connection.close();
     };
     callbacks.on_close = [this](Connection&, CloseReason) {
       world_.check(!std::exchange(over_, true), "a worst client was closed twice");
@@ -179,7 +183,10 @@ class WorstClient {
   }
   void leave() {
     const bool resets = world_.pick(2) == 0;
-    if (resets) return void(handle_.abort());
+    if (resets) {
+      handle_.abort();
+      return;
+    }
     handle_.run([this](Connection& connection) {
       if (world_.pick(2) == 0) connection.resume();
       connection.close();
@@ -192,7 +199,7 @@ class WorstClient {
   const Kind kind_;
   Loop& loop_;
   ConnectionHandle handle_;
-  std::string pending_;  // of the message that is being sent
+  std::string pending_;  // the rest of the message that is being sent
   TimerId act_, end_;
   size_t acts_ = 0;
   bool rests_ = false;
@@ -200,11 +207,14 @@ class WorstClient {
   Client client_;
 };
 
-// One who reads, writes and waits. Whatever the others do it gets all that it asked for, unless its world is excused.
+// The base class of the well-behaved clients. A well-behaved client must get everything that it asks for, whatever the
+// misbehaving clients do. There are three cases in which judge() in sim_soak_test.cc accepts that the client gets less.
+// The network has harmed a connection, a server with a limit on connections was full, or memory was short.
 class GoodClient {
  public:
   explicit GoodClient(SoakWorld& world) : world_(world), loop_(*world.there) {
-    // Its patience, for peers that vanish.
+    // Gives up after 20 minutes of simulated time. A fault of the simulated network (SimOptions::vanish) can drop all
+    // further packets of a connection, and neither end gets an error. Without the timer, the client would wait forever.
     patience_ = loop_.after(std::chrono::minutes(20), [this] { give_up(); });
   }
   virtual ~GoodClient() { loop_.cancel(patience_); }
@@ -212,14 +222,17 @@ class GoodClient {
   GoodClient& operator=(const GoodClient&) = delete;
   virtual bool over() const = 0;
   virtual bool served() const = 0;
-  // It lives in the servers' process: the budget may have kept it from reading, too.
+  // Returns true if this client may have stopped reading its connections because memory was short. All servers and
+  // clients share one memory budget, because they are in one process. HTTP and WebSocket clients do not report such
+  // pauses. The base class therefore returns true if a server has paused or closed a connection for lack of memory.
   virtual bool paused_itself() const { return world_.short_of_memory; }
-  // Why it went without, in words.
+  // Returns the failure message for a client that was not served. The message says how much the client has received,
+  // which request has failed, or that a request was repeated.
   virtual std::string complaint() const = 0;
 
  protected:
   virtual void give_up() = 0;
-  // Within ten milliseconds, unless it is gone by then.
+  // Calls `task` after a random time below 10 ms. If the client is destroyed before that, `task` is not called.
   void soon(Loop::Callback task) {
     loop_.after(milliseconds(world_.pick(10)), [alive = std::weak_ptr<char>(alive_), task = std::move(task)]() mutable {
       if (!alive.expired()) task();
@@ -234,7 +247,7 @@ class GoodClient {
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
 };
 
-// Sends a stream and gets it back.
+// Sends bytes to an echo server. Expects to receive the same bytes.
 class GoodEcho final : public GoodClient {
  public:
   GoodEcho(SoakServers& servers, SoakProtocol protocol, uint8_t number)
@@ -243,7 +256,7 @@ class GoodEcho final : public GoodClient {
         total_(1 + (world_.pick(3) == 0 ? world_.pick(120'000) : world_.pick(5'000))),
         half_closes_(world_.pick(2) == 0),
         client_(loop_, callbacks(), options(), [this](std::error_code, Duration) { over_ = true; }) {
-    world_.check(client_.connect(soak_address(servers, protocol)).has_value(), "a client cannot even begin");
+    world_.check(client_.connect(soak_address(servers, protocol)).has_value(), "a client cannot begin to connect");
   }
   bool over() const override { return over_; }
   bool served() const override { return whole_; }
@@ -252,8 +265,8 @@ class GoodEcho final : public GoodClient {
     return stats.memory_pauses + stats.memory_closes > 0;
   }
   std::string complaint() const override {
-    return fmt::format("an echo brought {} of {} bytes, {} said, and ended with {} ({})", follower_.at(), total_, said_,
-                       to_string(reason_), half_closes_ ? "half-closed" : "open");
+    return fmt::format("an echo returned {} of {} bytes, of which {} were sent, and ended with {} ({})", follower_.at(),
+                       total_, said_, to_string(reason_), half_closes_ ? "half-closed" : "open");
   }
 
  private:
@@ -269,10 +282,10 @@ class GoodEcho final : public GoodClient {
       speak(connection);
     };
     callbacks.on_message = [this](Connection& connection, Buffer& input) {
-      world_.check(follower_.follows(input.view()), "an echo brought a wrong byte");
-      world_.check(follower_.visitor() == number_, "an echo brought another's bytes");
+      world_.check(follower_.follows(input.view()), "an echo returned a wrong byte");
+      world_.check(follower_.visitor() == number_, "an echo returned the bytes of another client");
       input.clear();
-      world_.check(follower_.at() <= said_, "an echo brought more than was sent");
+      world_.check(follower_.at() <= said_, "an echo returned more than was sent");
       if (follower_.at() < total_) return;
       whole_ = true;
       if (!half_closes_) connection.close();
@@ -280,7 +293,10 @@ class GoodEcho final : public GoodClient {
     callbacks.on_close = [this](Connection&, CloseReason reason) {
       over_ = true;
       reason_ = reason;
-      // In order, and yet not whole: no fault of the network's does that.
+      // `short_end` is true if the server has sent back some bytes, but not all, and has then closed the connection
+      // with FIN. No fault of the simulated network can cause a short end. A server with a limit on connections can:
+      // when the server is full, it closes the connection that was idle for longest. If a server has a limit (may_cap),
+      // a short end is therefore no failure here.
       const bool short_end = reason == CloseReason::kPeerClosed && !whole_ && follower_.at() > 0;
       if (short_end && !world_.may_cap) world_.check(false, complaint());
     };
@@ -295,7 +311,10 @@ class GoodEcho final : public GoodClient {
       }
       connection.send(chunk);
     }
-    if (said_ == total_) return half_closes_ ? connection.shutdown_send() : void();
+    if (said_ == total_) {
+      if (half_closes_) connection.shutdown_send();
+      return;
+    }
     soon([this] { handle_.run([this](Connection& later) { speak(later); }); });
   }
   void give_up() override { handle_.abort(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The well-behaved clients of sim_soak_test.cc that speak HTTP and WebSocket. The test's thread.
+// The well-behaved clients of sim_soak_test.cc that speak HTTP and WebSocket. They run on the test's thread.
 #pragma once
 
 #include <charconv>
@@ -12,7 +12,9 @@
 
 namespace peal::test {
 
-// Asks for some things, one after the other or several at once, and repeats nothing.
+// Sends one to five HTTP requests, either one or two at a time. served() is false if HttpClient has sent a request
+// again because a kept connection was dead. The server must not cause such a repetition: the client drops an idle
+// connection after 1 s, and the server keeps an idle connection for at least 3 s.
 class GoodHttp final : public GoodClient {
  public:
   explicit GoodHttp(SoakServers& servers)
@@ -63,34 +65,35 @@ class GoodHttp final : public GoodClient {
     if (asked) {
       ++waiting_;
     } else {
-      failed_ = "cannot even ask: " + asked.error().message();
+      failed_ = "a request could not be started: " + asked.error().message();
     }
   }
   void heard(const std::string& what, const std::string& expected, const Result<HttpResponse>& response) {
     if (!response) {
       failed_ = fmt::format("{}: {}", what, response.error().message());
     } else if (response->status() == 200) {
-      world_.check(response->body == expected, "HTTP: an answer is not what was asked for: " + what);
+      world_.check(response->body == expected, "HTTP: an answer has a wrong body: " + what);
     } else {
       failed_ = fmt::format("{}: status {}", what, response->status());
     }
     soon([this] { ask(); });
   }
   void give_up() override {
-    failed_ = fmt::format("{} answers never came", waiting_);
+    failed_ = fmt::format("{} answers did not come", waiting_);
     left_ = waiting_ = 0;
     client_.reset();
   }
 
   const std::string url_;
-  size_t left_;  // to ask
+  size_t left_;  // requests that are not sent yet
   const size_t at_once_;
   size_t waiting_ = 0;
   std::string failed_;
   std::unique_ptr<HttpClient> client_;
 };
 
-// Says some things in the room, each when the one before has come back, and hears what the others say in order.
+// Sends lines to the chat room. After each line, waits until the room has sent this line back. Checks that the lines of
+// each member arrive in order.
 class GoodChatter final : public GoodClient {
  public:
   GoodChatter(SoakServers& servers, uint8_t number)
@@ -102,13 +105,14 @@ class GoodChatter final : public GoodClient {
           why_ = failure.why;
         }) {
     world_.check(client_.connect("ws://" + servers.http_at.to_string() + "/chat").has_value(),
-                 "a chatter cannot even begin");
+                 "a chatter cannot begin to connect");
   }
   bool over() const override { return over_; }
-  // "You read too slowly" is the room's right.
+  // True if all lines came back and the close code was 1000. Also true if the close code is kTryAgainLater, because the
+  // room may close any member that reads too slowly.
   bool served() const override { return (heard_ == total_ && code_ == 1000) || code_ == WebSocketCode::kTryAgainLater; }
   std::string complaint() const override {
-    return fmt::format("chat: heard {} of {}, ended with {} {}", heard_, total_, code_, why_);
+    return fmt::format("chat: {} of {} lines came back, ended with {} {}", heard_, total_, code_, why_);
   }
 
  private:
@@ -121,7 +125,7 @@ class GoodChatter final : public GoodClient {
     options.client.connection.min_write_bytes = 0;
     return options;
   }
-  // "#NUMBER COUNT" and some bytes.
+  // Returns line number `count` of this client: "#", the client's number, `count`, and some more bytes.
   std::string line(size_t count) const { return fmt::format("#{} {} {}", number_, count, soak_bytes(count * 97)); }
   WebSocketCallbacks callbacks() {
     WebSocketCallbacks callbacks;
@@ -136,14 +140,15 @@ class GoodChatter final : public GoodClient {
       soon([this] { handle_.send_text(line(heard_)); });
     };
     callbacks.on_close = [this](WebSocket&, uint16_t code, std::string_view why) {
-      world_.check(!std::exchange(over_, true), "a chatter heard of its end twice");
+      world_.check(!std::exchange(over_, true), "on_close of a chatter was called twice");
       code_ = code;
       why_ = why;
     };
     return callbacks;
   }
-  // Of each speaker every line after the first that was heard, none twice. (The worst never begin with '#'... but by
-  // chance: who is no chatter is not followed.)
+  // Checks that the lines of each member arrive without gaps and without repetitions. The first line of a member may
+  // have any number, because this client may have joined later. Ignores a line without numbers, and a line whose member
+  // number is above kMostVisitors. Such lines can come from a misbehaving client whose random bytes begin with '#'.
   void follow(std::string_view said) {
     size_t speaker = 0;
     size_t count = 0;

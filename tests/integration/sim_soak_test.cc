@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The worst clients together, in the simulator: slow readers, resets in every state, half-closes, stalls in the midst
-// of a message, pipelining without reading, floods, drips and garbage, at an echo with callbacks, an echo with
-// coroutines, an HTTP server and a WebSocket chat at once, with small limits and at the soft memory mark. Beside them
-// well-behaved clients must get every byte they asked for, in order, unless the world itself has cut something, or a
-// cap somebody off. At the end no connection, coroutine, timer, block or fd is left, nor memory in the budget.
+// Many kinds of misbehaving clients use servers at the same time, in the simulator:
+// - clients that read slowly, never read, reset in any state, half-close or stop in the middle of a message,
+// - clients that flood, send single bytes or send garbage.
 //
-// PEAL_SOAK_SEEDS says how many (`make sim-soak`: 100,000); the test run takes some hundreds. A seed that fails is
-// printed with the command that plays it alone.
+// There are four servers: an echo with callbacks, an echo with coroutines, an HTTP server and a WebSocket chat. Their
+// limits are small. In half of the seeds, the memory budget is so small that its soft mark may be reached.
+//
+// Well-behaved clients must get every byte that they asked for, in order. The only exceptions are faults of the
+// simulated network, limits of connections, and pauses for lack of memory. At the end no connection, coroutine, timer,
+// block or fd is left, and the memory budget holds no more than before.
+//
+// PEAL_SOAK_SEEDS is the number of seeds; `make sim-soak` runs 100,000, the default is 800. A seed that fails is
+// printed with the command that runs it alone.
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,7 +41,9 @@ using test::SoakWorld;
 using test::WorstClient;
 
 constexpr uint64_t kSoakParts = 4;
-constexpr unsigned kLongestSeedSeconds = 100;  // of hundredths: then it is a loop without end
+// The time limit of one seed. A seed normally takes some hundredths of a second. One that takes this long must have an
+// endless loop.
+constexpr unsigned kLongestSeedSeconds = 100;
 
 uint64_t wanted_seeds() {
   const char* text = std::getenv("PEAL_SOAK_SEEDS");
@@ -45,7 +52,7 @@ uint64_t wanted_seeds() {
 }
 
 struct SoakOutcome {
-  std::string trouble;  // none: all went well
+  std::string trouble;  // empty if all went well
   uint64_t trace_hash = 0;
   NetStats net;
   HttpStats http;
@@ -74,13 +81,17 @@ void judge(SoakWorld& world, SoakServers& servers, const std::vector<std::unique
   world.short_of_memory = outcome.net.memory_pauses + outcome.net.memory_closes > 0;
   world.capped = outcome.net.evicted + outcome.net.refused > 0;
   for (const auto& client : good) {
-    client->served() ? ++outcome.served : ++outcome.excused;
+    if (client->served()) {
+      ++outcome.served;
+    } else {
+      ++outcome.excused;
+    }
     const bool excused = world.disturbed() || world.capped || client->paused_itself();
     world.check(client->served() || excused, client->complaint());
   }
-  world.check(outcome.net.opened == outcome.net.closed, "opened and closed differ");
+  world.check(outcome.net.opened == outcome.net.closed, "the servers count more connections opened than closed");
   world.check(world.at_soft_mark || !world.short_of_memory,
-              "somebody was paused or closed for memory that nobody was short of");
+              "a connection was paused or closed for lack of memory, although there was enough");
 }
 
 void play(SoakWorld& world, SoakOutcome& outcome) {
@@ -105,15 +116,16 @@ void play(SoakWorld& world, SoakOutcome& outcome) {
              servers.connections() == 0 && world.coroutines == 0;
     });
     if (!ended) {
-      world.check(false, fmt::format("it hangs: {} worst and {} good clients are not through, {} connections and {} "
-                                     "coroutines are left",
-                                     std::ranges::count(worst, false, &WorstClient::over),
-                                     std::ranges::count_if(good, [](const auto& it) { return !it->over(); }),
-                                     servers.connections(), world.coroutines));
+      world.check(false,
+                  fmt::format("the test hangs: {} worst and {} good clients have not ended, {} connections and {} "
+                              "coroutines are left",
+                              std::ranges::count(worst, false, &WorstClient::over),
+                              std::ranges::count_if(good, [](const auto& it) { return !it->over(); }),
+                              servers.connections(), world.coroutines));
     }
     judge(world, servers, good, outcome);
   }
-  world.check(world.world.run_until_idle(), "something goes on without end");
+  world.check(world.world.run_until_idle(), "the world does not become idle");
   world.check(world.coroutines == 0, "a coroutine is left");
   world.check(world.here->timers_pending() + world.there->timers_pending() == 0, "a timer is left");
 }
@@ -148,12 +160,12 @@ SoakOutcome play_seed(uint64_t seed) {
   return outcome;
 }
 
-// For a seed that ends the process (an assertion, a sanitizer), or never ends (the alarm).
+// Printed if an assertion or a sanitizer ends the process, or if a seed reaches its time limit (the alarm).
 std::string soak_hint;
 void print_soak_hint(int signal_number) {
   (void)!::write(STDERR_FILENO, soak_hint.data(), soak_hint.size());
   if (signal_number == SIGALRM) ::_exit(1);
-  if (signal_number == SIGSEGV) std::signal(SIGSEGV, SIG_DFL);  // the fault comes again
+  if (signal_number == SIGSEGV) std::signal(SIGSEGV, SIG_DFL);  // the fault happens again, without this handler
 }
 
 class SimSoak : public testing::TestWithParam<uint64_t> {
@@ -163,7 +175,9 @@ class SimSoak : public testing::TestWithParam<uint64_t> {
     abort_before_ = std::signal(SIGABRT, print_soak_hint);
     alarm_before_ = std::signal(SIGALRM, print_soak_hint);
     if (!kSanitized) std::signal(SIGSEGV, print_soak_hint);
-    play_seed(1);  // what is made once: files, tables of the parsers
+    // Runs one seed without checks. It makes objects that live as long as the process (files, and tables of the
+    // parsers), which must not count as left behind.
+    play_seed(1);
   }
   void TearDown() override {
     ::alarm(0);
@@ -173,7 +187,7 @@ class SimSoak : public testing::TestWithParam<uint64_t> {
   }
   SoakOutcome run(uint64_t seed) {
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    soak_hint = fmt::format("seed {} fails; to play it alone: PEAL_SIM_SEED={} {} --gtest_filter={}.{}\n", seed, seed,
+    soak_hint = fmt::format("seed {} fails; to run it alone: PEAL_SIM_SEED={} {} --gtest_filter={}.{}\n", seed, seed,
                             program_invocation_name, test->test_suite_name(), test->name());
     ::alarm(kLongestSeedSeconds);
     SoakOutcome outcome = play_seed(seed);
@@ -203,7 +217,8 @@ TEST_P(SimSoak, the_worst_clients_together_leave_nothing_and_starve_nobody) {
     all.world.vanished += outcome.world.vanished;
     all.world.no_fd += outcome.world.no_fd;
     if (seed % 25 == 1) {
-      EXPECT_EQ(play_seed(seed).trace_hash, outcome.trace_hash) << soak_hint << "it went another way";
+      EXPECT_EQ(play_seed(seed).trace_hash, outcome.trace_hash)
+          << soak_hint << "the same seed did something else the second time";
     }
   }
   fmt::print(
@@ -213,9 +228,9 @@ TEST_P(SimSoak, the_worst_clients_together_leave_nothing_and_starve_nobody) {
       all.http.requests, all.served, all.excused, all.net.slow_closes, all.net.idle_closes,
       all.net.evicted + all.net.refused, all.net.memory_pauses);
   if (only != nullptr || HasFailure()) return;
-  EXPECT_GT(all.served, 2 * all.excused) << "too few were served for the soak to mean anything";
+  EXPECT_GT(all.served, 2 * all.excused) << "too few clients were served, so the result means nothing";
   if (seeds < 200) return;
-  // Each part meets all that can go wrong.
+  // In each part of the seeds, everything that can go wrong must have happened.
   for (const uint64_t count :
        {all.net.slow_closes, all.net.evicted + all.net.refused, all.net.memory_pauses, all.http.malformed,
         all.http.abandoned, all.http.head_timeouts, all.http.answer_timeouts, all.http.upgraded}) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The world of a seed of sim_soak_test.cc: its faults, its limits, its servers, and what they count. The test's thread.
+// SoakWorld: everything that one seed of sim_soak_test.cc needs: faults, limits, servers and counters. All of it is
+// used on the test's thread.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,8 @@
 
 namespace peal::test {
 
-// What HTTP answers with: `size` bytes that differ everywhere.
+// Returns `size` bytes for the body of a request, an answer or a message. The bytes follow a pattern with a long
+// period, so that missing bytes are noticed.
 inline std::string soak_bytes(size_t size) {
   std::string bytes(size, '\0');
   for (size_t at = 0; at < size; ++at) bytes[at] = static_cast<char>('!' + (at * 131 + at / 251) % 90);
@@ -37,8 +39,14 @@ constexpr size_t kSoakClientQueueBytes = 8 * 1024;
 
 struct SoakWorld {
   explicit SoakWorld(uint64_t seed) : world(seed, faults_for(seed)), random(seed) {
-    // Whoever holds much is not read for a while, and after 5 s the largest ends. Clients hold
-    // memory in the same process, but no more than kSoakClientQueueBytes each.
+    // In half of the seeds, sets the soft mark of the memory budget (memory_budget.h). The mark is 100 to 400 kB above
+    // the bytes that the budget counts now, so the connections of the test may exceed the mark. Two things happen above
+    // the mark:
+    // - Connections that hold bytes are not read.
+    // - After each 5 s above the mark, the largest connection is closed.
+    //
+    // The clients' memory counts, too, because the clients are in the same process. WorstClient and GoodEcho therefore
+    // queue no more output while more than kSoakClientQueueBytes are queued.
     if (at_soft_mark) {
       const uint64_t soft = MemoryBudget::held_bytes() + 100'000 + pick(300'000);
       MemoryBudget::set({.soft_bytes = soft, .hard_bytes = soft + (uint64_t{1} << 30)});
@@ -48,11 +56,12 @@ struct SoakWorld {
   SoakWorld(const SoakWorld&) = delete;
   SoakWorld& operator=(const SoakWorld&) = delete;
 
-  // Every other seed knows delays and interruptions only: there nobody but the worst clients loses a byte.
+  // Every second seed has only faults that lose no byte, for example delays. The test then expects every well-behaved
+  // client to be served. The other seeds have faults of every kind.
   static SimOptions faults_for(uint64_t seed) {
     return seed % 2 == 0 ? test::lossless_faults() : SimOptions::hostile();
   }
-  // The world itself, not a client, has broken something.
+  // True if the simulated network has harmed a connection: by a reset, a lost peer, a failed connect or a lack of fds.
   bool disturbed() const {
     const SimStats& stats = world.stats();
     return stats.resets + stats.vanished + stats.no_fd + stats.connects_failed > 0;
@@ -64,17 +73,19 @@ struct SoakWorld {
 
   SimWorld world;
   std::mt19937_64 random;
-  SimLoop here{world};   // of servers
-  SimLoop there{world};  // of clients
+  SimLoop here{world};   // for servers
+  SimLoop there{world};  // for clients
   const bool at_soft_mark = pick(2) == 0;
   size_t coroutines = 0;
-  bool may_cap = false;          // a server has a cap
-  bool capped = false;           // somebody was evicted or refused: anybody may have been
-  bool short_of_memory = false;  // a connection of a server was paused or closed for it
-  std::string trouble;           // the first
+  bool may_cap = false;  // true if a server limits the number of connections
+  // True if a server has closed or refused a connection because too many connections were open. The server may have
+  // chosen the connection of any client.
+  bool capped = false;
+  bool short_of_memory = false;  // true if a server paused or closed a connection for lack of memory
+  std::string trouble;           // the first failed check
 };
 
-// Counts a coroutine while its frame lives.
+// Counts the coroutine frames that exist. Each tested coroutine has a CountedFrame as a local variable.
 class CountedFrame {
  public:
   explicit CountedFrame(SoakWorld& world) : world_(world) { ++world_.coroutines; }
@@ -86,7 +97,9 @@ class CountedFrame {
   SoakWorld& world_;
 };
 
-// Small queues, short deadlines and, in some worlds, caps; none that cuts off a client who reads and writes.
+// Returns random server options. Half of the calls set a high-water mark of 8 KiB. Some calls also limit the number of
+// connections. The timeouts are short: linger_timeout is below 2.2 s and write_window is below 3.5 s. These timeouts
+// end only connections of clients that stop reading, or that do not close after the server's FIN.
 inline ServerOptions soak_limits(SoakWorld& world) {
   ServerOptions options;
   if (world.pick(2) == 0) options.connection.high_water_bytes = 8 * 1024;
@@ -97,7 +110,8 @@ inline ServerOptions soak_limits(SoakWorld& world) {
   world.may_cap |= options.max_connections + options.max_connections_per_address > 0;
   return options;
 }
-// Of servers whose protocol has no deadline of its own: clients may have vanished.
+// Returns soak_limits() with an idle timeout added. A client may vanish without closing its connection. The echo
+// protocol has no timeout of its own, so without the idle timeout this connection would never end.
 inline ServerOptions soak_echo_limits(SoakWorld& world) {
   ServerOptions options = soak_limits(world);
   options.connection.idle_timeout = seconds(5 + world.pick(5));
@@ -112,11 +126,11 @@ inline Task<> soak_echo_task(SoakWorld& world, Stream stream) {
   }
 }
 
-// Everybody in the room hears everything. Who reads more slowly than the room talks is let go.
+// A chat room. It sends each message to all members. The room closes the connection of a member that reads too slowly.
 class SoakRoom {
  public:
   explicit SoakRoom(SoakWorld& world) : world_(world) {}
-  ~SoakRoom() { world_.check(members_.empty(), "a chat member died without on_close"); }
+  ~SoakRoom() { world_.check(members_.empty(), "a chat member was destroyed without on_close"); }
   SoakRoom(const SoakRoom&) = delete;
   SoakRoom& operator=(const SoakRoom&) = delete;
 
@@ -131,7 +145,7 @@ class SoakRoom {
       }
     };
     callbacks.on_close = [this](WebSocket& member, uint16_t, std::string_view) {
-      world_.check(std::erase(members_, &member) == 1, "a chat member left twice");
+      world_.check(std::erase(members_, &member) == 1, "on_close of a chat member was called twice");
     };
     return WebSocketEndpoint(std::move(callbacks), {.socket = options_});
   }
@@ -143,7 +157,10 @@ class SoakRoom {
                                   .pong_timeout = seconds(2),
                                   .close_timeout = seconds(1),
                                   .deflate = {.enabled = world_.pick(2) == 0}};
-  std::vector<WebSocket*> members_;  // in the order in which they came: an address is outside of the seed
+  // The members of the room, in the order in which they joined. Messages are sent to the members in this order. The
+  // order must not depend on the addresses of the WebSocket objects, because the addresses differ between two runs of
+  // the same seed.
+  std::vector<WebSocket*> members_;
 };
 
 inline size_t wanted_bytes(const HttpExchange& exchange) {
@@ -221,7 +238,7 @@ inline HttpServerOptions soak_http_limits(SoakWorld& world) {
   return options;
 }
 
-// All four on one loop.
+// The servers of one seed, all on one loop: two echo servers, and an HTTP server with a WebSocket chat room.
 struct SoakServers {
   explicit SoakServers(SoakWorld& its_world)
       : world(its_world),

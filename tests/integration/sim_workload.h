@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What sim_seeds_test.cc plays in each world: who serves, and the invariants that hold on the way. The test's thread.
+// The servers that sim_seeds_test.cc runs for each seed, and the checks in their callbacks. All run on the test's
+// thread.
 #pragma once
 
 #include <sys/mman.h>
@@ -28,13 +29,16 @@ namespace peal::test {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// The stream of each visitor is its own, so that no byte of another can pass for it. The first byte is its number.
+// Returns the byte at position `at` of the stream that client number `visitor` sends. The first byte is the client's
+// number. The streams of all clients differ, so that bytes of the wrong client are noticed.
 inline char byte_of(uint8_t visitor, size_t at) {
   return static_cast<char>(at == 0 ? visitor : (at * 131 + at / 251 + size_t{visitor} * 17) % 253);
 }
 
-// The first kStreamFileBytes of the streams of visitors 0 to kMostVisitors, one after the other, in a file without
-// name.
+// make_stream_file() makes a file in memory. The file contains the first kStreamFileBytes bytes of each client's
+// stream, one client after the other. sim_soak_test.cc numbers its clients from 0 to kMostVisitors - 1, and
+// sim_seeds_test.cc numbers its clients from 1 to kMostVisitors. Therefore the file contains the streams of the numbers
+// 0 to kMostVisitors.
 constexpr size_t kMostVisitors = 8;
 constexpr size_t kStreamFileBytes = 16 * 1024;
 
@@ -52,7 +56,8 @@ inline std::shared_ptr<const Fd> make_stream_file() {
 struct Workload {
   explicit Workload(uint64_t seed) : world(seed, options_for(seed)), random(seed) {}
 
-  // Every fourth seed knows delays and interruptions only: there every byte must arrive.
+  // Every fourth seed has only faults that lose no byte, for example delays. The test can then expect every byte to
+  // arrive, unless `meddled` is true. All other seeds have faults of every kind.
   static SimOptions options_for(uint64_t seed) {
     return seed % 4 == 0 ? test::lossless_faults() : SimOptions::hostile();
   }
@@ -69,14 +74,17 @@ struct Workload {
   std::mt19937_64 random;
   SimLoop here{world};
   SimLoop there{world};
-  const bool pipes = pick(2) == 0;  // the relay's way
+  const bool pipes = pick(2) == 0;  // the relay uses pipe()
   size_t echo_open = 0;
   size_t echo_cap = std::numeric_limits<size_t>::max();
-  bool meddled = false;  // a deadline, a cap or a drain may have ended somebody
-  std::string trouble;   // the first
+  // True if a server may have ended or refused a connection because of a timeout, a limit of connections or a drain.
+  // Bytes may then be missing without a fault of the network. Network faults do not set this member, because SimStats
+  // counts them.
+  bool meddled = false;
+  std::string trouble;  // the first failed check
 };
 
-// Follows one visitor's stream, wherever it passes.
+// Checks that received bytes are the stream of one visitor (a client of the test), in order and without gaps.
 class Follower {
  public:
   bool follows(std::string_view bytes) {
@@ -94,18 +102,18 @@ class Follower {
   uint8_t visitor_ = 0;
 };
 
-// One end of a connection under test: that it opens and closes once is checked here.
+// The context object of each tested connection. It checks that on_close is called exactly once.
 struct Life {
   explicit Life(Workload& its_workload) : workload(its_workload) {}
-  ~Life() { workload.check(closed, "a connection died without on_close"); }
-  void close() { workload.check(!std::exchange(closed, true), "on_close came twice"); }
+  ~Life() { workload.check(closed, "a connection was destroyed without on_close"); }
+  void close() { workload.check(!std::exchange(closed, true), "on_close was called twice"); }
 
   Workload& workload;
   bool closed = false;
   Follower follower;
-  ConnectionHandle far;          // of a relay
-  Buffer early;                  // for it, before it is there
-  std::unique_ptr<Client> onto;  // its connection
+  ConnectionHandle far;          // only in a relay: the connection to the target
+  Buffer early;                  // bytes for `far` that arrive before it is open
+  std::unique_ptr<Client> onto;  // the client of `far`
 };
 
 constexpr Duration kLongestLife = seconds(60);
@@ -118,7 +126,7 @@ inline ConnectionCallbacks echo(Workload& workload) {
   ConnectionCallbacks callbacks;
   callbacks.on_open = [&workload](Connection& connection) {
     connection.emplace_context<Life>(workload);
-    workload.check(++workload.echo_open <= workload.echo_cap, "more are open than the cap");
+    workload.check(++workload.echo_open <= workload.echo_cap, "more connections are open than the cap allows");
     limit_life(connection);
   };
   callbacks.on_message = [&workload](Connection& connection, Buffer& input) {
@@ -132,7 +140,8 @@ inline ConnectionCallbacks echo(Workload& workload) {
   return callbacks;
 }
 
-// Small queues, deadlines and caps, by chance.
+// Returns random server options. Some seeds have small output queues, some have short timeouts, and some limit the
+// number of connections.
 inline ServerOptions some_options(Workload& workload) {
   ServerOptions options;
   if (workload.pick(2) == 0) options.connection.high_water_bytes = 8 * 1024;
@@ -143,7 +152,8 @@ inline ServerOptions some_options(Workload& workload) {
   return options;
 }
 
-// What comes in goes on to `target`, and back: by pipe(), or by hand.
+// Returns the callbacks of a relay. For each client, the relay opens a connection to `target` and passes all bytes on
+// in both directions. Some seeds do this with pipe(), others with on_message.
 inline ConnectionCallbacks relay(Workload& workload, const SocketAddress& target) {
   ConnectionCallbacks callbacks;
   callbacks.on_open = [&workload, target](Connection& near) {
@@ -168,11 +178,11 @@ inline ConnectionCallbacks relay(Workload& workload, const SocketAddress& target
     onward.on_close = [back](Connection&, CloseReason) { back.close(); };
     life.onto = std::make_unique<Client>(near.loop(), std::move(onward), ClientOptions{},
                                          [back](std::error_code, Duration) { back.abort(); });
-    workload.check(life.onto->connect(target).has_value(), "the relay cannot even begin to connect");
+    workload.check(life.onto->connect(target).has_value(), "the relay cannot begin to connect");
   };
   callbacks.on_message = [&workload](Connection& near, Buffer& input) {
     auto& life = near.context<Life>();
-    if (workload.pipes) return;  // kept, for pipe()
+    if (workload.pipes) return;  // the input is kept for pipe()
     workload.check(life.follower.follows(input.view()), "the relay got a wrong byte");
     if (life.far) {
       life.far.send(std::move(input));
@@ -180,7 +190,8 @@ inline ConnectionCallbacks relay(Workload& workload, const SocketAddress& target
       life.early.append(std::move(input));
     }
   };
-  // One that ends before it is piped.
+  // The peer's FIN may arrive before pipe() is called. Without on_peer_end, this FIN would end the connection, and the
+  // input that is kept for pipe() would be lost. Therefore the callback is set, although it does nothing.
   if (workload.pipes) callbacks.on_peer_end = [](Connection&) {};
   callbacks.on_close = [](Connection& near, CloseReason) {
     auto& life = near.context<Life>();

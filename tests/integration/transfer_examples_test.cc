@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The examples that send a file, and the relay, as programs: a large file arrives whole at a client that sends FIN
-// first and reads in small pieces, and the sender's memory does not grow with it.
+// Runs the examples that send a file, and the relay, as programs. The client sends FIN first and reads in small pieces.
+// A large file must arrive complete, and the sender's memory must not grow with the file.
 #include <sys/socket.h>
 
 #include <filesystem>
@@ -21,11 +21,12 @@ namespace peal {
 namespace {
 
 constexpr uint64_t kMiB = 1 << 20;
-constexpr uint64_t kMostMemory = (kSanitized ? 1024 : 32) * kMiB;         // a sanitizer keeps what was freed
-constexpr uint64_t kLargeBytes = (kSanitized ? 64 : 1024) * kMiB + 4321;  // no round number
+constexpr uint64_t kMostMemory = (kSanitized ? 1024 : 32) * kMiB;         // a sanitizer keeps freed memory
+constexpr uint64_t kLargeBytes = (kSanitized ? 64 : 1024) * kMiB + 4321;  // not a multiple of any buffer size
 constexpr uint64_t kMarkEvery = 16 * kMiB - 1000;
 
-// Zeros but for an 8-byte mark that tells its own place, so that what is lost, doubled or moved shows.
+// A file of zeros with marks of 8 bytes. Each mark contains its own position, so a test notices bytes that are lost,
+// doubled or moved.
 class SparseFile {
  public:
   explicit SparseFile(uint64_t bytes) {
@@ -44,7 +45,7 @@ class SparseFile {
   const std::string path_ = folder_.path("sparse");
 };
 
-// An example that serves at a free port.
+// Runs an example that serves at a free port.
 class Service {
  public:
   Service(const std::string& name, const std::string& argument)
@@ -61,7 +62,8 @@ class Service {
   std::string address_;
 };
 
-// Connects, sends FIN at once, and reads to the end in pieces of 40,000 bytes. Checks every mark; returns the length.
+// Connects, sends FIN immediately, and reads to the end in pieces of at most 40,000 bytes. Checks every mark and
+// returns the number of bytes.
 uint64_t download(const std::string& address) {
   const auto to = SocketAddress::parse(address);
   if (!to) return 0;
@@ -80,7 +82,7 @@ uint64_t download(const std::string& address) {
     for (ssize_t i = 0; i < got; ++i, ++total) {
       const uint64_t into = total % kMarkEvery;
       if (into >= 8) {
-        // Nothing to look at until the next mark.
+        // Skips the bytes up to the next mark.
         const uint64_t skip = std::min<uint64_t>(static_cast<uint64_t>(got - i), kMarkEvery - into) - 1;
         i += static_cast<ssize_t>(skip);
         total += skip;

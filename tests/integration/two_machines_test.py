@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Duels whose servers run at the other end of a network: a namespace behind a pair of virtual interfaces, and in ssh's
-place a shell that leads there. Nothing is left of them, whatever ends a duel."""
+"""Tests of `peal load duel` with servers on another machine.
+
+The other machine is a network namespace behind a pair of virtual interfaces. A command that opens a shell there takes
+the place of ssh. However a duel ends, it must leave no process in the namespace.
+"""
 
 import json
 import os
@@ -17,7 +20,8 @@ from versus.run.namespaces import CannotMake, Namespace
 BIN_DIR = Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin")).absolute()
 PEAL = str(BIN_DIR / "peal")
 SERVER = f"{PEAL} serve pingpong --engine epoll --listen {{listen}}"
-PATIENCE_S = 300  # what waits longer has hung; nothing is read off how long anything takes
+# The time limit of each wait. A program that takes longer counts as hanging. No other result depends on time.
+PATIENCE_S = 300
 ONCE = ["--rounds", "1", "--restarts", "1", "--budget", "10m"]
 BRIEF = ["--slice", "5ms", *ONCE]
 ENDLESS = ["--slice", "5ms", "--rounds", "50", "--restarts", "1000", "--budget", "10h", "--live", "on"]
@@ -55,12 +59,12 @@ def soon(happens):
 
 
 def all_end(there):
-    """Whether nothing runs there any more, soon."""
+    """Returns whether all processes in the namespace end within PATIENCE_S."""
     return soon(lambda: not processes_in(there))
 
 
 class Playing:
-    """A duel without end, from its first restart on."""
+    """A duel that does not end by itself. The constructor waits until its first restart has begun."""
 
     def __init__(self, there):
         self.child = subprocess.Popen(words_for(there, *ENDLESS), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -84,7 +88,7 @@ class Playing:
             self._seen += piece
 
     def complaint(self):
-        """Its exit code and what it said last."""
+        """Returns the exit code and the last line on stderr."""
         for piece in iter(lambda: os.read(self.child.stderr.fileno(), 65536), b""):
             self._seen += piece
         return self.child.wait(PATIENCE_S), self._seen.decode().splitlines()[-1]
@@ -94,7 +98,7 @@ def test_a_duel_across_the_network(there):
     ran = duel(there, "--run", f"b={SERVER}", "--json", "-", *BRIEF)
     assert ran.returncode == 0, ran.stderr
     found = json.loads(ran.stdout)
-    assert found["server_host"]["address"] == there.far, "where it says that it is reached"
+    assert found["server_host"]["address"] == there.far, "the shell reports the address at which the machine is reached"
     assert all(each["server_cpu_ns"] > 0 and each["messages"] > 0 for each in found["contenders"])
     assert f"servers on box2 ({there.far}, Linux" in ran.stderr
     assert not processes_in(there)
@@ -121,13 +125,14 @@ def test_http_across_the_network(there):
 def test_an_address_that_is_not_there(there):
     ran = duel(there, "--server-address", there.near, *BRIEF)
     assert ran.returncode == 1
-    assert ran.stderr == f"peal: a: nobody can listen at {there.near} here: Cannot assign requested address\n"
+    why = f"a server cannot listen at {there.near} on this machine: Cannot assign requested address"
+    assert ran.stderr == f"peal: a: {why}\n"
     assert not processes_in(there)
 
 
 def test_killed_it_leaves_no_server_there(there):
     with Playing(there) as playing:
-        assert soon(lambda: len(processes_in(there)) >= 3), "an agent and two servers"
+        assert soon(lambda: len(processes_in(there)) >= 3), "an agent and two servers must run there"
         playing.child.kill()
         assert all_end(there)
 
@@ -163,11 +168,12 @@ def test_the_namespace_goes_with_who_made_it():
 
 
 def test_the_quick_lab_across_the_network(there, tmp_path):
-    # 64Bx1 has eight short restarts at most: the budget is only what a busy machine may take for them.
+    # The experiment 64Bx1 starts its servers at most eight times, and each time only briefly. The budget of 600 s is
+    # enough on a busy machine, too.
     words = ["quick", "--bin", str(BIN_DIR), "--out", str(tmp_path), "--seed", "3", "--only", "peal-epoll",
              "--server-host", "box2", "--remote-shell", there.shell, "--experiments", "64Bx1,drum", "--budget", "600"]
     assert cli.main(words) == cli.DONE
     results = json.loads((tmp_path / "results.json").read_text())
     assert [cell["name"] for cell in results["cells"]] == ["64Bx1"] and results["drum"] is None
-    assert there.far in results["two_machines"] and "in another place" in results["two_machines"]
+    assert there.far in results["two_machines"] and "under another address" in results["two_machines"]
     assert "Kernel of box2" in (tmp_path / "report.html").read_text()

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`peal serve http --access-log` on a pipe: a FIFO that somebody reads, or nobody, or somebody too slow; and stdout.
+"""`peal serve http --access-log` on a pipe: a FIFO with or without a reader, or with a slow one, and stdout.
 
-Without a reader the server never began; it opened the log twice, so that a reader that ends with its input was gone
-before the second time. A reader that left ended the server by SIGPIPE, and a SIGUSR1 after that stopped its loop for
-ever: two SIGTERMs did not end it."""
+The tests guard against three mistakes of the past:
+- Without a reader the server did not start. It opened the log twice, so a reader that ends with its input had left
+  before the second time.
+- When a reader left later, SIGPIPE ended the server.
+- A SIGUSR1 after that blocked the server's loop for ever, so that even two SIGTERMs did not end it.
+"""
 import contextlib
 import fcntl
 import os
@@ -27,7 +30,7 @@ def ask(address, path="/"):
 
 
 class Reader:
-    """Of a FIFO; `rest` is what came behind the last whole line."""
+    """Reads a FIFO. `rest` holds the bytes after the last complete line."""
 
     def __init__(self, path):
         self.fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
@@ -41,7 +44,7 @@ class Reader:
         os.close(self.fd)
 
     def lines(self):
-        """Those that are there now."""
+        """Returns the complete lines that have arrived."""
         data = b""
         with contextlib.suppress(BlockingIOError):
             while piece := os.read(self.fd, 65536):
@@ -51,7 +54,7 @@ class Reader:
         return [line.decode() for line in lines]
 
     def next_lines(self):
-        """Waits for the next ones."""
+        """Waits for more lines and returns them."""
         ready, _, _ = select.select([self.fd], [], [], PATIENCE_SECONDS)
         assert ready
         return self.lines()
@@ -65,7 +68,7 @@ def a_fifo(tmp_path):
 
 @contextlib.contextmanager
 def serving(log, kind):
-    """A service, which ends at SIGTERM as it should."""
+    """Runs a service that must end well at SIGTERM."""
     with Service("http", "--listen", "127.0.0.1:0", "--access-log", log, *kind.split()) as service:
         yield service
         assert service.ends_well()

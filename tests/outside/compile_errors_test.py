@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What must not compile, and what the compilers say then: one error, whose sentence says what is accepted, where there
-were pages of candidates."""
+"""Code that must not compile, and what the compilers must say about it.
+
+They must report one error whose sentence says what is accepted. Before, they listed pages of candidates.
+"""
 import os
 import re
 import shutil
@@ -28,7 +30,7 @@ OWNS = "a function that owns something must be a variable declared before the co
 MADE = "the object of an OnLoop is made by a function that takes a Loop&"
 SPAWN = "a Scope spawns a Task<>: call the coroutine"
 
-# What a user writes -> the sentence, and what must stand in the lines about it.
+# Each mistake has the code that a user writes, the sentence of the error, and a text that the first lines must contain.
 WRONG = {
     "message of the wrong type":
         ("Server s(loop, {.on_message = [](Connection&, std::string) {}});", ARGUMENTS, "Connection&, peal::Buffer&"),
@@ -88,14 +90,14 @@ store.ask(loop, [](const std::string& s) { return s.size(); }, [](Result<size_t>
 """
 
 
-# What a group of lines about an error begins with: where it was included from, or what was being compiled.
+# The beginning of the first line about an error: where the code was included from, or what was being compiled.
 LEAD = re.compile(r"In file included from |\S+: (In |At global scope)|\S+:\d+:(\d+:)?\s+required ")
 ERROR = re.compile(r"\berror: ")
 LIMITS = {"g++": "-fmax-errors=0", "clang++-19": "-ferror-limit=0"}
 
 
 def source_of(at, text):
-    """A function of what stands on lines `#line` calls "wrong_AT.cc"."""
+    """Returns a function made of `text`, whose lines `#line` places in "wrong_AT.cc"."""
     functions = "\n".join(re.findall(r"^void f\(.*$", text, re.MULTILINE))
     statements = re.sub(r"^void f\(.*$", "", text, flags=re.MULTILINE)
     return (f'#line 1 "wrong_{at}.cc"\nnamespace wrong_{at} {{\n{functions}\n'
@@ -106,7 +108,10 @@ def source_of(at, text):
 
 
 def errors_of(said):
-    """What a compiler said, in one group of lines for each error: what leads to it, the error and its notes."""
+    """Splits a compiler's output into one group of lines for each error.
+
+    A group has the lines that lead to the error, the error itself and its notes.
+    """
     groups = [[]]
     for line in said.splitlines():
         full = any(ERROR.search(before) for before in groups[-1])
@@ -118,8 +123,10 @@ def errors_of(said):
 
 @pytest.fixture(scope="module", params=COMPILERS)
 def compile_all(request):
-    """Compiles texts as one source, each in a function of its own; answers what the compiler said. The headers are
-    compiled once."""
+    """Returns a function that compiles texts in one source file, each in a function of its own.
+
+    That function returns the result of the compiler's run. The headers are compiled only once.
+    """
     with tempfile.TemporaryDirectory() as folder:
         header = Path(folder) / "all.h"
         header.write_text("".join(f"#include <{name}>\n" for name in HEADERS))
@@ -138,7 +145,7 @@ def compile_all(request):
 
 @pytest.fixture(scope="module")
 def errors(compile_all):
-    """Name -> the groups of lines about what was written under it. All of it is compiled at once."""
+    """Returns the groups of lines for each name of WRONG. All of WRONG is compiled at once."""
     answer = compile_all([text for text, _, _ in WRONG.values()])
     found = {name: [] for name in WRONG}
     for group in errors_of(answer.stderr):
@@ -160,7 +167,7 @@ def test_what_is_right_compiles(compile_all):
 @pytest.mark.parametrize("what", WRONG)
 def test_what_is_wrong_is_one_error_that_says_what_is_accepted(errors, what):
     _, sentence, named = WRONG[what]
-    assert errors[what], "it compiled"
+    assert errors[what], "it must not compile"
     assert len(errors[what]) == 1, errors[what]
     lines = errors[what][0]
     error = next(line for line in lines if ERROR.search(line))

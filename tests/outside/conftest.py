@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tests of this folder find tests/examples/programs.py, too; and those of the https site have one a file."""
+"""Lets the tests of this folder import tests/examples/programs.py, and gives each file one https site."""
 import pathlib
 import sys
 

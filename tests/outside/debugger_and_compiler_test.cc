@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What other people's tools say about peal: gdb opens a core and finds the threads' names; clang refuses code that
-// touches what a mutex guards without the mutex.
+// Checks what other tools say about peal. gdb finds the names of threads in a core file. clang refuses code that uses
+// data guarded by a mutex without locking the mutex.
 #include <sys/wait.h>
 
 #include <cstdio>
@@ -25,7 +25,7 @@ using testing::HasSubstr;
 
 struct Outcome {
   int exit_code = -1;
-  std::string output;  // stdout and stderr
+  std::string output;  // stdout and stderr together
 };
 
 Outcome run(const std::string& command) {
@@ -42,7 +42,7 @@ Outcome run(const std::string& command) {
 
 bool installed(const std::string& tool) { return run("command -v " + tool).exit_code == 0; }
 
-// What the debugger runs: two named threads, of which one aborts the process while the other waits.
+// The program that the debugger runs. It has two named threads: one aborts the process while the other waits.
 [[noreturn]] void die_with_named_threads() {
   std::latch waiting(1);
   std::latch never(1);
@@ -59,7 +59,7 @@ bool installed(const std::string& tool) { return run("command -v " + tool).exit_
 TEST(ThreadNames, are_in_a_core_dump) {
   constexpr const char* kChild = "PEAL_DIE_WITH_NAMED_THREADS";
   if (std::getenv(kChild) != nullptr) die_with_named_threads();
-  if (kSanitized) GTEST_SKIP() << "a sanitizer's shadow memory would be terabytes of core";
+  if (kSanitized) GTEST_SKIP() << "the core file would contain terabytes of the sanitizer's shadow memory";
   if (!installed("gdb")) GTEST_SKIP() << "gdb is not installed";
   const test::TemporaryFolder scratch;
   const std::string core = scratch.path("core");
@@ -68,7 +68,7 @@ TEST(ThreadNames, are_in_a_core_dump) {
                             std::string(kChild) + " 1' -ex run -ex 'generate-core-file " + core + "' --args " +
                             program + " --gtest_filter=ThreadNames.are_in_a_core_dump");
   for (const char* forbidden : {"Could not trace the inferior process", "ptrace: Operation not permitted"}) {
-    if (death.output.find(forbidden) != std::string::npos) GTEST_SKIP() << "ptrace is forbidden here: " << forbidden;
+    if (death.output.find(forbidden) != std::string::npos) GTEST_SKIP() << "this machine forbids ptrace: " << forbidden;
   }
   ASSERT_THAT(death.output, AllOf(HasSubstr("SIGABRT"), HasSubstr("Saved corefile")));
   const Outcome seen = run("gdb -nx -batch -ex \"thread apply all print (char[16])'peal::detail::thread_name'\" " +

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stand-ins for what scripts/fleet calls: an ssh that runs the command here, a peal that obeys --start-at, and a clock
-that is wrong. A host is a name; what its peal does is said by an environment variable of that name."""
+"""Stand-ins for the programs that scripts/fleet calls.
+
+They are an ssh that runs the command on this machine, a peal that obeys --start-at, and a clock that is wrong. A host
+is only a name. The environment variable does_HOST says what the peal of that host does.
+"""
 import contextlib
 import os
 import pathlib
@@ -11,7 +14,7 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PATIENCE_SECONDS = 60
 
-# As ssh does: joins its words, has a shell of the "host" take them apart again, ends when that shell does.
+# Works as ssh does: it joins its words, lets a shell of the "host" split them again, and ends when that shell ends.
 SSH = """#!/bin/sh
 while [ "$1" = -o ]; do shift 2; done
 host=$1
@@ -72,7 +75,7 @@ def write_program(path, text):
 
 
 class Fakes:
-    """The stand-ins, in a folder; `environment` holds what they need."""
+    """A folder with the stand-ins. `environment` has the variables that they need."""
 
     def __init__(self, folder):
         self.folder, self.started, self.go = folder, folder / "started", folder / "go"
@@ -82,14 +85,14 @@ class Fakes:
         write_program(folder / "clockless/date", NO_DATE)
         os.mkfifo(self.started)
         os.mkfifo(self.go)
-        # Open at both ends, so that nobody waits for the other one; each holds far more than these few lines.
+        # Both FIFOs are open at both ends, so that no open() blocks. They can hold far more than the lines of a test.
         self.pipe, self.go_pipe = os.open(self.started, os.O_RDWR), os.open(self.go, os.O_RDWR)
         self.fleets, self.generators = [], []
         self.environment = os.environ | {"FAKES": str(folder), "FAKE_STARTED": str(self.started),
                                          "FAKE_GO": str(self.go)}
 
     def close(self):
-        """Whatever a failing test left running ends here; a fleet that ends takes its generators along."""
+        """Ends whatever a failing test has left running. A fleet that ends takes its generators along."""
         for process in self.fleets:
             if process.poll() is None:
                 process.kill()
@@ -101,11 +104,11 @@ class Fakes:
         os.close(self.go_pipe)
 
     def let_go(self):
-        """Lets one generator end that waits for this call: one that does "go:1" then exits with 1."""
+        """Lets one generator exit that waits for this call ("go:1")."""
         os.write(self.go_pipe, b".")
 
     def wait_for_generators(self, count):
-        """The process ids of so many generators, once they run."""
+        """Waits until `count` generators run, and returns their process ids."""
         lines = b""
         while lines.count(b"\n") < count:
             ready, _, _ = select.select([self.pipe], [], [], PATIENCE_SECONDS)
@@ -115,8 +118,8 @@ class Fakes:
         return self.generators
 
     def fleet(self, *words, **does):
-        """A fleet under way; `does` says what hosts do: exit with a code, exit with it after let_go()
-        ("go:1"), or hang, garbage, usage."""
+        """Starts a fleet. `does` says what each host does: exit with a code, exit with a code after let_go() ("go:1"),
+        or hang, garbage, usage."""
         environment = self.environment | {f"does_{host}": str(what) for host, what in does.items()}
         options = ["--ssh", f"{self.folder}/ssh -o BatchMode=yes", "--peal", self.folder / "peal", "--local-peal",
                    self.folder / "peal", "--out", self.folder / "out", "--delay", "200ms"]
@@ -125,7 +128,7 @@ class Fakes:
         return self.fleets[-1]
 
     def run(self, *words, **does):
-        """Its exit code, and what it printed to either stream."""
+        """Runs a fleet to its end. Returns its exit code, its stdout and its stderr."""
         with self.fleet(*words, **does) as process:
             out, error = process.communicate(timeout=PATIENCE_SECONDS)
         return process.returncode, out, error

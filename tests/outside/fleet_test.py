@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/fleet: several generators, one command. ssh and peal are stand-ins; the shell between them is real."""
+"""scripts/fleet: one command runs several generators. ssh and peal are stand-ins; the shell between them is real."""
 import json
 import os
 import re

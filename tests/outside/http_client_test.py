@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""HttpClient against servers of other people's: Python's http.server and nginx, through the examples that use it."""
+"""HttpClient, in the examples that use it, against Python's http.server and nginx."""
 import contextlib
 import http.client
 import http.server
@@ -80,7 +80,7 @@ class Upstream(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *_):
-        """Clients that go away are what these tests are about."""
+        """Prints nothing: in these tests, clients end connections on purpose."""
 
 
 @pytest.fixture(name="upstream")
@@ -93,7 +93,7 @@ def fixture_upstream():
 
 @contextlib.contextmanager
 def serving_nginx(tmp_path):
-    """nginx, serving and redirecting; its address."""
+    """Runs nginx, which serves files and redirects. Yields its address."""
     root = tmp_path / "root"
     root.mkdir()
     (root / "large").write_bytes(LARGE)
@@ -108,7 +108,7 @@ def serving_nginx(tmp_path):
 
 
 def fetch(*arguments, text=None):
-    """Runs the example: its exit code, what it printed, what it complained of."""
+    """Runs the example. Returns its exit code, its stdout and its stderr."""
     with Program("fetch", *arguments) as program:
         out, error = program.process.communicate(text, timeout=PATIENCE_SECONDS)
         return program.process.returncode, out, error.decode()
@@ -225,7 +225,7 @@ def test_a_proxy_holds_little_of_what_nobody_reads(upstream):
             peer.sendall(b"GET /large HTTP/1.1\r\nHost: h\r\n\r\n")
         for peer in peers:
             assert peer.recv(15, socket.MSG_WAITALL) == b"HTTP/1.1 200 OK"
-        assert peak_kib(program.process.pid) < 60_000, "kB; the answers are 60 MB"
+        assert peak_kib(program.process.pid) < 60_000, "the proxy must not hold the answers, which are 60 MB together"
         for peer in peers:
             peer.close()
 
@@ -309,7 +309,7 @@ def test_the_url_shortener_takes_no_more_links_than_it_is_told(tmp_path):
         base = f"http://{joined(service.address())}"
         short = curl("-d", "http://example.org/", f"{base}/links")
         assert status_by_curl("-d", "http://example.com/", f"{base}/links") == 507
-        assert curl("-d", "http://example.org/", f"{base}/links") == short, "it is there already"
+        assert curl("-d", "http://example.org/", f"{base}/links") == short, "a link that exists already is not refused"
         assert (tmp_path / "links").read_text(encoding="ascii") == "http://example.org/\n"
 
 

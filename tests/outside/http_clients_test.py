@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`peal serve http` as the HTTP clients of other people see it: every way of driving it ends without one error."""
+"""Other people's HTTP clients drive `peal serve http` in different ways. None of them may report an error."""
 import contextlib
 import http.client
 import subprocess
@@ -13,13 +13,13 @@ from programs import PATIENCE_SECONDS, answered, ask, free_port, parted, tool
 
 @contextlib.contextmanager
 def serving(*words):
-    """Host and port of a server that lives until it is no longer needed."""
+    """Runs a server as long as the block. Yields its host and port."""
     with listening(PEAL, "serve", "http", *words) as (_, address):
         yield parted(address)
 
 
 def run(*words):
-    """What a tool printed, which must be there and succeed."""
+    """Runs a tool, which must be installed and must succeed. Returns what it printed."""
     done = subprocess.run([tool(words[0]), *words[1:]], capture_output=True, text=True, timeout=PATIENCE_SECONDS,
                           check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`peal serve http --root` as curl and Python see it."""
+"""`peal serve http --root` driven by curl and Python."""
 import contextlib
 import email.parser
 import email.policy
@@ -68,7 +68,7 @@ def test_python_reads_several_ranges(site):
     assert [place for place, _ in parts] == ["bytes 0-99/300000", "bytes 1000-200999/300000",
                                              "bytes 299999-299999/300000"]
     assert len(parts[0][1]) == 100 and len(parts[2][1]) == 1
-    assert answered(connection, "GET", "/noise.bin")[1] == NOISE, "the connection goes on"
+    assert answered(connection, "GET", "/noise.bin")[1] == NOISE, "the connection can be used for another request"
     connection.close()
 
 
@@ -139,7 +139,7 @@ def test_a_slow_reader_of_64_mib_costs_no_memory(site):
             peer.connect(parted(site.address))
             peer.sendall(b"GET /large.bin HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
             readers.append(peer)
-        # One of them reads to the end, in pieces smaller than its buffer; the others read nothing.
+        # One client reads to the end, in pieces smaller than its buffer. The others read nothing.
         data = b""
         while b"\r\n\r\n" not in data:
             data += readers[0].recv(1024)

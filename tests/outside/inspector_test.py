@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The inspector as others see it: Prometheus' own parsers read its metrics, headless Chromium looks at its page."""
+"""The inspector: Prometheus' own parsers read its metrics, and headless Chromium shows its page."""
 import json
 import os
 import re
@@ -20,7 +20,7 @@ from versus.page import browser
 
 
 class Served:
-    """A server with its inspector: the addresses of both, as (host, port)."""
+    """A server and its inspector. Their addresses are (host, port)."""
 
     def __init__(self, process, address, page, log=None):
         self.process, self.address, self.page, self.log = process, address, page, log
@@ -112,7 +112,7 @@ def test_the_page_shows_a_live_connection_asks_nobody_else_and_ends_it_when_told
         page.visit(connection)
         page.until("document.getElementById('status').textContent.startsWith('Live')")
         assert "closed" in page.value("document.getElementById('flight').textContent")
-        assert page.value("document.documentElement.scrollWidth <= window.innerWidth"), "it fits the window"
+        assert page.value("document.documentElement.scrollWidth <= window.innerWidth"), "the page fits the window"
         origin = served.url("/")
         assert {url for url in page.requests if not url.startswith((origin, "data:"))} == set()
         assert page.complaints == []
@@ -134,7 +134,7 @@ def test_the_log_level_and_a_drain_from_the_page():
             while True:
                 served.client().close()
         assert page.value("cell('state', 'STALLED').className") == "bad"
-        assert page.value("cell('name', '<b>x</b>').children.length") == 0, "whatever it holds is text"
+        assert page.value("cell('name', '<b>x</b>').children.length") == 0, "a name is shown as text, never as HTML"
         assert page.complaints == []
 
 
@@ -149,7 +149,7 @@ def test_methods_of_a_server_are_a_table_below_the_servers_while_there_are_some(
                 [...row.children].map((each) => each.textContent));
         }})()""")
         assert shown == [["server", "name", "method", "calls", "latency p99"], ["0", "rpc", "<b>x</b>", "3", "2 ms"]]
-        # The next answer of this server, which has no methods, takes the table away again.
+        # The next answer of this server has no methods, so the table disappears again.
         page.until("document.getElementById('methods') === null && document.getElementById('connections') !== null")
         assert page.value("[...document.querySelectorAll('main > section')].map((each) => each.id)")[:2] == [
             "loops", "servers"]
@@ -207,10 +207,10 @@ def test_a_stalled_loop_is_shown_while_it_stalls_and_what_held_it_afterwards():
 
 
 def outside_address():
-    """An address of this machine that is not its loopback; None where it has no other."""
+    """Returns an address of this machine that is not a loopback address, or None if there is none."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect(("192.0.2.1", 9))  # sends nothing
+            probe.connect(("192.0.2.1", 9))  # sends no packet
         except OSError:
             return None
         return probe.getsockname()[0]
@@ -229,7 +229,7 @@ def status_of_action(host, port, **fields):
 def test_who_comes_from_elsewhere_needs_a_token():
     host = outside_address()
     if host is None or host.startswith("127."):
-        pytest.skip("this machine has its loopback alone")
+        pytest.skip("this machine has only its loopback")
     with serving(page="0.0.0.0:0") as served:
         assert status_of_action(host, served.page[1]) == 403
         assert status_of_action("127.0.0.1", served.page[1]) == 200
@@ -258,10 +258,10 @@ def test_a_worker_that_is_drained_is_succeeded_while_its_clients_end():
                                          headers={"Peal-Action": "1"})
         with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
             assert answer.status == 202
-        assert client.recv(1) == b"", "it was asked to end"
+        assert client.recv(1) == b"", "the drained worker asks its client to end"
         served.page = parted(served.log.until("the inspector listens on ").rpartition(" ")[2])
         with served.client() as other:
             echoed(other)
             assert json.loads(served.get("/json")[1])["process"]["pid"] != first
         served.page = page
-        assert json.loads(served.get("/json")[1])["process"]["pid"] == first, "it waits for its client"
+        assert json.loads(served.get("/json")[1])["process"]["pid"] == first, "the old worker waits for its client"

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The fields of a batch/v1 Job that a manifest of ours may use, after the Kubernetes API reference (v1.30).
+"""The fields of a batch/v1 Job that a manifest of this repository may use (Kubernetes API reference, v1.30).
 
-A type is a Python type, a set of the words allowed, [type] for a list, {"field": type} for an object, or a dict with
-the one key `str` for a map of names. A field not listed, or of another type, is a mistake.
+A type is written as a Python type, as a set of the allowed words, as [type] for a list, or as {"field": type} for an
+object. A dict with the single key `str` is a map of names. A field that is not listed, or has another type, is a
+mistake.
 """
 LABELS = {str: str}
 META = {"name": str, "namespace": str, "labels": LABELS, "annotations": LABELS, "generateName": str}
@@ -24,7 +25,7 @@ CONTAINER = {
     "terminationMessagePath": str, "terminationMessagePolicy": {"File", "FallbackToLogsOnError"},
 }
 POD = {
-    "restartPolicy": {"Never", "OnFailure"},  # of a Job
+    "restartPolicy": {"Never", "OnFailure"},  # the policies that a Job allows
     "automountServiceAccountToken": bool, "enableServiceLinks": bool, "serviceAccountName": str, "hostNetwork": bool,
     "terminationGracePeriodSeconds": int, "activeDeadlineSeconds": int, "nodeSelector": LABELS,
     "securityContext": POD_SECURITY, "containers": [CONTAINER], "initContainers": [CONTAINER],
@@ -44,20 +45,20 @@ JOB = {
 
 
 def mistakes(value, kind, path=""):
-    """What is wrong with `value`, a sentence each."""
+    """Returns a sentence for each mistake in `value`."""
     if isinstance(kind, set):
         return [] if isinstance(value, str) and value in kind else [f"{path}: {value!r} is none of {sorted(kind)}"]
     if isinstance(kind, list):
         if not isinstance(value, list):
-            return [f"{path}: a list is wanted"]
+            return [f"{path}: must be a list"]
         return [text for index, item in enumerate(value) for text in mistakes(item, kind[0], f"{path}[{index}]")]
     if isinstance(kind, dict):
         if not isinstance(value, dict):
-            return [f"{path}: an object is wanted"]
+            return [f"{path}: must be an object"]
         if str in kind:
             return [text for key, item in value.items() for text in mistakes(item, kind[str], f"{path}.{key}")]
         unknown = [f"{path}.{key}: no such field" for key in value if key not in kind]
         return unknown + [text for key, item in value.items() if key in kind
                           for text in mistakes(item, kind[key], f"{path}.{key}")]
-    # A boolean is a kind of integer in Python, not in Kubernetes.
-    return [] if type(value) is kind else [f"{path}: {value!r} is no {kind.__name__}"]
+    # In Python, a boolean is also an integer. In Kubernetes it is not.
+    return [] if type(value) is kind else [f"{path}: {value!r} is not of type {kind.__name__}"]

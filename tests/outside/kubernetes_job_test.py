@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Job of deploy/kubernetes: its manifest, what its pods do, and the lines of docs/distributed-load.md that run it.
-kubectl is a stand-in that runs the pods' own shell scripts here."""
+"""The Job of deploy/kubernetes: its manifest, its pods, and the shell lines of docs/distributed-load.md that run it.
+
+kubectl is a stand-in that runs the shell scripts of the pods on this machine.
+"""
 import json
 import os
 import pathlib
@@ -17,7 +19,7 @@ from job_fields import JOB, mistakes
 MANIFEST = ROOT / "deploy/kubernetes/load-job.yaml"
 BIN = pathlib.Path(os.environ.get("PEAL_BIN_DIR", ROOT / "build/dev/bin"))
 
-# Runs every pod of the job at `create`, keeps what it says; `wait` fails when a pod did; `logs` shows all.
+# `create` runs every pod of the job and keeps its log. `wait` fails if a pod has failed. `logs` prints all logs.
 KUBECTL = """#!/usr/bin/python3
 import os, pathlib, subprocess, sys, yaml
 folder = pathlib.Path(os.environ["FAKES"])
@@ -55,7 +57,7 @@ def read_job():
 def make_fakes(tmp_path):
     fakes = Fakes(tmp_path)
     write_program(tmp_path / "bin/kubectl", KUBECTL)
-    # The stand-in for the generator writes its report to standard output; pods ask for a file.
+    # The stand-in for the generator writes its report to stdout, but a pod needs it in a file.
     write_program(tmp_path / "bin/peal", """#!/bin/sh
 for file; do :; done
 case "$2" in merge) exec "$FAKES/peal" "$@" ;; esac
@@ -67,7 +69,7 @@ case "$2" in merge) exec "$FAKES/peal" "$@" ;; esac
 
 
 def documented_lines(delay_seconds):
-    """The shell block of the document, with a shorter delay than people need."""
+    """Returns the shell block of the document, with a shorter delay than a person needs."""
     text = (ROOT / "docs/distributed-load.md").read_text(encoding="utf-8")
     [block] = re.findall(r"^```sh\n(.*?)^```$", text, re.M | re.S)
     assert "+ 60)" in block
@@ -75,7 +77,7 @@ def documented_lines(delay_seconds):
 
 
 def run_documented(fakes, delay_seconds=2, **does):
-    """The block runs from the repository's root; what it writes goes to the fakes' folder."""
+    """Runs the shell block in the folder of the stand-ins, which links to the folders of this repository."""
     for name in ("deploy", "scripts", "docs"):
         (fakes.folder / name).symlink_to(ROOT / name)
     environment = fakes.environment | {f"does_{pod}": str(code) for pod, code in does.items()}
@@ -90,12 +92,12 @@ def test_every_field_exists_and_has_its_type(job):
 
 @pytest.mark.parametrize("path, value, sentence", [
     (["spec", "completionmode"], "Indexed", ".spec.completionmode: no such field"),
-    (["spec", "backoffLimit"], "0", ".spec.backoffLimit: '0' is no int"),
-    (["spec", "parallelism"], True, ".spec.parallelism: True is no int"),
+    (["spec", "backoffLimit"], "0", ".spec.backoffLimit: '0' is not of type int"),
+    (["spec", "parallelism"], True, ".spec.parallelism: True is not of type int"),
     (["spec", "template", "spec", "restartPolicy"], "Always", "'Always' is none of"),
-    (["spec", "template", "spec", "containers"], {}, ".spec.template.spec.containers: a list is wanted"),
-    (["spec", "template", "spec", "containers", 0, "env", 0, "value"], 7, ".env[0].value: 7 is no str"),
-    (["metadata", "labels", "a"], 1, ".metadata.labels.a: 1 is no str"),
+    (["spec", "template", "spec", "containers"], {}, ".spec.template.spec.containers: must be a list"),
+    (["spec", "template", "spec", "containers", 0, "env", 0, "value"], 7, ".env[0].value: 7 is not of type str"),
+    (["metadata", "labels", "a"], 1, ".metadata.labels.a: 1 is not of type str"),
 ])
 def test_a_mistake_is_noticed(job, path, value, sentence):
     place = job
@@ -166,10 +168,10 @@ def test_logs_that_are_not_there(fakes):
 
 def test_the_image_has_every_library_of_the_program():
     if shutil.which("dpkg") is None or not (BIN / "peal").exists():
-        pytest.skip("no Debian, or no program")
+        pytest.skip("this is not Debian, or `peal` was not built")
     last_stage = (ROOT / "deploy/Dockerfile").read_text(encoding="utf-8").split("FROM ")[-1]
     said = subprocess.run(["ldd", BIN / "peal"], capture_output=True, text=True, check=True).stdout
-    base = {"libc6", "libgcc-s1", "libstdc++6"}  # of every Debian image: apt itself needs them
+    base = {"libc6", "libgcc-s1", "libstdc++6"}  # every Debian image has these, because apt needs them
     for path in re.findall(r"=> (/\S+)", said):
         real = os.path.realpath(path)
         owners = [subprocess.run(["dpkg", "-S", name], capture_output=True, text=True, check=False).stdout

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`peal load` against servers that other people wrote, against `peal serve`, and through scripts/fleet: every way of
-driving them ends without one error."""
+"""`peal load` against servers that other people wrote, against `peal serve`, and through scripts/fleet.
+
+It drives them in different ways. No run may have an error.
+"""
 import json
 import pathlib
 import subprocess
@@ -13,7 +15,7 @@ from programs import QuietHandler, http_server
 
 FLEET = pathlib.Path(__file__).parents[2] / "scripts/fleet"
 BRIEF = ["--warmup", "10ms", "--connections", "4"]
-DURATIONS = ["100ms", "1s", "10s"]  # the longer ones for a machine that is too busy to let enough through
+DURATIONS = ["100ms", "1s", "10s"]  # the longer ones are for a machine that is too busy for enough messages
 HTTP_SERVERS = ["http_nginx", "http_libevent", "http_python"]
 HTTP_WAYS = {
     "kept alive": [],
@@ -53,7 +55,7 @@ def some(report):
 
 
 def load(*words, enough=some, durations=tuple(DURATIONS)):
-    """The report of a run that had no error and no gate against it but those of a busy machine."""
+    """Returns the report of a run without errors. A failed gate is allowed only if it shows a busy machine."""
     for duration in durations:
         run = peal("load", *words, *BRIEF, "--duration", duration, "--json", "-")
         assert run.stdout, run.stderr
@@ -61,7 +63,7 @@ def load(*words, enough=some, durations=tuple(DURATIONS)):
         if enough(report):
             break
     invalid = [gate for gate in report["gates"] if gate["verdict"] == "INVALID"]
-    # A machine that is busy may keep a rate from being achieved; nothing else may go wrong.
+    # On a busy machine, a rate may not be achieved. No other gate may fail.
     assert [gate for gate in invalid if gate["name"] != "achieved"] == [], run.stderr
     assert run.returncode == (3 if invalid else 0)
     assert report["errors"] == {} and report["first_errors"] == {}
@@ -87,7 +89,7 @@ def test_a_status_that_was_asked_for_is_no_error(http_address):
 
 
 class Counting(QuietHandler):
-    """Answers every request and counts its answers."""
+    """Counts the requests that it answers."""
     disable_nagle_algorithm = True
 
     def do_GET(self):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `peal load` writes, as other people's programs read it: OpenMetrics by Prometheus' own parser, the HdrHistogram
-log by the lab's decoder, NDJSON by Python."""
+"""The outputs of `peal load`, read by programs that are not part of peal.
+
+Prometheus' own parser reads OpenMetrics, the lab's decoder reads the HdrHistogram log, and Python reads NDJSON.
+"""
 import csv
 import json
 
@@ -13,7 +15,7 @@ from versus import hdr
 
 @pytest.fixture(name="outputs")
 def fixture_outputs(tmp_path):
-    """The folder with the outputs of one short run, and its exit code."""
+    """Runs `peal load` once and returns the folder with its outputs."""
     with listening(PEAL, "serve", "pingpong") as (server, target):
         peal("load", "pingpong", target, "--connections", "4", "--duration", "400ms", "--warmup", "20ms", "--interval",
              "50ms", "--rate", "1000/s", "--server-pid", server.pid, "--json", tmp_path / "json", "--ndjson",

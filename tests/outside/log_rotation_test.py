@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The access log of `peal serve http` is rotated while clients are served: the file is moved away, a signal comes, and
-every request has its line in one of the files.
+"""The access log of `peal serve http` is rotated while clients are served.
 
-SIGHUP ended a single process without TLS, undrained, and no signal reopened the file of any."""
+The file is moved away and a signal is sent. Every request must have its line in one of the files. Before, SIGHUP ended
+a single process without TLS, without draining, and no signal made a process reopen the file.
+"""
 import http.client
 import re
 import signal
@@ -20,7 +21,7 @@ ROTATIONS = 3
 
 
 class Crowd:
-    """Clients that ask, each on a connection of its own a request, until they are told to stop."""
+    """Clients that send requests until they are stopped. Each request has a connection of its own."""
 
     def __init__(self, address):
         self._address = parted(address)

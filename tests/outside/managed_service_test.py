@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`peal serve --workers` under a service manager, played by the test, whose sockets it serves and which hears what it
-does; and signals that meet."""
+"""`peal serve --workers` under a service manager, which the test plays.
+
+The server serves the sockets of the service manager and reports to it. Some tests send several signals at once.
+"""
 import os
 import signal
 import socket
@@ -14,7 +16,7 @@ from worker_service import PEAL, Manager, Service, ask
 
 
 def handed_over(sockets, names):
-    """What starts a program with these as fds 3, 4, ..., as a service manager does."""
+    """Returns options that start a program with these sockets as fds 3, 4 and so on, as a service manager does."""
     places = " ".join(f"{3 + i}<&{each.fileno()}" for i, each in enumerate(sockets))
     start = f'exec {places}; LISTEN_FDS={len(sockets)} LISTEN_FDNAMES={names} LISTEN_PID=$$ exec "$0" "$@"'
     return {"prefix": ["bash", "-c", start], "pass_fds": [each.fileno() for each in sockets]}
@@ -72,7 +74,7 @@ def test_a_datagram_socket_is_refused_by_its_own_name(workers, place):
             assert service.process.wait(PATIENCE_SECONDS) == 1
 
 
-# peal without workers took its own epoll descriptor for the socket that was promised, closed it, and aborted.
+# Without workers, peal took its own epoll fd for the promised socket, closed it and aborted.
 @pytest.mark.parametrize("kind", ["--threads 1", "--threads 2", "--engine epoll", "--workers 2"])
 @pytest.mark.parametrize("names", ["", "web:admin", "peal:x"])
 def test_a_socket_that_is_promised_and_not_open_is_left_out(kind, names):
@@ -179,7 +181,7 @@ def test_the_first_sigterm_to_a_master_that_was_replaced_drains():
             service.tell(signal.SIGUSR2)
             service.log.until("replaced by process")
             service.tell(signal.SIGTERM)
-            assert client.recv(1) == b"", "it was asked to end"
+            assert client.recv(1) == b"", "the replaced master drains, so it asks its client to end"
         service.log.until("drained: 1 finished")
         assert service.process.wait(PATIENCE_SECONDS) == 0
         assert ask(address) == b"hello"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""nginx, as the tests have it beside their programs."""
+"""Runs nginx beside the tested programs."""
 import contextlib
 import os
 import socket
@@ -10,10 +10,12 @@ from programs import PATIENCE_SECONDS, tool, wait_until
 
 @contextlib.contextmanager
 def nginx(folder, place, http):
-    """Runs nginx, with `http` as the text of its http block, while the `with` block lasts; `place` is a port of
-    127.0.0.1, or the path of a socket. Yields the path of its error log once it accepts."""
+    """Runs nginx as long as the `with` block, with `http` as the text of its http block.
+
+    `place` is a port of 127.0.0.1 or the path of a socket. Yields the path of nginx's error log when nginx accepts.
+    """
     config, log = folder / "nginx.conf", folder / "error.log"
-    user = "user root;" if os.geteuid() == 0 else ""  # or its workers could not enter the folder
+    user = "user root;" if os.geteuid() == 0 else ""  # otherwise nginx's workers cannot enter the folder
     config.write_text(f"""
         daemon off; pid {folder}/pid; error_log {log}; worker_processes 1; {user}
         events {{ worker_connections 64; }}

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""peal where its output has nowhere to go: a full disk is a sentence and an exit code, never an abort; a standard
-stream that is closed is not taken by a socket."""
+"""`peal` when its output cannot be written.
+
+A full disk causes a sentence and an exit code, never an abort. If a standard stream is closed, no socket may get its
+fd.
+"""
 import json
 import subprocess
 
@@ -22,7 +25,7 @@ def fixture_address():
 
 
 def to_full(place, *words):
-    """The exit code, and what stood on the other stream."""
+    """Runs `peal` with one stream on a full disk. Returns the exit code and the text of the other stream."""
     other = "stderr" if place == "stdout" else "stdout"
     with open("/dev/full", "w", encoding="ascii") as full:
         done = peal(*words, capture_output=False, **{place: full, other: subprocess.PIPE})
@@ -52,7 +55,7 @@ def test_the_others_fail_too(words):
     assert code == FAILED and "could not be written" in error
 
 
-# `peal --help >/dev/full` exited with 0.
+# Before, `peal --help >/dev/full` exited with 0.
 @pytest.mark.parametrize("command", HELPFUL, ids=" ".join)
 def test_help_is_of_the_command_and_done(command):
     done = peal(*command, "--help")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`peal serve --workers`: under continuous load a reload and a replacement of the program lose nothing, and a worker
-that is killed loses what it had in flight."""
+"""`peal serve --workers`: reloads, replacements and killed workers under continuous load.
+
+A reload and a replacement of the program lose nothing. A worker that is killed loses only what it had in flight.
+"""
 import contextlib
 import json
 import os
@@ -15,10 +17,11 @@ from programs import PATIENCE_SECONDS, Lines, wait_until
 from worker_service import PEAL, Service, ask_at
 
 CONNECTIONS = 8
+INTERRUPTED = 130
 
 
-# What is served, and how it is asked. `pingpong` cannot tell its clients to leave: they must come and go. HTTP's are
-# told, and may stay for ever.
+# Each kind has a service and the options of `peal load` for it. `pingpong` cannot tell its clients to leave, so they
+# must end their connections themselves. The clients of HTTP are told, so they may stay for ever.
 KINDS = {
     "pingpong": ["pingpong", "--requests-per-connection", "1-20"],
     "http": ["http"],
@@ -29,7 +32,7 @@ KINDS = {
 
 @contextlib.contextmanager
 def load(address, tmp_path, kind="pingpong"):
-    """Runs while the block does; the dictionary is the report afterwards."""
+    """Runs `peal load` as long as the block. The dictionary has the report after the block."""
     report = {}
     path = tmp_path / "report.json"
     protocol, *words = KINDS[kind]
@@ -38,7 +41,7 @@ def load(address, tmp_path, kind="pingpong"):
                             "--warmup", "0s", "--interval", "20ms", "--ndjson", "-", "--json", path, "--grace", "20s",
                             *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     lines = Lines(run.stdout)
-    lines.next()  # it is under way
+    lines.next()  # the load has begun
     drain = threading.Thread(target=lambda: [None for _ in iter(lambda: os.read(run.stdout.fileno(), 65536), b"")])
     drain.start()
     try:
@@ -50,7 +53,7 @@ def load(address, tmp_path, kind="pingpong"):
         drain.join()
         run.stdout.close()
         run.stderr.close()
-    assert run.returncode in (0, 3), error
+    assert run.returncode == INTERRUPTED, error
     report.update(json.loads(path.read_text()))
 
 
@@ -107,9 +110,9 @@ def test_a_killed_worker_loses_what_it_had_in_flight_and_nothing_else(tmp_path):
             os.kill(victim, signal.SIGKILL)
             service.log.until(f"(process {victim}) was ended by SIGKILL; the next starts in 0 ms")
             wait_until(lambda: len(service.workers()) == 2 and victim not in service.workers())
-            service.reload()  # and everything still works
+            service.reload()  # everything still works
         lost = sum(report["errors"].values())
-        # Each connection had one message in flight. Nobody was refused: they would be more, and of another kind.
+        # Each connection had one message in flight. Refused clients would be more errors, and of another kind.
         assert lost <= CONNECTIONS and set(report["errors"]) <= {"reset", "closed_by_server"}, report
         assert report["lifetime"]["wrong"] == 0
 
@@ -156,7 +159,7 @@ def test_a_unix_socket_is_handed_over_with_its_file(tmp_path):
         for _ in range(2):
             assert service.replace() == f"unix:{path}"
             assert ask_at(path) == b"hello"
-        # One that cannot say where it serves ends before it takes over, and leaves the file where it is.
+        # A successor that cannot print its address ends before it takes over. It must not remove the socket's file.
         program.unlink()
         program.write_text(f'#!/bin/sh\nexec {PEAL} "$@" >/dev/full\n')
         program.chmod(0o755)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checkouts for the test of scripts/rivals: the files it compiles, with next to nothing in them."""
+"""Checkouts for the test of scripts/rivals: the files that the script compiles, almost empty."""
 
 import subprocess
 
@@ -109,7 +109,7 @@ MYECHO = {
 
 
 def lay_out(folder, files):
-    """Writes `files`, text by path, into `folder`; returns it."""
+    """Writes `files`, a dictionary from path to text, into `folder`. Returns the folder."""
     for path, text in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
@@ -117,7 +117,7 @@ def lay_out(folder, files):
 
 
 def git(folder, *words):
-    """What git says."""
+    """Runs git in `folder` and returns what it prints."""
     who = ["-c", "user.name=nobody", "-c", "user.email=nobody@example.org", "-c", "init.defaultBranch=main"]
     done = subprocess.run(["git", *who, "-C", str(folder), *words], text=True, capture_output=True, timeout=60,
                           check=True)
@@ -125,7 +125,7 @@ def git(folder, *words):
 
 
 def bare_repository(folder, files):
-    """A bare repository of two commits, the first with `files`; its URL and the two commits."""
+    """Makes a bare repository of two commits, the first with `files`. Returns its URL and the two commits."""
     work = lay_out(folder / "work", files)
     git(work, "init", "-q")
     commits = []

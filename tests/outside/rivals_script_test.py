@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/rivals on small checkouts made here: what it builds, what it prints, and what it says when it cannot."""
+"""scripts/rivals on small checkouts made by the test: what it builds, what it prints, and how it reports failures."""
 
 import os
 import re
@@ -19,7 +19,10 @@ PATIENCE_S = 120
 
 @pytest.fixture
 def rivals(tmp_path):
-    """Runs the script with --out; the finished process, with `sentences`, what it said, and `listed`, what it wrote."""
+    """Returns a function that runs the script with --out and returns the finished process.
+
+    The process has two more members. `sentences` has the lines on stderr, and `listed` the contenders in the list.
+    """
 
     def run(*words, out=tmp_path / "out"):
         environment = os.environ | {"GIT_CONFIG_GLOBAL": "/dev/null", "LC_ALL": "C"}
@@ -145,7 +148,7 @@ def test_fetched_at_the_pinned_commit_and_only_once(rivals, tmp_path):
     assert (tmp_path / "out" / "source" / "MyEchoServer" / "README").read_text() == "first"
     assert f"# MyEchoServer {first}, g++" in (tmp_path / "out" / "contenders.txt").read_text()
     shutil.rmtree(tmp_path / "upstream.git")
-    assert rivals("--fetch", "--upstream", table, "MyEchoServer").returncode == 0, "it is there already"
+    assert rivals("--fetch", "--upstream", table, "MyEchoServer").returncode == 0, "an existing source is not fetched"
 
 
 @pytest.mark.parametrize("pin, why", [

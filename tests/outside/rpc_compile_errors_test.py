@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Handlers of methods that must not compile (RpcServer::handle), and the sentence that the compilers say then."""
+"""Handlers for RpcServer::handle that must not compile, and the sentence that the compilers must say."""
 import os
 import re
 import shutil
@@ -14,7 +14,7 @@ PLAIN = {**os.environ, "LC_ALL": "C"}
 
 TAKES = "a handler of this method must take (peal::RpcCall&, const Request&, Response&)"
 ANSWERS = "a handler of a method must return void, or Task<> if it is a coroutine"
-# A handler -> the sentence.
+# The wrong handlers, each with the sentence of its error.
 WRONG = {
     "[](RpcCall&, const Other&, Text&) {}": TAKES,
     "[](RpcCall&, const Text&, Other&) {}": TAKES,
@@ -26,7 +26,7 @@ WRONG = {
 }
 RIGHT = ["[](RpcCall&, const Text&, Text&) {}", "[](RpcCall&, const Text&, Text&) -> Task<> { co_return; }"]
 
-# A service as protoc makes it.
+# A service like those that protoc generates.
 HEAD = """
 #include <google/protobuf/wrappers.pb.h>
 #include <peal/protobuf/rpc/rpc_server.h>
@@ -44,7 +44,7 @@ struct Texts::Stub : Texts {
 
 
 def _said(compiler, folder, handlers):
-    """Compiles one function for each handler; answers the return code and the text."""
+    """Compiles one function for each handler. Returns the exit code and stderr."""
     source = Path(folder) / "all.cc"
     uses = [f'#line 1 "handler_{at}.cc"\nvoid use_{at}(RpcServer& s) {{ s.handle(&Texts::Echo, {handler}); }}\n'
             for at, handler in enumerate(handlers)]

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""peal-rpc against a server that shares no code with peal and answers as muduo-protorpc's does: definitions as text,
-with the direct imports alone. Frames are made here, byte by byte."""
+"""peal-rpc against a server that shares no code with peal.
+
+The server answers as muduo-protorpc does: it sends definitions as text, with only their direct imports. The test makes
+its frames byte by byte.
+"""
 import json
 import socket
 import socketserver
@@ -39,7 +42,7 @@ def varint(number):
 
 
 def field(number, value):
-    """A varint, or a text or bytes."""
+    """Returns a field of a message. `value` is a varint, a text or bytes."""
     if isinstance(value, int):
         return varint(number << 3) + varint(value)
     value = value.encode() if isinstance(value, str) else value
@@ -57,7 +60,7 @@ def read_varint(data, at):
 
 
 def fields(data):
-    """Number to value, of a message without repeated fields."""
+    """Returns the fields of a message without repeated fields, from number to value."""
     found, at = {}, 0
     while at < len(data):
         key, at = read_varint(data, at)
@@ -72,7 +75,7 @@ def fields(data):
 
 
 class MuduoServer(socketserver.ThreadingTCPServer):
-    """Its method Turn answers its request. The files are what it sends of itself."""
+    """A server whose method Turn answers with its request. `files` are the definitions that it sends."""
     daemon_threads = True
 
     def __init__(self, files, methods=(TURN,)):
@@ -90,7 +93,7 @@ class MuduoServer(socketserver.ThreadingTCPServer):
         super().__exit__(*why)
 
     def answer(self, service, method, request):
-        """The fields of an RpcMessage."""
+        """Returns the fields of the RpcMessage that answers."""
         if (service, method) == (b"muduo.net.RpcService", b"listRpc"):
             services = sorted({name.split(" ")[0].rpartition(".")[0] for name in self.methods})
             listed = b"".join(field(2, name) for name in services) + b"".join(field(3, line) for line in self.methods)
@@ -118,7 +121,7 @@ class MuduoConnection(socketserver.BaseRequestHandler):
 
 
 def peal_rpc(*words, **options):
-    """Exit code, stdout, stderr."""
+    """Runs peal-rpc. Returns its exit code, its stdout and its stderr."""
     if not (BIN / "peal-rpc").exists():
         pytest.skip("peal-rpc was not built")
     usual = {"stdin": subprocess.DEVNULL} if "input" not in options else {}

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`peal serve http` as an operator sees it: what it serves, with how many threads and processes, what it writes down,
-what it says of a wrong call, and how it leaves."""
+"""`peal serve http` as an operator sees it.
+
+The tests check what it serves, with several threads and processes, what it writes into its log, how it reports a wrong
+command line, and how it ends.
+"""
 import contextlib
 import email.utils
 import http.client
@@ -28,17 +31,17 @@ class Served:
         return contextlib.closing(http.client.HTTPConnection(*self.place, timeout=PATIENCE_SECONDS))
 
     def ask(self, method, path, body=None, **fields):
-        """One request on a connection of its own: the answer and its body."""
+        """Sends one request on a connection of its own. Returns the answer and its body."""
         return ask(self.place, method, path, body, {name.replace("_", "-"): value for name, value in fields.items()})
 
     def raw(self, request):
-        """What comes until the end."""
+        """Sends the bytes of a request, and returns all bytes up to the end of the connection."""
         with connect(self.place) as peer:
             peer.sendall(request)
             return read_all(peer)
 
     def end(self):
-        """By SIGTERM: what it says of it."""
+        """Ends the server by SIGTERM. Returns what it printed about that."""
         self.process.send_signal(signal.SIGTERM)
         out, _ = self.process.communicate(timeout=PATIENCE_SECONDS)
         assert self.process.returncode == 0
@@ -117,7 +120,7 @@ def test_what_lies_beside_the_folder_is_not_served(root, path):
 @every_kind
 def test_the_endpoint_of_the_measurements(kind):
     with served(*kind.split()) as server:
-        for _ in range(8):  # so that several of those who serve have their turn
+        for _ in range(8):  # repeated, so that several threads or processes have their turn
             for method, body in [("GET", None), ("POST", b""), ("POST", b"v=2&w=3"), ("POST", iter([b"v=", b"2"]))]:
                 answer, text = server.ask(method, "/collect?v=1", body)
                 assert (answer.status, text) == (200, b"Hello, World!"), method
@@ -129,7 +132,7 @@ def test_the_endpoint_of_the_measurements(kind):
         assert server.ask("GET", "/")[0].status == 200
 
 
-# A folder was served with the endpoint of the measurements in it, over the file of that name.
+# Before, a served folder had the endpoint of the measurements in it, which hid the file of that name.
 def test_a_folder_has_no_endpoint_in_it(root):
     with served("--root", root) as server:
         assert server.ask("GET", "/collect")[0].status == 404
@@ -159,11 +162,11 @@ def test_the_access_log_has_a_line_for_each_request(tmp_path, kind):
     kinds = {each[2]: each.groups() for each in seen}
     assert kinds["/collect?number=3"][2:5] == ("200", "13", "http://r/")
     assert kinds["/collect"][0] == "POST" and kinds["/none"][2] == "404"
-    assert '"quoted"' not in kinds["/collect?number=3"][5], "a quotation mark of the client's ends no value"
+    assert '"quoted"' not in kinds["/collect?number=3"][5], "a client's quotation mark must not end the value"
 
 
 def call(*words):
-    """Runs it to its end: the exit code and the sentence it ended with."""
+    """Runs `peal serve http` to its end. Returns the exit code and the sentence on stderr."""
     done = peal("serve", "http", *words)
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1 and done.stderr.startswith("peal: "), done.stderr
@@ -181,7 +184,7 @@ def test_a_taken_port_is_said_in_one_sentence(kind):
 
 @pytest.mark.parametrize("kind", ["--threads 2", "--workers 2"])
 @pytest.mark.parametrize("words, sentence", [
-    ("--cache-control no-cache", "--cache-control is of files: it needs --root"),
+    ("--cache-control no-cache", "--cache-control is only for files: give --root too"),
     ("--root {} --cache-control max-aeg=60", "--cache-control takes directives such as no-cache or "),
     ("--root {} --cache-control max-age", "not 'max-age'"),
     ("--root {} --cache-control 3600", "not '3600'"),
@@ -226,7 +229,7 @@ def test_sigterm_lets_requests_under_way_end(root):
         download.sendall(b"GET /large.bin HTTP/1.1\r\nHost: h\r\n\r\n")
         assert read_head(download).startswith(b"HTTP/1.1 200 ")
         server.process.send_signal(signal.SIGTERM)
-        assert idle.recv(1) == b"", "who waits for nothing is let go"
+        assert idle.recv(1) == b"", "an idle connection is closed at once"
         idle.close()
         with pytest.raises(ConnectionRefusedError):
             connect(server.place)
@@ -241,11 +244,12 @@ def test_sigterm_lets_an_upload_end():
     with served("--drain", "60s") as server:
         with connect(server.place) as upload:
             upload.sendall(b"POST /collect HTTP/1.1\r\nHost: h\r\nContent-Length: 6\r\n\r\nabc")
-            assert server.ask("GET", "/")[0].status == 200, "who came first was read first"
+            assert server.ask("GET", "/")[0].status == 200, "the upload, which came first, has been read by now"
             server.process.send_signal(signal.SIGTERM)
             with pytest.raises(ConnectionRefusedError):
                 while True:
-                    with contextlib.suppress(ConnectionResetError):  # it waited in the queue of who was listening
+                    # the connection waited in the backlog of the closed listener
+                    with contextlib.suppress(ConnectionResetError):
                         connect(server.place).close()
             upload.sendall(b"def")
             answer = read_all(upload)

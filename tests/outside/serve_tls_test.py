@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`peal tls self-signed`, `peal serve` and `peal load` over TLS, end to end and with openssl, curl, nginx and Python's
-ssl as the other side."""
+"""`peal tls self-signed`, `peal serve` and `peal load` over TLS.
+
+The other sides are peal itself, openssl, curl, nginx and Python's ssl.
+"""
 import contextlib
 import json
 import os
@@ -18,17 +20,17 @@ from tls_parties import Authority, self_signed
 
 HELLO = b"Hello, World!"
 NGINX = PEAL.parent / "contenders" / "http_nginx"
-LOAD_DURATIONS = ["200ms", "2s", "10s"]  # the longer ones for a machine that is too busy
+LOAD_DURATIONS = ["200ms", "2s", "10s"]  # the longer ones are for a machine that is too busy
 
 
 def run(*words, send=b""):
-    """How it ended, what it printed, what it said; it may fail."""
+    """Runs a program, which may fail. Returns its exit code, its stdout and its stderr."""
     done = subprocess.run([*map(str, words)], input=send, capture_output=True, timeout=PATIENCE_SECONDS, check=False)
     return done.returncode, done.stdout, done.stderr.decode(errors="replace")
 
 
 class Serving:
-    """A server that says where it listens; the lines of its log come when it has ended."""
+    """A server that prints its address. `errors` has its log after it has ended."""
 
     def __init__(self, process):
         self.process = process
@@ -65,14 +67,14 @@ def curl(server, *words, host="localhost"):
 
 
 def s_client(server, *words, send=b"Q\n"):
-    """What it printed of the handshake."""
+    """Runs `openssl s_client`. Returns what it printed about the handshake."""
     _, out, errors = run(tool("openssl"), "s_client", "-connect", server.place, "-servername", "localhost", *words,
                          send=send)
     return out.decode(errors="replace") + errors
 
 
 def shown(server, *words):
-    """The certificate that is shown now: its serial number."""
+    """Returns the serial number of the certificate that the server uses now."""
     leaf = re.search("-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", s_client(server, *words), re.DOTALL)
     return serial_of(leaf.group().encode())
 
@@ -82,7 +84,10 @@ def serial_of(pem):
 
 
 def load(*words, enough=lambda report: report["messages"] > 0):
-    """The report of a run that nothing is said against but by a busy machine."""
+    """Returns the report of a run without errors and failed gates.
+
+    If a busy machine did too little, the run is repeated with a longer duration.
+    """
     for duration in LOAD_DURATIONS:
         code, out, errors = run(PEAL, "load", *words, "--warmup", "10ms", "--connections", "4", "--duration", duration,
                                 "--json", "-")
@@ -115,12 +120,12 @@ def test_what_self_signed_writes_is_what_openssl_reads(tmp_path, kind, algorithm
 def test_the_lines_that_self_signed_prints_can_be_called(tmp_path):
     done = peal("tls", "self-signed", "--name", "localhost", cwd=tmp_path)
     said = dict(line.split(": peal ", 1) for line in done.stdout.splitlines() if ": peal " in line)
-    assert sorted(said) == ["drive that", "serve with it"]
-    serve = said["serve with it"].replace("127.0.0.1:8443", "127.0.0.1:0").split()
+    assert sorted(said) == ["a client that trusts it", "a server that uses it"]
+    serve = said["a server that uses it"].replace("127.0.0.1:8443", "127.0.0.1:0").split()
     with subprocess.Popen([PEAL, *serve], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
         try:
             place = process.stdout.readline().strip().removeprefix("listening on ")
-            words = said["drive that"].replace("127.0.0.1:8443", place).split()
+            words = said["a client that trusts it"].replace("127.0.0.1:8443", place).split()
             for duration in LOAD_DURATIONS:
                 driven = peal(*words, "--duration", duration, "--warmup", "10ms", cwd=tmp_path)
                 if "Not one message came back" not in driven.stdout:
@@ -139,8 +144,8 @@ def test_http_for_curl_and_for_load(tmp_path, shape):
         assert (code, out) == (0, HELLO)
         assert "ALPN: server accepted http/1.1" in errors and "TLSv1.3" in errors
         code, out, errors = curl(server, "-v", "--http1.0", "--cacert", certificate)
-        assert (code, out) == (0, HELLO) and "ALPN: server accepted http/1.0" in errors, "RFC 7301 3.2"
-        assert curl(server)[0] == 60, "nobody believes it unasked"
+        assert (code, out) == (0, HELLO) and "ALPN: server accepted http/1.0" in errors, "see RFC 7301 3.2"
+        assert curl(server)[0] == 60, "curl must not trust a self-signed certificate without --cacert"
         url = f"https://localhost:{server.port}/"
         report = load("http", url, "--tls-ca", certificate, "--expect-body", HELLO.decode())
         assert report["handshakes"]["full"] == 4 and report["handshakes"]["agreed"].startswith("TLSv1.3, TLS_")
@@ -166,7 +171,7 @@ def test_what_is_sent_to_pingpong_and_echo_comes_back(tmp_path):
 
 
 def test_several_certificates(tmp_path):
-    """Two names, and two kinds of key for the first."""
+    """Serves certificates for two names, and two kinds of keys for the first name."""
     pairs = [self_signed(tmp_path, "one", "ecdsa", ["localhost"]), self_signed(tmp_path, "two", "rsa", ["localhost"]),
              self_signed(tmp_path, "three", "ecdsa", ["*.example.org"])]
     more = [word for certificate, key in pairs[1:] for word in ("--tls-cert", certificate, "--tls-key", key)]
@@ -175,7 +180,7 @@ def test_several_certificates(tmp_path):
         assert shown(server, "-sigalgs", "ECDSA+SHA256") == one
         assert shown(server, "-sigalgs", "rsa_pss_rsae_sha256") == two
         assert shown(server, "-servername", "www.example.org") == three
-        assert shown(server, "-servername", "elsewhere.example") == one, "which its client will not believe"
+        assert shown(server, "-servername", "elsewhere.example") == one, "the first certificate is the default"
 
 
 @pytest.mark.parametrize("auth", [None, "required", "wanted"])
@@ -206,13 +211,14 @@ def test_a_reload_at_sighup(tmp_path, workers):
         with connect(("127.0.0.1", server.port)) as plain:
             with trusted.wrap_socket(plain, server_hostname="localhost") as peer:
                 self_signed(tmp_path)
-                assert shown(server) == first, "nobody has asked"
-                peer.sendall(b"GET / HTTP/1.1\r\n")  # or its worker, being replaced, would end it after drain_grace
+                assert shown(server) == first, "the server must not read the new file before SIGHUP"
+                # Keeps the connection busy. Otherwise its old worker would end it after drain_grace.
+                peer.sendall(b"GET / HTTP/1.1\r\n")
                 server.hang_up()
                 wait_until(lambda: shown(server) == serial_of(certificate.read_bytes()), "the new certificate is shown")
                 peer.sendall(b"Host: localhost\r\n\r\n")
-                assert peer.recv(65536).startswith(b"HTTP/1.1 200 "), "who was there lives on"
-        assert "Reused, TLSv1.2" in s_client(server, "-tls1_2", "-sess_in", session), "tickets too"
+                assert peer.recv(65536).startswith(b"HTTP/1.1 200 "), "an open connection must survive the reload"
+        assert "Reused, TLSv1.2" in s_client(server, "-tls1_2", "-sess_in", session), "old tickets are accepted"
         second = shown(server)
         key.write_text("no key", encoding="utf-8")
         server.hang_up()
@@ -220,7 +226,7 @@ def test_a_reload_at_sighup(tmp_path, workers):
         self_signed(tmp_path)
         wait_until(lambda: server.hang_up() or shown(server) != second, "the third certificate is shown")
         server.end()
-    assert "the certificates were read anew: new connections get what is there now" in server.errors
+    assert "the certificates were read again: new connections use the files as they are now" in server.errors
 
 
 def test_a_broken_file_leaves_what_is_in_use_and_is_named(tmp_path):
@@ -229,9 +235,9 @@ def test_a_broken_file_leaves_what_is_in_use_and_is_named(tmp_path):
         first = shown(server)
         log = []
         key.write_text("no key", encoding="utf-8")
-        while not log:  # watched: it is seen within a second or so
+        while not log:  # the watched file is read again within about a second
             line = server.process.stderr.readline()
-            log += [line] if "in use stay" in line else []
+            log += [line] if "stay in use" in line else []
         assert str(key) in log[0] and " error " in log[0]
         assert shown(server) == first
         self_signed(tmp_path)
@@ -267,7 +273,7 @@ def test_an_ocsp_response_is_stapled(tmp_path):
     code, _, errors = run(*ocsp, "-index", index, "-CA", authority.certificate, "-rsigner", authority.certificate,
                           "-rkey", authority.key, "-reqin", request, "-respout", response, "-ndays", "1")
     assert code == 0 and response.exists(), errors
-    with certificate.open("ab") as chain:  # its issuer is there to know it by
+    with certificate.open("ab") as chain:  # identifies the issuer of the OCSP response
         chain.write(authority.certificate.read_bytes())
     with serving("http", certificate, key, "--tls-ocsp", response) as server:
         assert "OCSP Response Status: successful" in s_client(server, "-status")
@@ -296,7 +302,7 @@ def test_a_duel_of_servers_that_it_starts(tmp_path):
                             f"a={server}", "--run", f"b={server} --threads 2", "--slice", "20ms", "--rounds", "2",
                             "--restarts", "1", "--json", "-")
     report = json.loads(out)
-    assert code in (0, 3), errors  # a machine may be too busy for a figure
+    assert code in (0, 3), errors  # the machine may be too busy for a valid result
     for contender in report["contenders"]:
         assert contender["handshakes"]["done"] == contender["handshake"]["count"] > 0
         assert contender["handshakes"]["resumed"] == 0 and contender["handshakes"]["failed"] == 0

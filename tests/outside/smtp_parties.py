@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tests of the start_tls pair have in common: the receiver, and how a peer made by hand hears SMTP."""
+"""Shared parts of the tests of smtp_receiver and smtp_sender: the receiver, and SMTP by hand."""
 import contextlib
 import re
 import smtplib
@@ -13,7 +13,7 @@ DOTS = "Subject: dots\r\n\r\n.\r\n..\r\n.one\r\n...three\r\nends with one.\r\n"
 
 
 def hear_line(peer):
-    """A line, and not a byte of what is behind it."""
+    """Reads one line, and no byte after it."""
     line = b""
     while not line.endswith(b"\r\n"):
         byte = peer.recv(1)
@@ -23,14 +23,14 @@ def hear_line(peer):
 
 
 def hear(peer):
-    """The last line of an answer."""
+    """Returns the last line of an answer."""
     while (line := hear_line(peer))[3:4] == "-":
         pass
     return line
 
 
 class Receiver:
-    """`smtp_receiver`, with a certificate of its own."""
+    """The program `smtp_receiver`, with a certificate of its own."""
 
     def __init__(self, folder, **options):
         self.certificate, key = self_signed(folder, **options)
@@ -42,7 +42,7 @@ class Receiver:
         return ssl.create_default_context(cafile=self.certificate)
 
     def takes(self, text, readers=(READER,), sender=SENDER):
-        """The next mail it prints is this one. The version of TLS and the cipher."""
+        """Checks that the next mail it prints is this one. Returns the version of TLS and the cipher."""
         head = re.fullmatch(r"from (\S+) to (.+), (\d+) bytes over (\S+) (\S+)", self.program.line())
         printed = ""
         while len(printed.encode()) < int(head[3]):
@@ -52,7 +52,7 @@ class Receiver:
 
     @contextlib.contextmanager
     def client(self, starts=True):
-        """smtplib's, over TLS unless told otherwise."""
+        """Yields a client of smtplib, over TLS unless `starts` is false."""
         with smtplib.SMTP("127.0.0.1", self.port, timeout=PATIENCE_SECONDS) as mail:
             if starts:
                 assert mail.starttls(context=self.context())[0] == 220
@@ -70,6 +70,6 @@ def running(folder, **options):
     receiver = Receiver(folder, **options)
     with receiver.program:
         yield receiver
-        assert not receiver.program.has_output(), "a mail that nobody knows of"
+        assert not receiver.program.has_output(), "the receiver has printed a mail that the test did not send"
         code, out, errors = receiver.program.end()
         assert (code, out) == (0, ""), errors

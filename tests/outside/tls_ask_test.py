@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Our client (`mutual_tls ask`) against the servers of others, `openssl s_server` and Python's ssl: who is believed,
-with which sentence the others are refused, and what an end without its mark is taken for."""
+"""The client of `mutual_tls ask` against `openssl s_server` and Python's ssl.
+
+The tests check which servers it trusts, with which sentence it refuses the others, and how it reports an end without
+close_notify.
+"""
 import contextlib
 import fcntl
 import socket
@@ -28,14 +31,17 @@ def fixture_reader(authority):
 
 
 def ask(authority, reader, place):
-    """Exit code, answer, the sentence after what was logged."""
+    """Returns the exit code, the answer and the last line of stderr."""
     code, out, errors = run_program("mutual_tls", "ask", authority.certificate, *reader, place)
     return code, out, errors.splitlines()[-1] if errors else ""
 
 
 @contextlib.contextmanager
 def s_server(pair, *words):
-    """Its port, and the process: what it is told it sends, what it hears it prints."""
+    """Runs `openssl s_server`. Yields its port and its process.
+
+    The process sends what is written to its stdin, and prints what it receives.
+    """
     command = [tool("openssl"), "s_server", "-accept", "127.0.0.1:0", "-cert", pair[0], "-key", pair[1], *words]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         try:
@@ -67,7 +73,7 @@ def test_s_server_that_refuses_our_certificate(authority, tmp_path):
 
 
 def unread(pipe):
-    """Bytes that wait in it."""
+    """Returns how many bytes wait in the pipe."""
     return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
@@ -77,7 +83,7 @@ def test_s_server_whose_keys_change(authority, reader):
             read_until(process.stdout, QUESTION)
             process.stdin.write(b"K\n")
             process.stdin.flush()
-            wait_until(lambda: unread(process.stdin) == 0, "the command is taken")
+            wait_until(lambda: unread(process.stdin) == 0, "s_server has read the command")
             process.stdin.write(b"new keys\n")
             process.stdin.flush()
             assert client.wait() == (0, "new keys\n", "")
@@ -86,7 +92,10 @@ def test_s_server_whose_keys_change(authority, reader):
 
 @contextlib.contextmanager
 def python_server(pair, play):
-    """Its port. One client is accepted, shaken hands with and given to `play`, which gets the secure socket."""
+    """Yields the port of a server in Python.
+
+    The server accepts one client, does the handshake and calls `play` with the socket.
+    """
     context = server_context(pair)
 
     def serve(plain):
@@ -111,7 +120,7 @@ def test_python_is_believed_under_its_name_and_its_address(authority, reader, ho
 
 
 def refused(authority, reader, pair):
-    """The sentence."""
+    """Runs the client against a server with this certificate, which it must refuse. Returns its sentence."""
     with python_server(pair, answers) as port:
         code, out, errors = ask(authority, reader, f"localhost:{port}")
         assert (code, out) == (1, "")
@@ -140,7 +149,7 @@ def test_an_authority_nobody_believes(authority, reader, tmp_path):
 
 def test_an_end_without_its_mark_is_truncation(authority, reader):
     def play(secure):
-        assert secure.recv(100) == QUESTION  # and then a FIN alone
+        assert secure.recv(100) == QUESTION  # a FIN without close_notify follows
     with python_server(authority.signs("service"), play) as port:
         code, out, errors = ask(authority, reader, f"localhost:{port}")
         assert (code, out) == (1, "") and "cut short" in errors

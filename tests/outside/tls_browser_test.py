@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Chromium over TLS: a page of the https site with a script that fetches a large file."""
+"""Chromium loads a page of the https site whose script fetches a large file."""
 import hashlib
 
 import pytest

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Go, Java and Node as clients: a page and a large file on one verified connection, a session that goes on, a server
-that is not believed, and half-close through the relay that ends TLS. Each is a small program that the test writes; it
-prints a line for what it saw."""
+"""Go, Java and Node as clients of the https site and of the relay that ends TLS.
+
+Each client is a small program that the test writes. It fetches a page and a large file on one verified connection,
+resumes a session, refuses a server that it does not trust, and half-closes through the relay. It prints a line for each
+of these.
+"""
 import hashlib
 import os
 import subprocess
@@ -11,7 +14,8 @@ import pytest
 from programs import PATIENCE_SECONDS, Program, echo_once, joined, tool
 from tls_parties import LARGE, https_site, self_signed
 
-# What each prints, given the port of the site, the certificate to believe, another one, and the port of an echo server.
+# The output of each client. Its arguments are the port of the site, the certificate to trust, another certificate, and
+# the port of an echo server.
 SEEN = f"""\
 1.2 http/1.1 200 {hashlib.sha256(LARGE).hexdigest()} resumed
 1.3 http/1.1 200 {hashlib.sha256(LARGE).hexdigest()} resumed

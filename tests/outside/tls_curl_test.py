@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""curl against the https site: its options of TLS, and HTTP as it is over TLS."""
+"""curl against the https site: curl's options for TLS, and HTTP over TLS."""
 import hashlib
 import subprocess
 
@@ -8,19 +8,19 @@ import pytest
 from programs import PATIENCE_SECONDS, tool
 from tls_parties import LARGE, PAGE, key_digest, self_signed
 
-NOT_ACCEPTED = 60  # what curl exits with when it does not believe the certificate
+NOT_ACCEPTED = 60  # curl's exit code if it does not trust the certificate
 NO_HANDSHAKE = 35
 
 
 def run(*words):
-    """How it ended, what it printed, what it said."""
+    """Runs curl. Returns its exit code, its stdout and its stderr."""
     done = subprocess.run([tool("curl"), "-sS", "--noproxy", "*", *map(str, words)], capture_output=True,
                           timeout=PATIENCE_SECONDS, check=False)
     return done.returncode, done.stdout, done.stderr.decode()
 
 
 def fetch(site, *words, path="page.html"):
-    """What comes of one address, by who believes the certificate."""
+    """Fetches one path with curl, which trusts the site's certificate. Returns the body."""
     code, out, errors = run("--cacert", site.certificate, *words, f"{site.url}{path}")
     assert code == 0, errors
     return out

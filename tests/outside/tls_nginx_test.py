@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""nginx in front of the https site, which it verifies; the relay that ends TLS in front of nginx, and of Python's own
-web server."""
+"""nginx as a proxy in front of the https site, and the relay that ends TLS in front of web servers.
+
+nginx verifies the site's certificate. Behind the relay are nginx and Python's own web server.
+"""
 import contextlib
 import functools
 import hashlib
@@ -16,7 +18,7 @@ from tls_parties import LARGE, PAGE, https_site, self_signed
 
 
 def in_front(site, port, name):
-    """An https upstream that is believed under the name, with connections and sessions kept."""
+    """Returns nginx's configuration for a proxy to the site. It expects `name` and keeps connections and sessions."""
     return f"""
         upstream peal {{ server 127.0.0.1:{site.port}; keepalive 4; }}
         server {{
@@ -59,7 +61,7 @@ def fixture_root(tmp_path):
 
 
 def through_the_relay(folder, upstream):
-    """Pages and large files, all on one connection, five times."""
+    """Fetches a page and a large file on one connection through the relay. Repeats this five times."""
     certificate, key = self_signed(folder)
     context = ssl.create_default_context(cafile=certificate)
     with Program("tls_relay", upstream, certificate, key, "127.0.0.1:0") as relay:
@@ -81,7 +83,7 @@ def test_behind_the_relay(root, tmp_path):
 
 
 class Files(QuietHandler, http.server.SimpleHTTPRequestHandler):
-    """Those of a folder."""
+    """Serves the files of a folder."""
 
 
 def test_pythons_web_server_behind_the_relay(root, tmp_path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`openssl s_client` against our servers: versions, ciphers, names, sessions, ends, and what has to be refused."""
+"""`openssl s_client` against servers of peal: versions, ciphers, names, sessions, ends, and what must be refused."""
 import contextlib
 import hashlib
 import subprocess
@@ -13,7 +13,7 @@ VERSIONS = ["-tls1_2", "-tls1_3"]
 
 
 def ask(site, *words):
-    """The page asked for on a verified connection that the server then ends."""
+    """Fetches the page on a verified connection, which the server then ends. Returns what s_client printed."""
     text = s_client(site.place, "-servername", "localhost", "-CAfile", site.certificate, "-verify_return_error",
                     "-verify_hostname", "localhost", *words, send=GET_AND_CLOSE)
     assert PAGE.decode() in text and "Verify return code: 0 (ok)" in text, text
@@ -21,7 +21,7 @@ def ask(site, *words):
 
 
 class Dialogue:
-    """s_client with a user at its keyboard."""
+    """s_client as a user at a keyboard would use it."""
 
     def __init__(self, place, *words):
         self.process = subprocess.Popen([tool("openssl"), "s_client", "-connect", place, *map(str, words)],
@@ -33,7 +33,7 @@ class Dialogue:
         self.process.stdin.flush()
 
     def until(self, words, times=1):
-        """Reads on until the words were printed so often."""
+        """Reads until `words` were printed so many times."""
         missing = times - self.text.count(words)
         if missing > 0:
             self.text += read_until(self.process.stdout, *[words.encode()] * missing).decode(errors="replace")
@@ -55,7 +55,7 @@ def test_a_page_and_an_end_that_both_sides_mark(site, version):
     assert f"New, TLSv1.{version[-1]}, Cipher is" in text
     assert "Server Temp Key: X25519" in text
     ends = [line for line in text.splitlines() if "close_notify" in line or line == "closed"]
-    assert [line[:3] for line in ends] == ["<<<", "clo", ">>>"], "the server's end, and then the client's"
+    assert [line[:3] for line in ends] == ["<<<", "clo", ">>>"], "the server ends first, then the client"
 
 
 @pytest.mark.parametrize("kind, suites", [
@@ -77,13 +77,14 @@ def test_each_cipher_and_no_other(tmp_path, kind, suites):
 @pytest.mark.parametrize("group, key", [("X25519", "X25519"), ("P-256", "prime256v1"), ("P-384", "secp384r1")])
 @pytest.mark.parametrize("version", VERSIONS)
 def test_each_curve(tmp_path, version, group, key):
-    with https_site(tmp_path, kind="rsa") as site:  # an ECDSA certificate's own curve would have to be named, too
+    # with an ECDSA certificate, the client would also have to name the certificate's curve
+    with https_site(tmp_path, kind="rsa") as site:
         text = ask(site, version, "-groups", group)
     assert "Server Temp Key: " in text and (key in text or group in text)
 
 
 def test_the_curve_is_the_servers_choice(site):
-    """In TLS 1.2; in 1.3 the one for which a client has sent its share costs no further round."""
+    """The server chooses the curve in TLS 1.2. In TLS 1.3, it takes the curve of the client's key share."""
     assert "Server Temp Key: X25519" in ask(site, "-tls1_2", "-groups", "P-384:P-256:X25519")
 
 
@@ -122,7 +123,7 @@ def test_a_session_from_a_file(site, tmp_path, version):
     assert "\nNew, " in ask(site, version, "-sess_out", session)
     assert "\nReused, " in ask(site, version, "-sess_in", session)
     if version == "-tls1_2":
-        assert "\nNew, " in ask(site, version, "-sess_in", session, "-no_ticket"), "no session but in a ticket"
+        assert "\nNew, " in ask(site, version, "-sess_in", session, "-no_ticket"), "sessions need tickets"
 
 
 def test_early_data_is_not_taken(site, tmp_path):
@@ -155,7 +156,7 @@ def test_keys_are_renewed_between_requests(site, command):
             talk.until(PAGE.decode(), turn)
         assert talk.text.count(">>> TLS 1.3, Handshake [length 0005], KeyUpdate") == 5
         answered = talk.text.count("<<< TLS 1.3, Handshake [length 0005], KeyUpdate")
-        assert answered == (5 if command == b"K\n" else 0), "K asks for the server's, k does not"
+        assert answered == (5 if command == b"K\n" else 0), "K asks the server to renew its keys, too, and k does not"
 
 
 def test_renegotiation_is_refused_and_what_goes_on_goes_on(site):
@@ -170,7 +171,10 @@ def test_renegotiation_is_refused_and_what_goes_on_goes_on(site):
 
 @pytest.fixture(name="mutual", scope="module")
 def fixture_mutual(tmp_path_factory):
-    """A service that asks for certificates of one authority: its place, the authority, what it signed for a client."""
+    """Runs a service that requires certificates of one authority.
+
+    Yields its address, the authority, and a client's certificate and key.
+    """
     folder = tmp_path_factory.mktemp("mutual")
     authority = Authority(folder)
     with Program("mutual_tls", "serve", authority.certificate, *authority.signs("service"), "127.0.0.1:0") as service:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tests of TLS with other people's programs have in common: certificates, the https site, and a peer that
-speaks TLS by hand.
+"""Shared parts of the tests of TLS with other people's programs.
 
-Certificates come from `peal tls self-signed`, or from an authority of openssl's that lives as long as its folder.
+They are certificates, the https site, and a peer that does TLS by hand. Certificates come from `peal tls self-signed`,
+or from an authority of openssl that lives as long as its folder.
 """
 import base64
 import contextlib
@@ -26,7 +26,7 @@ GET_AND_CLOSE = GET[:-2] + b"Connection: close\r\n\r\n"
 
 
 def self_signed(folder, name="site", kind="ecdsa", hosts=("localhost", "127.0.0.1")):
-    """A certificate and its key, over what was there before."""
+    """Makes a certificate and its key, and overwrites older ones."""
     certificate, key = folder / f"{name}.pem", folder / f"{name}.key"
     names = [word for host in hosts for word in ("--name", host)]
     subprocess.run([PEAL, "tls", "self-signed", *names, "--key", kind, "--out-cert", certificate, "--out-key", key,
@@ -35,7 +35,7 @@ def self_signed(folder, name="site", kind="ecdsa", hosts=("localhost", "127.0.0.
 
 
 def expired(folder, authority):
-    """A certificate of the authority for localhost whose time was the year 2020, and its key."""
+    """Makes a certificate of the authority for localhost that was valid in 2020. Returns it and its key."""
     key, request, certificate = folder / "old.key", folder / "old.csr", folder / "old.pem"
     (folder / "index").write_bytes(b"")
     config = folder / "ca.cnf"
@@ -52,7 +52,7 @@ def expired(folder, authority):
 
 
 class Authority:
-    """Signs certificates. `certificate` is the file to believe."""
+    """Signs certificates. `certificate` is the file that a client must trust."""
 
     def __init__(self, folder, name="authority"):
         self._folder = folder
@@ -65,7 +65,7 @@ class Authority:
                        check=True, stderr=subprocess.DEVNULL, timeout=PATIENCE_SECONDS)
 
     def signs(self, subject, names="DNS:localhost,IP:127.0.0.1"):
-        """A certificate and its key."""
+        """Makes a certificate for `subject`. Returns it and its key."""
         certificate, key = self._folder / f"{subject}.pem", self._folder / f"{subject}.key"
         self._make(certificate, key, f"/CN={subject}", "-CA", self.certificate, "-CAkey", self.key, "-addext",
                    f"subjectAltName={names}", "-addext", "basicConstraints=critical,CA:FALSE")
@@ -73,26 +73,26 @@ class Authority:
 
 
 def key_digest(certificate):
-    """The SHA-256 of its public key (SubjectPublicKeyInfo) in base64."""
+    """Returns the SHA-256 of the certificate's public key (SubjectPublicKeyInfo), in base64."""
     pem = run_tool("openssl", "x509", "-in", certificate, "-noout", "-pubkey")
     der = run_tool("openssl", "pkey", "-pubin", "-outform", "DER", send=pem)
     return base64.b64encode(hashlib.sha256(der).digest()).decode()
 
 
 def believed(certificate):
-    """Chromium's option that makes this certificate, and no other, good."""
+    """Returns the option that makes Chromium accept this certificate."""
     return f"--ignore-certificate-errors-spki-list={key_digest(certificate)}"
 
 
 def server_context(pair):
-    """Python's, with a certificate and its key."""
+    """Returns a context for a server in Python, with a certificate and its key."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*pair)
     return context
 
 
 def hello_of(context):
-    """What a client says first."""
+    """Returns the first message of a client."""
     out = ssl.MemoryBIO()
     with contextlib.suppress(ssl.SSLWantReadError):
         context.wrap_bio(ssl.MemoryBIO(), out, server_hostname="localhost").do_handshake()
@@ -100,7 +100,7 @@ def hello_of(context):
 
 
 def read_until(pipe, *words):
-    """What comes out of a pipe until the words have come, in their order."""
+    """Reads from a pipe until all `words` have come, in this order. Returns what was read."""
     text, give_up = b"", time.monotonic() + PATIENCE_SECONDS
     wanted = re.compile(b".*".join(map(re.escape, words)), re.DOTALL)
     while not wanted.search(text):
@@ -112,7 +112,10 @@ def read_until(pipe, *words):
 
 
 class HttpsSite:
-    """`https_site` over a folder with PAGE and LARGE; `certificate` and `key` may be written over."""
+    """The program `https_site`, which serves a folder with PAGE and LARGE.
+
+    `certificate` and `key` are files that a test may overwrite.
+    """
 
     def __init__(self, folder, kind="ecdsa"):
         self.folder = folder
@@ -131,7 +134,7 @@ class HttpsSite:
         return len(os.listdir(f"/proc/{self.program.process.pid}/fd"))
 
     def context(self, **options):
-        """Python's, which believes the site's certificate alone."""
+        """Returns a context for a client in Python that trusts only the site's certificate."""
         context = ssl.create_default_context(cafile=self.certificate)
         for name, value in options.items():
             setattr(context, name, value)
@@ -140,7 +143,7 @@ class HttpsSite:
 
 @contextlib.contextmanager
 def https_site(folder, kind="ecdsa"):
-    """It answers until the block ends, and ends well."""
+    """Runs the site as long as the block. It must exit with 0."""
     site = HttpsSite(folder, kind)
     with site.program:
         yield site
@@ -149,14 +152,14 @@ def https_site(folder, kind="ecdsa"):
 
 
 def s_client(place, *words, send=b""):
-    """What it printed, both streams as one, once the server has ended; it may fail."""
+    """Runs `openssl s_client` until the server ends; it may fail. Returns its stdout and stderr together."""
     done = subprocess.run([tool("openssl"), "s_client", "-connect", place, "-ign_eof", *map(str, words)], input=send,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE_SECONDS, check=False)
     return done.stdout.decode(errors="replace")
 
 
 class ByHand:
-    """TLS over a plain socket, so that a test decides what leaves, when, and how it ends."""
+    """TLS over a plain socket. The test decides which bytes are sent, when, and how the connection ends."""
 
     def __init__(self, address, context, host="localhost", step=65536, session=None):
         self.socket = connect(address)
@@ -164,7 +167,8 @@ class ByHand:
         self._step = step
         self._in, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()
         self.tls = context.wrap_bio(self._in, self._out, server_hostname=host, session=session)
-        self.ended = False  # the peer's TCP has; without its close_notify if nothing said so
+        # True after the peer's FIN. If no close_notify came before it, the stream was cut short.
+        self.ended = False
 
     def __enter__(self):
         return self
@@ -173,7 +177,7 @@ class ByHand:
         self.socket.close()
 
     def records(self, *messages):
-        """What each message is encrypted to, which is not sent."""
+        """Returns the encrypted records of the messages, without sending them."""
         for message in messages:
             self.tls.write(message)
         return self._out.read()
@@ -191,7 +195,7 @@ class ByHand:
         self.until_done(self.tls.do_handshake)
 
     def until_done(self, call, *arguments):
-        """What the call gives, once it needs nothing more from the peer."""
+        """Repeats the call until it needs nothing more from the peer. Returns its result."""
         while True:
             try:
                 result = call(*arguments)
@@ -210,7 +214,7 @@ class ByHand:
             self._in.write_eof()
 
     def read_to_the_mark(self):
-        """All up to the peer's close_notify; raises ssl.SSLEOFError when it ends without."""
+        """Returns all data up to the peer's close_notify. Raises ssl.SSLEOFError if the peer ends without it."""
         plain = b""
         while True:
             try:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Python's ssl against our servers: who is believed, sessions, ends of each kind, bytes in tiny pieces, clients that
-vanish; and SIGHUP, by which the https site reads its certificate anew."""
+"""Python's ssl against servers of peal.
+
+The tests check which certificates are trusted, sessions, every kind of end, bytes in tiny pieces, and clients that
+vanish. At SIGHUP, the https site must read its certificate again.
+"""
 import contextlib
 import hashlib
 import signal
@@ -28,7 +31,7 @@ def opened(site, context, host="localhost", **options):
 
 
 def ask_page(secure):
-    """Of an answer that leaves the connection open."""
+    """Asks for the page on a connection that stays open, and reads the answer."""
     secure.sendall(GET)
     got = b""
     while not got.endswith(PAGE):
@@ -42,7 +45,7 @@ def test_a_verified_connection(site, version):
         secure.sendall(GET_AND_CLOSE)
         assert read_all(secure).endswith(PAGE)
         assert secure.getpeercert()["subjectAltName"] == (("DNS", "localhost"), ("IP Address", "127.0.0.1"))
-        assert secure.unwrap().fileno() >= 0, "both ends were marked"
+        assert secure.unwrap().fileno() >= 0, "both sides must have sent close_notify"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "elsewhere.example"])
@@ -73,7 +76,7 @@ def test_a_session_goes_on(site, version):
 
 
 def test_unwrap_leaves_a_plain_socket(site, version):
-    """The client ends first: the server answers with its own mark, and then with the end."""
+    """The client ends first. The server must answer with its own close_notify, then with FIN."""
     with opened(site, site.context(**version)) as secure:
         ask_page(secure)
         with secure.unwrap() as plain:
@@ -136,7 +139,7 @@ def test_an_end_without_the_mark_ends_only_itself(site, version):
 def test_clients_that_vanish_at_any_moment_leave_nothing(site):
     with opened(site, site.context()) as secure:
         ask_page(secure)
-    baseline = site.open_files() - 1  # the connection above may still be there
+    baseline = site.open_files() - 1  # the connection above may still be open
     first = hello_of(site.context())
     for size in (0, 1, 4, 5, 6, 50, len(first) - 1, len(first)):
         plain = connect(site.address)
@@ -150,7 +153,7 @@ def test_clients_that_vanish_at_any_moment_leave_nothing(site):
             if stage == "within a download":
                 peer.take()
             reset(peer.socket)
-    wait_until(lambda: site.open_files() <= baseline + 1, "the descriptors of those who left are closed")
+    wait_until(lambda: site.open_files() <= baseline + 1, "the fds of the clients that left are closed")
     with opened(site, site.context()) as secure:
         secure.sendall(GET_AND_CLOSE)
         assert read_all(secure).endswith(PAGE)
@@ -170,7 +173,7 @@ def test_what_is_no_tls_ends_by_itself(site, noise):
 
 
 def error_line(site):
-    """The next line that is no log: logs begin with the time."""
+    """Returns the next line of stderr that is not from the log. Lines of the log begin with the time."""
     while True:
         line = site.program.process.stderr.readline().decode()
         assert line, "the site has ended"
@@ -195,7 +198,7 @@ def test_reload_by_sighup(tmp_path):
                 pass
         ask_page(old)
         with opened(site, before, session=old.session) as again:
-            assert again.session_reused, "sessions outlive a reload"
+            assert again.session_reused, "a session of before the reload must still be accepted"
 
         good = site.certificate.read_bytes()
         for broken in (b"", b"this is no certificate\n", good[:len(good) // 2], self_signed(tmp_path, "other")[0]):

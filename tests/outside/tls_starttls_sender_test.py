@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`smtp_sender`, which begins in the clear and goes on over TLS, with servers made by hand, honest and not, and with
-`smtp_receiver`."""
+"""`smtp_sender`, which begins in the clear and continues over TLS.
+
+It talks to `smtp_receiver`, and to servers made by hand, honest ones and dishonest ones.
+"""
 import contextlib
 import socket
 import ssl
@@ -19,7 +21,7 @@ def fixture_receiver(tmp_path):
 
 
 def send(server, roots=None, text=DOTS):
-    """Exit code, output, sentence of the sender."""
+    """Runs the sender. Returns its exit code, its output and the last line of stderr."""
     words = [server, SENDER, READER] + ([roots] if roots else [])
     with Program("smtp_sender", *words) as sender:
         sender.type(text.encode())
@@ -69,7 +71,7 @@ def fixture_authority(tmp_path_factory):
 
 
 def greet(peer, *offers):
-    """Up to the answer to EHLO."""
+    """Greets the client and answers its EHLO."""
     peer.sendall(b"220-mail.example.org\r\n220 ESMTP\r\n")
     listen(peer, offers)
 
@@ -81,7 +83,7 @@ def listen(peer, offers):
 
 
 def over_tls(pair, then=lambda secure: None, go=b"220 ready\r\n"):
-    """An honest server up to EHLO over TLS."""
+    """Returns an honest server that greets, accepts STARTTLS and does the handshake. Then it calls `then`."""
     context = server_context(pair)
 
     def play(peer):
@@ -118,7 +120,7 @@ def test_the_sender_and_a_server_by_hand(authority):
 
 @pytest.mark.parametrize("offers", [(), ("SIZE 1000", "STARTTLSX"), ("8BITMIME", "X-STARTTLS")])
 def test_without_starttls_nothing_is_sent(authority, offers):
-    """As where somebody in between took it out."""
+    """This also happens if somebody on the way has removed the offer of STARTTLS."""
     def play(peer):
         greet(peer, *offers)
         assert hear_line(peer) == "QUIT"
@@ -144,7 +146,7 @@ def test_a_certificate_of_somebody_else(authority, tmp_path, names, of, why):
 
 
 def only_records_of_tls(data):
-    """No data in the clear, and none over TLS: handshakes and alerts."""
+    """Checks that the data has only records of handshakes and alerts. Nothing was sent in the clear or as TLS data."""
     while data:
         assert data[0] in (21, 22) and data[1] == 3, data
         data = data[5 + int.from_bytes(data[3:5]):]
@@ -170,7 +172,7 @@ def test_answers_injected_behind_the_go_ahead_are_not_believed(authority, inject
 
 
 def test_the_honest_server_behind_who_injected_gets_nothing(authority):
-    """CVE-2011-0411 the other way round: one answer too many, and then a handshake that would be good."""
+    """This is CVE-2011-0411 against a client: one answer too many comes, then a handshake that would succeed."""
     def goes_on(secure):
         pytest.fail(f"the sender went on: {hear_line(secure)}")
 
@@ -182,7 +184,7 @@ def test_the_honest_server_behind_who_injected_gets_nothing(authority):
 
 
 def test_a_server_that_will_not(authority):
-    """It does not want TLS after all; or takes no such mail; or ends."""
+    """The server refuses TLS, refuses the mail, or ends without an answer."""
     def not_now(peer):
         greet(peer, "STARTTLS")
         assert hear_line(peer) == "STARTTLS"

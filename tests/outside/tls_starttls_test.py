@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`smtp_receiver`, which begins in the clear and goes on over TLS: openssl, curl and Python's smtplib send mail to it,
-and peers made by hand what no mail is made of."""
+"""`smtp_receiver`, which begins in the clear and continues over TLS.
+
+openssl, curl and Python's smtplib send mail to it. Peers made by hand send what must not become a mail.
+"""
 import concurrent.futures
 import contextlib
 import ssl
@@ -12,7 +14,7 @@ from programs import PATIENCE_SECONDS, joined, open_files, read_all, run_program
 from smtp_parties import DOTS, READER, SENDER, hear, running
 from tls_parties import hello_of, s_client, self_signed
 
-# All of a mail after EHLO, each line without waiting for the answer to the one before.
+# All commands of a mail after EHLO, without waiting for the answers.
 MAIL = (f"MAIL FROM:<{SENDER}>\r\nRCPT TO:<{READER}>\r\nDATA\r\nSubject: hello\r\n\r\nover TLS\r\n.\r\n").encode()
 EHLO, START = b"EHLO client.example.org\r\n", b"STARTTLS\r\n"
 
@@ -63,7 +65,7 @@ def test_smtplib_sends_mails_with_dots(receiver):
 
 def test_in_the_clear_it_takes_no_mail(receiver):
     with receiver.client(starts=False) as mail:
-        assert mail.docmd("STARTTLS")[0] == 503, "EHLO comes first"
+        assert mail.docmd("STARTTLS")[0] == 503, "EHLO must come first"
         assert mail.ehlo()[0] == 250 and mail.has_extn("STARTTLS")
         for command in (f"MAIL FROM:<{SENDER}>", f"RCPT TO:<{READER}>", "DATA", "RSET", "VRFY reader", "nonsense"):
             assert mail.docmd(command)[0] == 530, command
@@ -72,7 +74,7 @@ def test_in_the_clear_it_takes_no_mail(receiver):
 
 def test_over_tls_what_was_said_before_is_forgotten(receiver):
     with receiver.client() as mail:
-        assert mail.docmd(f"MAIL FROM:<{SENDER}>")[0] == 503, "who is this?"
+        assert mail.docmd(f"MAIL FROM:<{SENDER}>")[0] == 503, "EHLO must be repeated over TLS"
         assert mail.ehlo()[0] == 250 and not mail.has_extn("STARTTLS")
         assert mail.docmd("STARTTLS")[0] == 503
         assert mail.docmd(f"MAIL FROM:<{SENDER}>")[0] == 250
@@ -99,7 +101,7 @@ def test_a_mail_that_is_too_large_is_refused_and_the_next_one_taken(receiver):
         for lines, code in [(1000, 250), (1001, 552), (1, 250)]:
             mail.docmd(f"MAIL FROM:<{SENDER}>")
             mail.docmd(f"RCPT TO:<{READER}>")
-            said = pool.submit(mail.data, line * lines)  # the answer comes when all is printed
+            said = pool.submit(mail.data, line * lines)  # the answer comes only after the mail was printed
             if code == 250:
                 receiver.takes(line * lines)
             assert said.result(PATIENCE_SECONDS)[0] == code
@@ -109,7 +111,7 @@ def test_a_mail_that_is_too_large_is_refused_and_the_next_one_taken(receiver):
     b"x" * 1001, b"NOOP\n", b"NOOP\rNOOP\r\n", b"text\r\n.\nMAIL FROM:<a@b>\r\n", b"." * 1000 + b"\r\n"])
 @pytest.mark.parametrize("in_data", [False, True])
 def test_lines_have_a_bound_and_one_sort_of_end(receiver, line, in_data):
-    """The dot on a line that ends otherwise is the end of a mail for some, and not for others (CVE-2023-51764)."""
+    """Some programs take a dot on a line with another end for the end of the mail, others do not (CVE-2023-51764)."""
     with receiver.by_hand() as peer:
         peer.socket.sendall(EHLO + START)
         assert (hear(peer.socket)[:4], hear(peer.socket)[:4]) == ("250 ", "220 ")
@@ -129,7 +131,7 @@ def test_the_longest_line_may_begin_with_a_dot(receiver, line):
 
 
 def ended_after_the_go_ahead(peer):
-    """Of what the receiver said: nothing in the clear behind it, an alert at most; and no TLS began."""
+    """Checks that nothing in the clear follows the receiver's go-ahead, at most an alert, and that no TLS began."""
     said = read_all(peer)
     clear, _, rest = said.partition(b"220 go ahead\r\n")
     assert said.startswith(b"250-") and clear.count(b"250 ") == 1
@@ -139,7 +141,7 @@ def ended_after_the_go_ahead(peer):
 @pytest.mark.parametrize("injected", [MAIL, b"RSET\r\n", b"\r\n", b"x"])
 @pytest.mark.parametrize("at_once", [True, False])
 def test_what_is_pipelined_behind_starttls_is_never_done(receiver, injected, at_once):
-    """CVE-2011-0411: a client's TLS begins behind a command that somebody else put there."""
+    """CVE-2011-0411: somebody on the way puts a command before the client's TLS begins."""
     with receiver.by_hand() as peer:
         hello = hello_of(receiver.context())
         pieces = [EHLO + START + injected + hello] if at_once else [EHLO + START[:4], START[4:] + injected, hello]
@@ -169,11 +171,11 @@ def test_clients_that_leave_at_any_moment_leave_nothing(receiver):
     pid = receiver.program.process.pid
     with receiver.client() as mail:
         assert mail.noop()[0] == 250
-        before = len(open_files(pid)) - 1  # without this one
+        before = len(open_files(pid)) - 1  # without this connection
     for said in (b"", EHLO, EHLO + START, EHLO + START + b"\x16\x03\x01"):
         with receiver.by_hand() as peer:
             peer.socket.sendall(said)
-    wait_until(lambda: len(open_files(pid)) == before, "its descriptors are closed")
+    wait_until(lambda: len(open_files(pid)) == before, "the receiver's fds are closed")
 
 
 @pytest.mark.parametrize("words, code, why", [

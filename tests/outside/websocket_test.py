@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Other people's WebSocket: Python's `websockets` as a client of our server and as the server of our client, with
-compression and in fragments; and the chat room, with its page in Chromium, plain and over TLS."""
+"""Other people's WebSocket: Python's `websockets` as a client of peal's server and as the server of peal's client.
+
+Messages are compressed and sent in fragments. The chat room is tested, too, with its page in Chromium, plain and over
+TLS.
+"""
 import asyncio
 import http
 import os
@@ -18,7 +21,7 @@ TEXT = "ding dong, ring a peal \u20ac \U0001f514 " * 200
 
 
 def run(play):
-    """A coroutine with an end to its patience."""
+    """Runs a coroutine, which fails after PATIENCE_SECONDS."""
     return asyncio.run(asyncio.wait_for(play, PATIENCE_SECONDS))
 
 
@@ -134,7 +137,10 @@ def test_our_client_says_why_it_was_refused():
 
 @pytest.fixture(name="room", params=[False, True], ids=["ws", "wss"])
 def fixture_room(request, tmp_path):
-    """A chat room: its scheme with its place, what `websockets` needs to come in, and a browser's own option."""
+    """Runs a chat room.
+
+    Yields the end of its URLs, the arguments that `websockets` needs to connect, and the options of a browser.
+    """
     certificate, key = self_signed(tmp_path) if request.param else (None, None)
     words = ("auto", "-", certificate, key) if request.param else ()
     with Program("websocket_chat", "127.0.0.1:0", *words) as room:

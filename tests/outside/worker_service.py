@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`peal serve` with workers as the tests of its life have it: what it says, who of it lives, how it is asked; and the
-service manager that would hear of it."""
+"""Runs `peal serve` with workers, and plays its clients and the service manager to which it reports."""
 import contextlib
 import os
 import pathlib
@@ -13,7 +12,10 @@ from programs import PATIENCE_SECONDS, Lines, connect, parted, wait_until
 
 
 class Service:
-    """`peal serve` with workers, in a session of its own; whoever succeeds the first master is in it, too."""
+    """`peal serve` with workers, in a session of its own.
+
+    Every master that replaces the first one is in this session, too.
+    """
 
     def __init__(self, *words, program=PEAL, prefix=(), **options):
         command = [*prefix, program, "serve", *words]
@@ -38,17 +40,17 @@ class Service:
         os.kill(self.master, number)
 
     def ends_well(self):
-        """Whether the process that was started does, by SIGTERM to the master."""
+        """Ends the master by SIGTERM. Returns whether the process that was started exits with 0."""
         self.tell(signal.SIGTERM)
         return self.process.wait(PATIENCE_SECONDS) == 0
 
     def end(self):
-        """By SIGTERM; nobody is left."""
+        """Ends the master by SIGTERM, and waits until no process is left."""
         self.tell(signal.SIGTERM)
         wait_until(lambda: self.session() == [])
 
     def session(self):
-        """Its processes that live."""
+        """Returns the living processes of the session."""
         found = []
         for entry in pathlib.Path("/proc").iterdir():
             with contextlib.suppress(OSError, ValueError):
@@ -58,7 +60,10 @@ class Service:
         return found
 
     def _killed(self):
-        """Whether nobody lived any more. Who is born between the look and the kill is seen by the next look."""
+        """Kills all processes of the session. Returns whether there was none.
+
+        A process that is born meanwhile is found by the next call.
+        """
         alive = self.session()
         for pid in alive:
             with contextlib.suppress(ProcessLookupError):
@@ -75,7 +80,7 @@ class Service:
         self.log.until("the workers that made room are gone")
 
     def replace(self):
-        """The new master takes this one's place, which ends."""
+        """Replaces the master by a new one, and waits until the old one has ended. Returns the new one's address."""
         old = self.master
         self.tell(signal.SIGUSR2)
         self.master = int(self.log.until(" is to replace this one").split("process ")[1].split()[0])
@@ -100,7 +105,7 @@ def ask_at(path, words=b"hello"):
 
 
 class Manager:
-    """What systemd would hear."""
+    """Receives what systemd would receive."""
 
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -115,7 +120,7 @@ class Manager:
         self.socket.close()
 
     def until(self, *heads):
-        """The next messages that begin so, in this order; others may come between."""
+        """Waits for messages that begin with `heads`, in this order. Other messages may come between. Returns them."""
         found = []
         for head in heads:
             while not (told := self.socket.recv(4096).decode()).startswith(head):

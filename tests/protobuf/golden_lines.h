@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files in tests/goldens/protobuf, which tools/protobuf_goldens.py describes.
+// Reads the files in tests/goldens/protobuf. tools/protobuf_goldens.py describes their format.
 #pragma once
 
 #include <zlib.h>
@@ -34,7 +34,7 @@ inline std::string bytes_of_hex(std::string_view hex) {
   return bytes;
 }
 
-// The payload of large frames.
+// Returns the payload of a large frame in the golden files. The payload is `bytes` bytes long.
 inline std::string golden_pattern(size_t bytes) {
   std::string pattern(bytes, '\0');
   for (size_t i = 0; i < bytes; ++i) pattern[i] = static_cast<char>(31 * i + i / 256);

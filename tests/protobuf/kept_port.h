@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// KeptPort: a port of 127.0.0.1 for servers that come and go. Its own socket is bound to the port and never listens
-// (SO_REUSEADDR, socket(7)). So nobody else is given the port meanwhile, and while no server listens there, a client is
-// refused.
+// KeptPort: reserves a port of 127.0.0.1 for servers that are destroyed and made again. Its own socket is bound to the
+// port, but never listens (SO_REUSEADDR, socket(7)). So no other program gets the port, and clients are refused while
+// no server listens there.
 #pragma once
 
 #include <netinet/in.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests of protobuf messages: bytes in blocks, and messages as text.
+// Helpers for tests of protobuf messages. They put bytes into blocks and parse messages from text.
 #pragma once
 
 #include <cstddef>
@@ -29,21 +29,22 @@ inline constexpr NamedCodec kNamed;
 inline constexpr TaggedCodec kTagged{.tag = "RPC0"};
 inline constexpr DelimitedCodec kDelimited;
 
-// A Query of an id and a questioner, on the wire.
+// The bytes of an encoded message of the type Query. Its id is 1, and its questioner is "q".
 inline const std::string kQueryBytes("\x08\x01\x12\x01q", 5);
 
 inline std::string sentence(Trouble trouble) { return make_error_code(trouble).message(); }
 
 inline std::string frame_of(const google::protobuf::Message& message) { return framed(kNamed, message).to_string(); }
 
-// A length of 4 bytes, and what follows it.
+// Returns `length` as an integer of 4 bytes, followed by `rest`. The size of `rest` may differ from `length`, so that a
+// test can make incomplete frames and frames with a wrong length.
 inline std::string with_length(uint32_t length, std::string_view rest = {}) {
   std::string bytes;
   append_integer<4>(bytes, length);
   return bytes.append(rest);
 }
 
-// An empty message of a type that is linked in.
+// Returns an empty message of the type `name`. Returns null if the program contains no such type.
 inline std::unique_ptr<google::protobuf::Message> message_of_type(const std::string& name) {
   const auto* type = google::protobuf::DescriptorPool::generated_pool()->FindMessageTypeByName(name);
   if (type == nullptr) return nullptr;
@@ -51,7 +52,7 @@ inline std::unique_ptr<google::protobuf::Message> message_of_type(const std::str
   return std::unique_ptr<google::protobuf::Message>(prototype->New());
 }
 
-// A message from protobuf's text format.
+// Returns the message that `text` describes in protobuf's text format.
 template <class T>
 T message(const std::string& text) {
   T parsed;
@@ -59,7 +60,9 @@ T message(const std::string& text) {
   return parsed;
 }
 
-// What reading the body as a T says: "read", or the sentence of the Trouble. Expects the same of pieces of every size.
+// Reads `body` as a message of type T. Returns "read" if that succeeds, otherwise the text of the error. Also reads
+// `body` from Buffers with blocks of 1 byte, of 2 bytes and so on, up to one block with the whole body. Each read must
+// have the same result, because the size of the blocks must not matter.
 template <class T, class Codec>
 std::string told_by_read(const Codec& codec, const std::string& body) {
   T message;
@@ -72,7 +75,7 @@ std::string told_by_read(const Codec& codec, const std::string& body) {
   return text;
 }
 
-// The bytes in blocks that end where each piece ends.
+// Returns a Buffer with one block for each piece. Empty pieces are skipped.
 inline Buffer in_pieces(std::initializer_list<std::string_view> pieces) {
   Buffer chain;
   for (const std::string_view piece : pieces) {
@@ -81,7 +84,7 @@ inline Buffer in_pieces(std::initializer_list<std::string_view> pieces) {
   return chain;
 }
 
-// Calls `use` with the codec of that name: named, tagged or delimited.
+// Makes the codec that `name` selects ("named", "tagged" or "delimited"), and calls `use` with it.
 template <class Use>
 void with_codec(std::string_view name, std::string_view tag, const Use& use) {
   if (name == "named") {

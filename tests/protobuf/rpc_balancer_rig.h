@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests of an RpcBalancer: servers of its own loop that come and go, and calls whose ends are noted.
+// RpcBalancerRig: a fixture for tests of an RpcBalancer. Its servers run on the test's loop. A test may destroy them
+// and make them again. The outcomes of calls are written into `notes`.
 #pragma once
 
 #include <algorithm>
@@ -21,12 +22,12 @@
 
 namespace peal::test {
 
-// A server that comes and goes, and can hold its answers back.
+// An RPC server that a test can destroy and make again at the same port. While `holds` is true, calls get no answer.
 class BalancedServer {
  public:
   explicit BalancedServer(Loop& loop) : loop_(loop) { come(); }
 
-  // At the same port again, if it has gone.
+  // Makes the server. The server always listens at the same port.
   void come() {
     server_ = std::make_unique<RpcServer>(loop_);
     server_->handle(&echo::EchoService::Echo,
@@ -49,7 +50,7 @@ class BalancedServer {
   const std::string address = port.address().to_string();
   bool holds = false;
   int calls = 0;
-  Duration time_left = {};  // of the last call when it came
+  Duration time_left = {};  // the time left of the last call, when the call arrived
 
  private:
   Loop& loop_;
@@ -86,7 +87,7 @@ class RpcBalancerRig : public TaskTest {
   using Backends = std::vector<std::unique_ptr<BalancedServer>>;
   using Body = std::function<Task<>(Backends&, std::unique_ptr<RpcBalancer>&)>;
 
-  // Runs `body` with `count` servers and a balancer that is connected to all of them.
+  // Makes `count` servers and a balancer. Runs `body` when the balancer is connected to all servers.
   void balance(int count, const Body& body, const RpcBalancerOptions& options = quick_to_connect()) {
     run([&]() -> Task<> {
       Backends servers;
@@ -105,7 +106,7 @@ class RpcBalancerRig : public TaskTest {
     const std::vector<RpcBalancerServer> servers = balancer.stats().servers;
     return static_cast<int>(std::ranges::count_if(servers, &RpcBalancerServer::connected));
   }
-  // Notes how the call ends.
+  // Starts a call and does not wait for its answer. When the call ends, the answer or the error is added to `notes`.
   RpcCallId begin_call(RpcBalancer& balancer, int number, Duration deadline = RpcBalancer::kUsualDeadline) {
     return balancer.call(
         &echo::EchoService::Echo, balanced_request(number),

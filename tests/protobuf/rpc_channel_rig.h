@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RpcChannelRig: for tests of an RpcChannel that calls a ScriptedRpcServer of the same loop.
+// RpcChannelRig: a fixture for tests of an RpcChannel. The channel calls a ScriptedRpcServer on the same loop.
 #pragma once
 
 #include <chrono>
@@ -36,7 +36,7 @@ inline RpcChannelOptions reconnecting_soon(RpcChannelOptions options = {}) {
   return options;
 }
 
-// For a NewCallback().
+// Adds 1 to `*count`. Tests pass this function to protobuf's NewCallback().
 inline void count_up(int* count) { ++*count; }
 
 class StubController final : public google::protobuf::RpcController {
@@ -57,11 +57,11 @@ class RpcChannelRig : public TaskTest {
   RpcChannel::Answered<echo::EchoResponse> noting() {
     return [this](const EchoAnswer& answer) { notes.push_back(said_by(answer)); };
   }
-  // Calls, and notes how it ends.
+  // Makes a call and waits until it ends. Then adds the answer or the error to `notes`.
   Task<> call_and_note(RpcChannel& channel, std::string payload) {
     notes.push_back(said_by(co_await channel.call(&echo::EchoService::Echo, echo_of(std::move(payload)))));
   }
-  // Connects a channel to a scripted server, runs `body` with both, and ends the channel.
+  // Makes a scripted server and a channel that connects to it. Runs `body` with both, then stops the channel.
   void talk(ScriptedRpcServer::OnCall on_call, const std::function<Task<>(ScriptedRpcServer&, RpcChannel&)>& body,
             const RpcChannelOptions& options = reconnecting_soon()) {
     run([&]() -> Task<> {
@@ -77,7 +77,7 @@ class RpcChannelRig : public TaskTest {
   }
 };
 
-// For tests in which peers and callbacks do what is logged.
+// A fixture for tests in which peers or callbacks cause log lines. It drops all log lines.
 class QuietRpcChannelRig : public RpcChannelRig {
  protected:
   void SetUp() override {

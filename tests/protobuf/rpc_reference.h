@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An RpcMessage as RpcEnvelope reads it, and as protobuf's generated code does, for tests and fuzzers that compare the
-// two. A field that is missing is empty in both: an envelope does not tell that from an empty one.
+// Reads an RpcMessage with RpcEnvelope and with the code that protobuf generates, for tests and fuzzers that compare
+// the two. RpcEnvelope does not distinguish a missing field from an empty one. Missing fields are therefore set to
+// empty values in both results.
 #pragma once
 
 #include <optional>
@@ -28,7 +29,7 @@ inline RpcMessageOfAnyError fields_of(const RpcEnvelope& envelope) {
   return fields;
 }
 
-// Nothing if the bytes are unreadable.
+// Decodes the bytes with peal's RpcEnvelope. Returns std::nullopt if RpcEnvelope cannot read them.
 inline std::optional<RpcMessageOfAnyError> read_by_peal(const MessageBytes& bytes) {
   RpcEnvelope envelope;
   if (!envelope.read(bytes)) return std::nullopt;
@@ -49,7 +50,9 @@ inline std::optional<RpcMessageOfAnyError> read_by_protobuf(std::string_view byt
   return fields;
 }
 
-// Whether muduo can read the bytes: its type of `error` does not change that.
+// True if protobuf can parse the bytes as muduo's RpcMessage. The field `error` is an enum in muduo and an int32 in
+// peal. The result is nevertheless the same for both types, because protobuf also accepts a number that the enum does
+// not have.
 inline bool is_muduo_message(std::string_view bytes) {
   const google::protobuf::LogSilencer quiet;
   RpcMessage message;
@@ -61,14 +64,19 @@ inline std::string text_of(const std::optional<RpcMessageOfAnyError>& fields) {
   return fields ? fields->ShortDebugString() : "unreadable";
 }
 
-// Their bytes, which are compared faster than their text.
+// Returns `fields` in protobuf's encoding, or "unreadable" if `fields` is std::nullopt. Callers that compare many
+// messages use bytes_of() instead of text_of(), because bytes_of() is faster.
 inline std::string bytes_of(const std::optional<RpcMessageOfAnyError>& fields) {
   const google::protobuf::LogSilencer quiet;
   return fields ? fields->SerializeAsString() : "unreadable";
 }
 
-// A varint of ten bytes whose last one holds more than the 64th bit. protobuf drops the other bits. peal refuses the
-// message, as Go's protobuf does: no writer makes such a varint.
+// True if the bytes may contain a varint of more than 64 bits: ten bytes, the last of which is above 1. The function
+// does not decode the fields, so the ten bytes may also be part of a string.
+//
+// protobuf drops the bits after the first 64 and accepts the message. Go's protobuf refuses the message, and so does
+// peal. The difference does not matter in practice: no field has more than 64 bits, so no program writes a longer
+// varint.
 inline bool may_hold_too_wide_varint(std::string_view bytes) {
   size_t continued = 0;
   for (const char c : bytes) {

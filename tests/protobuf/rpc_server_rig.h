@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests of RpcServer: a server on a loop of another thread, raw peers that send it hand-made frames, and a service
-// that keeps its calls until the test ends them.
+// RpcServerRig: a fixture for tests of RpcServer. It has a server on a loop in another thread, raw peers that send
+// frames, and a service that does not answer calls until the test wants it to.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ using echo::EchoRequest;
 using echo::EchoResponse;
 using echo::EchoService;
 
-// Frames as they lie on the wire.
+// Each function returns the bytes of one RPC frame, as they are sent over the network.
 struct RpcFrame {
   static std::string request(uint64_t id, std::string payload, std::optional<uint32_t> deadline_ms = {},
                              std::string_view method = "Echo", std::string_view service = "echo.EchoService") {
@@ -53,11 +53,13 @@ struct RpcFrame {
     append_cancel(frame, id);
     return frame.to_string();
   }
-  // The bytes of an RpcMessage, with everything around them.
+  // Returns a complete frame. `message` is the encoded RpcMessage inside the frame.
   static std::string of(std::string_view message) { return framed_body(summed("RPC0" + std::string(message))); }
 };
 
-// Keeps its calls. It belongs to the loop, but for `done`.
+// A service that stores its calls and does not answer them. Echo() and Reverse() use the members on the loop's thread.
+// A test may use the members on another thread only while no call can arrive. Kept::answer() may be called on any
+// thread, because RpcServer accepts `done` on any thread.
 class KeepingService final : public EchoService {
  public:
   struct Kept {
@@ -96,7 +98,8 @@ class RpcServerRig : public NetTest {
     where = bound.value_or(SocketAddress());
     return server;
   }
-  // All that a kept call needs: the service outlives the server.
+  // Makes a server that uses `service`. `service` stores the calls, and the test answers them later. The test must
+  // destroy the server before the fixture destroys `service`, because the server calls `service` for each request.
   std::unique_ptr<RpcServer> serve_kept(const RpcServerOptions& options = {}) {
     return serve_calls([this](RpcServer& server) { server.add(service); }, options);
   }
@@ -104,13 +107,16 @@ class RpcServerRig : public NetTest {
   testing::AssertionResult keeps(size_t count) {
     return wait_until([this, count] { return service.calls.size() == count; });
   }
-  // Ends the calls from the one with this index on: those that never end are never freed.
+  // Answers all stored calls except the first `from` calls, which the test has answered already. A test must answer
+  // every call, because a call is freed only after its `done` was run. The memory of an unanswered call would be
+  // leaked.
   void end_kept(size_t from) {
     ask([this, from] {
       for (size_t i = from; i < service.calls.size(); ++i) service.calls[i].answer("end");
     });
   }
-  // A handler that answers never, and notes what ends it.
+  // Returns a handler that sleeps for an hour instead of answering. The handler adds a line to the journal when it
+  // begins, and another when its sleep ends. The second line says why the sleep has ended.
   auto sleeping() {
     return [this](RpcCall& call, const EchoRequest& request, EchoResponse&) -> Task<> {
       const std::string name = request.payload().substr(0, 8);
@@ -121,7 +127,8 @@ class RpcServerRig : public NetTest {
   }
   std::string cancelled(const std::string& name) const { return name + " is cancelled, " + told(ECANCELED); }
   RpcServerStats stats(const RpcServer& server) { return server.stats(); }
-  // Of the only method that was called.
+  // Returns the statistics of the method that was added to the server first. In the tests that call this function, that
+  // method is Echo.
   MethodStats echo_stats(const RpcServer& server) { return server.stats().methods.at(0); }
 
   SocketAddress where;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ScriptedRpcServer: a server of muduo's RPC on a plain Server, which keeps what it hears and answers as a test says,
-// so that it may lie. On the loop of the test.
+// ScriptedRpcServer: a server for muduo's RPC that is made of a plain Server. It stores what it receives. It sends what
+// the test wants, even wrong answers. It is used on the test's loop.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 namespace peal::test {
 
 struct HeardCall {
-  Connection* connection;  // while it is open
+  Connection* connection;  // valid while it is open
   uint64_t id;
   std::string service;
   std::string method;
@@ -32,7 +32,7 @@ struct HeardCall {
 
 inline constexpr TaggedCodec kRpcCodec{.tag = kRpcTag};
 
-// Frames of a server's.
+// echo_answer_frame() and rpc_error_frame() return the bytes of one frame that a server sends.
 inline std::string echo_answer_frame(uint64_t id, std::string payload) {
   echo::EchoResponse response;
   response.set_payload(std::move(payload));
@@ -50,7 +50,7 @@ class ScriptedRpcServer {
  public:
   using OnCall = std::function<void(const HeardCall& call)>;
 
-  // Listens at `address`, and at a free port if there is none.
+  // Listens at `address`. If no address is given, listens at a free port of 127.0.0.1.
   explicit ScriptedRpcServer(Loop& loop, OnCall on_call = {}, std::optional<SocketAddress> address = {})
       : on_call_(std::move(on_call)), server_(loop, callbacks()) {
     const Result<SocketAddress> bound = address ? server_.listen(*address) : server_.listen("127.0.0.1:0");
@@ -61,10 +61,10 @@ class ScriptedRpcServer {
   const SocketAddress& address() const { return address_; }
 
   std::vector<HeardCall> calls;
-  std::vector<uint64_t> cancelled;       // ids
-  std::vector<Connection*> connections;  // that are open
+  std::vector<uint64_t> cancelled;       // ids of the cancelled calls
+  std::vector<Connection*> connections;  // the open connections
   size_t connections_ever = 0;
-  bool reads = true;  // false: what comes to new connections is left in the kernel
+  bool reads = true;  // if false, the input of new connections stays in the kernel
 
  private:
   ConnectionCallbacks callbacks() {
@@ -103,7 +103,7 @@ class ScriptedRpcServer {
   Server server_;
 };
 
-// Answers each call with what it said.
+// Answers a call correctly: the answer has the payload of the request.
 inline void answer_truly(const HeardCall& call) { call.connection->send(echo_answer_frame(call.id, call.payload)); }
 
 }  // namespace peal::test

@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The worst clients together, against real programs: `peal serve http`, an echo with callbacks, an echo with coroutines
-and a WebSocket chat, each on epoll and on io_uring, with few fds and little memory.
+"""Runs many kinds of misbehaving clients together against real programs.
 
-A round: well-behaved clients connect; slow readers, resets in every state, half-closes, stalls in the midst of a
-message, pipelining without reading, floods, drips and garbage come together, then so many idle connections that the
-server runs out of fds. Beside all that the well-behaved go on, some at 64 KiB/s, and compare every byte. When the worst
-are gone another must be served. At the end of each round connections, coroutines, blocks and fds are as before, and
-resident memory has not grown beyond what is allowed for.
+The programs are `peal serve http`, an echo with callbacks, an echo with coroutines and a WebSocket chat. Each of them
+runs on epoll and on io_uring, with few fds and little memory. In each round
+- well-behaved clients connect;
+- misbehaving clients come: they read slowly, reset in any state, half-close, stop in the middle of a message, send
+  without reading, flood, send single bytes, or send garbage;
+- so many idle connections come that the server runs out of fds;
+- meanwhile the well-behaved clients continue, one of them at 64 KiB/s, and compare every byte;
+- when the misbehaving clients have gone, a new client must be served.
+
+At the end of each round, the numbers of connections, coroutines, blocks and fds must be as before. Resident memory must
+not have grown beyond a limit.
 
     tests/soak/soak.py [--seconds 600 | --rounds 3] [--seed N] [--only "chat on epoll"] [--keep FOLDER]
 
-It exits with 1 when a check has failed, says which, and where that server's log is."""
+If a check fails, the exit code is 1, and the output says which check and where the server's log is.
+"""
 import argparse
 import asyncio
 import pathlib
@@ -25,12 +31,13 @@ from soak_servers import ENGINES, FEW_FDS, KINDS, PATIENCE_SECONDS, Server, writ
 from soak_wire import CLOSE, Peer, frame
 
 GOOD, WORST, IDLE = 4, 12, FEW_FDS + 20
-WORST_SECONDS = 2.5  # then whoever of the worst is still there goes
+WORST_SECONDS = 2.5  # the time limit of connecting and of the misbehaviour; then the client is closed
 LEAST_EXCHANGES = 3
-# A loop's pool keeps 5 MiB of large and 2 MiB of small blocks warm, full or not as it happens, and malloc's arenas are
-# not given back in one piece.
+# How much the resident memory may grow. The pool of a loop keeps up to 5 MiB of large blocks and 2 MiB of small ones.
+# malloc keeps some freed memory, too.
 MOST_GROWTH_KIB = 8 * 1024
-# Over many rounds that is settled. 2 KiB leaked by each of a round's hundred connections pass it in ten rounds.
+# How much the resident memory may grow over many rounds, when the pools and malloc keep no more than before. A leak of
+# 2 KiB for each of the about 100 connections of a round exceeds this limit after ten rounds.
 MOST_DRIFT_KIB = 2 * 1024
 LEAST_ROUNDS_FOR_DRIFT = 12
 
@@ -41,11 +48,11 @@ class Tally:
 
 
 async def patiently(what, doing):
-    """Fails when it takes as long as nothing here takes."""
+    """Waits for `doing`. Fails after PATIENCE_SECONDS, which is longer than anything here takes."""
     try:
         return await asyncio.wait_for(doing, PATIENCE_SECONDS)
     except asyncio.TimeoutError:
-        raise AssertionError(f"{what}: nothing came in {PATIENCE_SECONDS} s") from None
+        raise AssertionError(f"{what}: timed out after {PATIENCE_SECONDS} s") from None
 
 
 async def one_of_the_worst(server, does, rng, tally):
@@ -55,13 +62,13 @@ async def one_of_the_worst(server, does, rng, tally):
         tally.worst += 1
         await asyncio.wait_for(does(peer, server.kind, rng), WORST_SECONDS)
     except (OSError, asyncio.TimeoutError):
-        pass  # cut off, or it has had its time
+        pass  # the server has closed the connection, or the time is over
     finally:
         peer.close(reset=does is soak_worst.resets or rng.random() < 0.5)
 
 
 async def idle_crowd(server, over):
-    """More than the server has fds for."""
+    """Opens more connections than the server has fds."""
     crowd = [Peer() for _ in range(IDLE)]
     try:
         connecting = [asyncio.ensure_future(peer.connect(server)) for peer in crowd]
@@ -81,14 +88,14 @@ async def exchange(server, peer, rng, slow, tally):
 
 
 async def leave(server, peer, rng):
-    """In order: what is at the end is the end."""
+    """Ends the connection properly, and checks that the server sends nothing more."""
     if server.kind == "chat":
         await peer.send(frame(CLOSE, (1000).to_bytes(2, "big")))
         while (await patiently("the chat's end", peer.heard()))[0] != CLOSE:
             pass
     elif rng.random() < 0.5:
         peer.half_close()
-        assert await patiently("an end", peer.some()) == b"", "more than was asked for"
+        assert await patiently("an end", peer.some()) == b"", "the server has sent more than was asked for"
 
 
 class GoodClient:
@@ -101,7 +108,7 @@ class GoodClient:
         await exchange(self.server, self.peer, self.rng, False, self.tally)
 
     async def ask(self, slow):
-        """False: its connection has ended."""
+        """Does one exchange. Returns false if the connection has ended."""
         try:
             await exchange(self.server, self.peer, self.rng, slow, self.tally)
         except soak_good.Refused as refused:
@@ -122,7 +129,9 @@ class GoodClient:
 
 
 async def seen(server, enough):
-    """What the inspector says once `enough` of it is true. The server's own deadlines bound the wait."""
+    """Waits until `enough` is true for the facts of the inspector, which is the server's status page. Returns the
+    facts. The wait may take as long as the timeouts of the server.
+    """
     deadline, facts = time.monotonic() + PATIENCE_SECONDS, None
     while time.monotonic() < deadline:
         assert server.process.poll() is None, f"{server.name} has ended with {server.process.returncode}"
@@ -130,7 +139,7 @@ async def seen(server, enough):
         if facts and enough(facts):
             return facts
         await asyncio.sleep(0.05)
-    raise AssertionError(f"{server.name} never came to rest: {facts}, fds {server.fds()}")
+    raise AssertionError(f"{server.name} did not come to rest: {facts}, fds {server.fds()}")
 
 
 async def play_round(server, rng, tally):
@@ -139,7 +148,8 @@ async def play_round(server, rng, tally):
         await client.begin()
     over, crowd_over = asyncio.Event(), asyncio.Event()
     going = [asyncio.ensure_future(client.go_on(over)) for client in good]
-    # Not more than so many who never read: together they hold more than the soft mark, and less than the hard one.
+    # Only four clients never read. Together they hold more memory than the soft mark of the memory budget, but less
+    # than the hard mark.
     kinds = [soak_worst.never_reads] * 4 + rng.choices(soak_worst.OTHERS, k=WORST - 4)
     worst = [asyncio.ensure_future(one_of_the_worst(server, does, rng, tally)) for does in kinds]
     crowd = asyncio.ensure_future(idle_crowd(server, crowd_over))
@@ -147,7 +157,7 @@ async def play_round(server, rng, tally):
         await asyncio.gather(*worst)
         crowd_over.set()
         await crowd
-        # With fds again, whoever comes is served.
+        # The server has fds again, so a new client must be served.
         await seen(server, lambda facts: facts["connections"] <= GOOD)
         late = GoodClient(server, rng, False, tally)
         await late.begin()
@@ -163,17 +173,20 @@ def at_rest(facts):
 
 
 class Watched:
-    """A server, and what it held after its first rounds."""
+    """A server, and its fds and memory after each round."""
 
     def __init__(self, server, rng):
         self.server, self.rng, self.tally = server, rng, Tally()
         self.fds_before, self.resident = None, []
 
     async def fds_at_rest(self):
-        """The inspector's own connections may take a moment to go."""
+        """Waits until the server has as many fds as before.
+
+        The inspector's own connections may take a moment to end.
+        """
         deadline = time.monotonic() + PATIENCE_SECONDS
         while (fds := self.server.fds()) and self.fds_before and len(fds) != len(self.fds_before):
-            assert time.monotonic() < deadline, f"{self.server.name}: fds were {self.fds_before}, and now {fds}"
+            assert time.monotonic() < deadline, f"{self.server.name}: fds were {self.fds_before}, now they are {fds}"
             await asyncio.sleep(0.05)
         return fds
 
@@ -197,7 +210,7 @@ class Watched:
             return
         part = len(self.resident) // 3
         first, last = sorted(self.resident[:part])[part // 2], sorted(self.resident[-part:])[part // 2]
-        assert last - first <= MOST_DRIFT_KIB, f"{self.server.name}: resident KiB go on growing: {self.resident}"
+        assert last - first <= MOST_DRIFT_KIB, f"{self.server.name}: resident KiB keep growing: {self.resident}"
 
     def line(self):
         tally = self.tally
@@ -208,7 +221,7 @@ class Watched:
 
 
 async def soak_one(watched, go_on):
-    """The first round warms up: files are opened, pools and tables reach their sizes."""
+    """Plays the rounds of one server. The first round only warms up: pools and tables grow to their sizes."""
     await watched.round(False)
     rounds = 0
     while rounds == 0 or go_on(rounds):
@@ -220,12 +233,14 @@ async def soak_one(watched, go_on):
 def tell(watched, trouble):
     log = watched.server.log
     tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
-    print(f"FAILED, {watched.server.name}: {trouble or type(trouble).__name__}\nits log, {log}, ends with\n{tail}",
+    print(f"FAILED, {watched.server.name}: {trouble or type(trouble).__name__}\nthe log {log} ends with\n{tail}",
           flush=True)
 
 
 def soak(folder, seed, go_on, only=None):
-    """Whether all went well. `go_on(rounds)`: another one."""
+    """Returns whether all servers have passed. `go_on(rounds)` returns whether another round follows after `rounds`
+    rounds.
+    """
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
     (folder / "files").mkdir(parents=True, exist_ok=True)
@@ -241,7 +256,7 @@ def soak(folder, seed, go_on, only=None):
 
         for watched, ended in zip(all_watched, asyncio.run(play())):
             if ended is None and watched.server.end() != 0:
-                ended = AssertionError(f"its exit code is {watched.server.process.returncode}")
+                ended = AssertionError(f"the server ended with exit code {watched.server.process.returncode}")
             if ended is not None:
                 well = False
                 tell(watched, ended)
@@ -255,11 +270,11 @@ def soak(folder, seed, go_on, only=None):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("--seconds", type=float, default=600, help="go on with rounds for so long")
-    parser.add_argument("--rounds", type=int, help="play so many instead")
-    parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000, help="of what the clients do")
-    parser.add_argument("--only", help='one server alone, such as "chat on epoll"')
-    parser.add_argument("--keep", type=pathlib.Path, default=pathlib.Path("build/soak"), help="where the logs are")
+    parser.add_argument("--seconds", type=float, default=600, help="play rounds for this time")
+    parser.add_argument("--rounds", type=int, help="play this number of rounds instead")
+    parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000, help="seed of the clients' choices")
+    parser.add_argument("--only", help='play with one server only, such as "chat on epoll"')
+    parser.add_argument("--keep", type=pathlib.Path, default=pathlib.Path("build/soak"), help="folder of the logs")
     words = parser.parse_args()
     began = time.monotonic()
     print(f"seed {words.seed}", flush=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The well-behaved clients of the soak: they repeat nothing, and must get every byte that they ask for."""
+"""The well-behaved clients of soak.py. They never repeat a request, and must get every byte that they ask for."""
 import asyncio
 import re
 
@@ -7,11 +7,11 @@ from soak_servers import FILES
 from soak_wire import CLOSE, PING, PONG, TEXT, frame, request
 
 SLOW_BYTES_A_SECOND = 64 * 1024
-TOO_SLOW = 1013  # what the chat room closes with who reads more slowly than it talks
+TOO_SLOW = 1013  # the chat room's close code for a client that reads too slowly
 
 
 class Refused(Exception):
-    """By what the server's documents name. `ends`: the connection, too."""
+    """The server has refused a request in a documented way. `ends` is true if the connection ends, too."""
 
     def __init__(self, what, ends):
         super().__init__(what)
@@ -19,7 +19,7 @@ class Refused(Exception):
 
 
 async def slowly(peer, size):
-    """As many bytes, at 64 KiB/s."""
+    """Reads `size` bytes at 64 KiB/s."""
     piece = SLOW_BYTES_A_SECOND // 16
     chunks = []
     for at in range(0, size, piece):
@@ -32,11 +32,11 @@ async def get(peer, path, read):
     await peer.send(request(path))
     head = await peer.until(b"\r\n\r\n")
     size = int(re.search(rb"(?i)content-length: (\d+)", head)[1])
-    if head.startswith(b"HTTP/1.1 503 "):  # no fd to open the file with
+    if head.startswith(b"HTTP/1.1 503 "):  # the server had no fd to open the file with
         await peer.exactly(size)
         raise Refused(f"{path} cannot be opened", ends=False)
     assert head.startswith(b"HTTP/1.1 200 "), f"{path}: {head!r}"
-    assert await read(peer, size) == FILES[path], f"{path}: other bytes than those of the file"
+    assert await read(peer, size) == FILES[path], f"{path}: the bytes are not those of the file"
     return size
 
 
@@ -51,12 +51,12 @@ async def echo(peer, rng, slow):
     sending = asyncio.ensure_future(peer.send(sent))
     back = await (slowly(peer, len(sent)) if slow else peer.exactly(len(sent)))
     await sending
-    assert back == sent, "an echo brought other bytes"
+    assert back == sent, "an echo returned other bytes"
     return len(sent)
 
 
 async def chat(peer, rng, _):
-    """Says something and waits until it comes back from the room."""
+    """Sends a message and waits until the room sends it back."""
     if not hasattr(peer, "in_room"):
         head = await peer.until(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 101 "), head

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The servers of the soak: real programs with few fds and little memory, and what can be seen of them from outside."""
+"""The servers of soak.py: real programs with few fds and little memory, and functions that observe them."""
 import asyncio
 import json
 import os
@@ -16,13 +16,14 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
 from programs import open_files  # noqa: E402
 
 BIN = pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin"))
-PATIENCE_SECONDS = 240  # for what the servers' own deadlines of a minute bound
-FEW_FDS = 48  # how many a server may have open
-LITTLE_MEMORY = "1MiB"  # its soft mark: four clients who never read; the hard one is 2 MiB
+PATIENCE_SECONDS = 240  # the limit of a wait, which may take as long as a timeout of the servers (a minute)
+FEW_FDS = 48  # the limit of open fds of a server
+# The soft mark of the memory budget. Four clients that never read exceed it. The hard mark is 2 MiB.
+LITTLE_MEMORY = "1MiB"
 ENGINES = ("epoll", "io_uring")
 KINDS = ("http", "callbacks", "coroutines", "chat")
 
-# The files of the web server; the last one is for slow downloads.
+# The files of the web server. The last one is for slow downloads.
 FILES = {f"/{name}.bin": random.Random(name).randbytes(size)
          for name, size in (("small", 100), ("page", 20_000), ("large", 900_000), ("slow", 160 * 1024))}
 
@@ -41,7 +42,7 @@ def write_files(root):
 
 
 class Server:
-    """One program. Its log stays where it is said to be."""
+    """One program. Its log file is kept after the program has ended."""
 
     def __init__(self, kind, engine, folder):
         self.kind, self.name = kind, f"{kind} on {engine}"
@@ -54,7 +55,7 @@ class Server:
         self.page = self.said("the inspector listens on ")
 
     def said(self, words, but="\0"):
-        """The address on the line of its log that has the words."""
+        """Waits for a line of the log that contains `words` and not `but`. Returns the address after `words`."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < deadline and self.process.poll() is None:
             for line in self.log.read_text(errors="replace").splitlines():
@@ -62,10 +63,12 @@ class Server:
                     host, _, port = line.rpartition(words)[2].rpartition(":")
                     return host, int(port)
             select.select([], [], [], 0.01)
-        raise AssertionError(f"{self.name} never said '{words}': {self.log}")
+        raise AssertionError(f"{self.name} did not log '{words}', see {self.log}")
 
     async def facts(self):
-        """What its inspector says of its loop and its server; nothing while it has no fd to answer with."""
+        """Returns the facts of the inspector about the loops and the server. Returns None if the server has no fd to
+        answer.
+        """
         try:
             reader, writer = await asyncio.open_connection(*self.page)
             try:
@@ -83,7 +86,10 @@ class Server:
                          "shed": sum(loop["accepts_shed"] for loop in loops)}
 
     def fds(self):
-        """What they are, but for the files that a web server keeps open for ten seconds after their last use."""
+        """Returns the names of the open fds, without files.
+
+        A web server keeps files open for 10 s after their last use.
+        """
         return sorted(fd for fd in open_files(self.process.pid) if not fd.endswith(tuple(FILES)))
 
     def resident_kib(self):
@@ -93,7 +99,7 @@ class Server:
         raise AssertionError(f"{self.name} has no resident memory")
 
     def end(self):
-        """By SIGTERM; its exit code."""
+        """Ends the program by SIGTERM, or the chat by SIGINT. Returns its exit code."""
         self.process.send_signal(signal.SIGINT if self.kind == "chat" else signal.SIGTERM)
         return self.process.wait(PATIENCE_SECONDS)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A few rounds of the soak that `make soak` plays for ten minutes."""
+"""Plays a few rounds of soak.py. `make soak` plays rounds for ten minutes."""
 import soak
 
 

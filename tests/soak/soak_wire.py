@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the soak's clients say, byte by byte: requests of HTTP and frames of WebSocket, and raw sockets to say it on."""
+"""The bytes that the clients of soak.py send (HTTP requests and WebSocket frames), and the sockets that send them."""
 import asyncio
 import os
 import socket
@@ -13,7 +13,7 @@ TEXT, CLOSE, PING, PONG = 1, 8, 9, 10
 
 
 def frame(opcode, payload, fin=True):
-    """As a client sends it, masked."""
+    """Returns a masked frame, as a client sends it."""
     key = os.urandom(4)
     size = bytes([0x80 | len(payload)]) if len(payload) < 126 else bytes([0x80 | 126]) + struct.pack(">H", len(payload))
     masked = bytes(byte ^ key[at % 4] for at, byte in enumerate(payload))
@@ -25,7 +25,7 @@ def request(path):
 
 
 def message(kind, rng):
-    """One whole message of a protocol."""
+    """Returns one complete message of the protocol `kind`."""
     if kind == "http":
         return request(rng.choice([*FILES, "/none"]))
     if kind == "chat":
@@ -34,7 +34,7 @@ def message(kind, rng):
 
 
 class Peer:
-    """A connection whose every byte the caller decides. `narrow`: it takes few bytes that are not asked for."""
+    """A connection on which the caller decides every byte. If `narrow` is true, its receive buffer is small."""
 
     def __init__(self, narrow=False):
         self.loop = asyncio.get_running_loop()
@@ -53,17 +53,17 @@ class Peer:
         await self.loop.sock_sendall(self.socket, data)
 
     async def some(self, most=65536):
-        """Whatever is there; nothing at the end."""
+        """Returns what has arrived, or b"" at the end of the connection."""
         if self.pending:
             data, self.pending = self.pending[:most], self.pending[most:]
             return data
         return await self.loop.sock_recv(self.socket, most)
 
     async def until(self, mark):
-        """Up to and with the mark."""
+        """Returns everything up to and including the mark."""
         while mark not in self.pending:
             data = await self.loop.sock_recv(self.socket, 65536)
-            assert data, f"the end after {self.pending[:200]!r}"
+            assert data, f"the connection ended after {self.pending[:200]!r}"
             self.pending += data
         found, _, self.pending = self.pending.partition(mark)
         return found + mark
@@ -72,13 +72,13 @@ class Peer:
         chunks, left = [], size
         while left:
             data = await self.some(left)
-            assert data, f"the end {left} bytes before that of {size}"
+            assert data, f"the connection ended, and {left} of {size} bytes did not come"
             chunks.append(data)
             left -= len(data)
         return b"".join(chunks)
 
     async def heard(self):
-        """The next frame: its opcode and payload."""
+        """Returns the opcode and the payload of the next frame."""
         first, size = await self.exactly(2)
         if size == 126:
             size, = struct.unpack(">H", await self.exactly(2))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The worst clients of the soak. Each is a coroutine that does its worst; the caller ends its connection."""
+"""The misbehaving clients of soak.py. Each is a coroutine. The caller closes its connection."""
 import asyncio
 
 from soak_wire import message
@@ -13,14 +13,14 @@ async def reads_slowly(peer, kind, rng):
 
 
 async def never_reads(peer, kind, rng):
-    """And sends until nothing more is taken; in the chat so much as a room may be asked to pass on."""
+    """Sends until the server takes no more. In the chat it sends 300 messages, which the room can still pass on."""
     for _ in range(300 if kind == "chat" else 100_000):
         await peer.send(message(kind, rng))
     await asyncio.sleep(60)
 
 
 async def resets(peer, kind, rng):
-    """In whatever state it is then."""
+    """Sends and reads at random. Then the caller resets the connection, in whatever state it is."""
     for _ in range(rng.randrange(4)):
         whole = message(kind, rng)
         await peer.send(whole[:rng.randrange(len(whole) + 1)])
@@ -42,7 +42,7 @@ async def half_closes(peer, kind, rng):
 
 
 async def stalls(peer, kind, rng):
-    """In the midst of a message."""
+    """Stops in the middle of a message."""
     whole = message(kind, rng)
     await peer.send(whole[:rng.randrange(len(whole))])
     await asyncio.sleep(60)

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the process has taken from malloc and not given back, as malloc itself counts it: nothing to do with pages or
-// with time.
+// allocated_bytes(): returns how many bytes of malloc the process has in use, as malloc itself counts them. Unlike the
+// memory sizes in /proc, the number does not depend on which pages the kernel has mapped, or on when it counts them.
 #pragma once
 
 #include <malloc.h>
 
 #include <cstddef>
 
-// The sanitizers' malloc counts for itself.
+// Returns how many bytes are allocated. Only a sanitizer's run-time library defines this function. The declaration is
+// weak, so that builds without a sanitizer link. In these builds, the function's address is null.
 extern "C" [[gnu::weak]] size_t __sanitizer_get_current_allocated_bytes();
 
 namespace peal::test {

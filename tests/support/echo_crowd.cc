@@ -40,7 +40,8 @@ void EchoPeer::move_on(short events) {
       if (finishing_ && !std::exchange(finished_, true)) ::shutdown(socket_.fd(), SHUT_WR);
     }
   }
-  // An error is heard even by who does not read.
+  // If poll(2) reports an error, reads from the socket even if the test has switched reading off, because ended() knows
+  // only of errors that a read has returned.
   if ((events & (reading_ ? POLLIN | POLLERR | POLLHUP : POLLERR)) != 0) socket_.pump();
 }
 
@@ -84,14 +85,14 @@ testing::AssertionResult EchoCrowd::until(const std::function<bool()>& done) {
     answered += peer->answered() ? 1 : 0;
     heard_bytes += peer->heard_bytes();
   }
-  return testing::AssertionFailure() << "it did not come: of " << peers_.size() << " clients " << answered
-                                     << " have all their answers and " << ended << " have ended; they heard "
-                                     << heard_bytes << " bytes";
+  return testing::AssertionFailure() << "the wait timed out: of " << peers_.size() << " clients " << answered
+                                     << " have all their answers and " << ended
+                                     << " have ended; together they received " << heard_bytes << " bytes";
 }
 
 testing::AssertionResult EchoCrowd::never(const std::function<bool()>& what) {
   if (!run(monotonic_now() + kLittleWhile, what)) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "it happened";
+  return testing::AssertionFailure() << "what must not happen has happened";
 }
 
 bool all_answered(const std::vector<EchoPeer*>& peers) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// EchoCrowd: clients of a framed echo, played by sockets of the test's own on its one thread, so that each can do what
-// no polite client would. They are moved on together, with poll(2), until what the test waits for is true.
+// EchoCrowd: clients of an echo server for length-prefixed frames. Each client is a plain socket, so it can break the
+// rules of the protocol. The test's thread serves all clients with poll(2) until a condition of the test is true.
 //
 //   EchoPeer& peer = crowd.join(address);
 //   peer.ask(frame_of("hello"));
@@ -22,45 +22,47 @@
 
 namespace peal {
 
-// The body in its frame.
+// Returns a frame: the header, then `body`.
 std::string frame_of(std::string_view body);
-// Only the header, which announces so much.
+// Returns only the header of a frame. The header announces a body of `body_bytes` bytes.
 std::string header_of(size_t body_bytes);
 
 class EchoPeer {
  public:
-  // Connected. `receive_buffer_bytes` bounds what the kernel takes for it; 0: as it likes.
+  // Connects to `address`. `receive_buffer_bytes` limits the socket's receive buffer; with 0, the kernel chooses the
+  // size.
   explicit EchoPeer(const SocketAddress& address, int receive_buffer_bytes = 0)
       : socket_(RawPeer::connected(address, receive_buffer_bytes)) {}
 
-  // Sends it after what was said before, as soon as it goes.
+  // Queues `bytes` behind the bytes that are already queued. The queued bytes are sent while EchoCrowd::until() or
+  // EchoCrowd::never() runs.
   void say(std::string_view bytes) { to_send_ += bytes; }
-  // This will come back.
+  // Adds `frames` to the bytes that the server is expected to send back.
   void expect(std::string_view frames) { wanted_ += frames; }
-  // Says frames, which will come back.
+  // Queues `frames` to be sent. The server is expected to send the same frames back.
   void ask(std::string_view frames) {
     say(frames);
     expect(frames);
   }
-  // Says no more, and sends FIN after what it said.
+  // Sends FIN as soon as all queued bytes are sent.
   void finish() { finishing_ = true; }
   void read(bool on) { reading_ = on; }
   void reset() { socket_.reset(); }
   void close() { socket_.close(); }
 
-  // All it asked for came back, and nothing else.
+  // True if exactly the expected bytes have arrived.
   bool answered() const { return socket_.received() == wanted_; }
-  // How much came, of what was asked for or not.
+  // Returns how many bytes have arrived, whether they were expected or not.
   size_t heard_bytes() const { return socket_.received().size(); }
   const std::string& heard() const { return socket_.received(); }
-  // The server closed it: in order, or by an error.
+  // True if the connection has ended, by FIN or by an error.
   bool ended() const { return socket_.ended() || socket_.error() != 0; }
   bool ended_in_order() const { return socket_.ended(); }
   size_t unsent_bytes() const { return to_send_.size() - sent_; }
 
  private:
   friend class EchoCrowd;
-  // What it waits for, as poll(2) says it; 0: nothing.
+  // Returns the events for which poll(2) must wait on the peer's socket, or 0 if there are none.
   short events() const;
   void move_on(short events);
 
@@ -75,13 +77,15 @@ class EchoPeer {
 
 class EchoCrowd {
  public:
-  // Lives as long as the crowd, closed or not.
+  // Connects a new client. The returned reference is valid until the crowd is destroyed, even if the client is closed
+  // before that.
   EchoPeer& join(const SocketAddress& address, int receive_buffer_bytes = 0);
   std::vector<EchoPeer*> join_many(const SocketAddress& address, size_t count);
 
-  // Moves all on until `done`; fails after long patience.
+  // Sends and receives for all clients until `done` returns true. Fails after 30 s (kProgramPatience).
   testing::AssertionResult until(const std::function<bool()>& done);
-  // Moves all on for a little while, in which `what` shall not become true. For what must not happen.
+  // Sends and receives for all clients for 40 ms. Fails as soon as `what` returns true. Succeeds if `what` has returned
+  // false for the whole time.
   testing::AssertionResult never(const std::function<bool()>& what);
 
  private:
@@ -90,7 +94,8 @@ class EchoCrowd {
   std::vector<std::unique_ptr<EchoPeer>> peers_;
 };
 
-// Of all of them.
+// all_answered() returns true if each peer has received exactly the bytes that it expects. all_ended() returns true if
+// the connection of each peer has ended.
 bool all_answered(const std::vector<EchoPeer*>& peers);
 bool all_ended(const std::vector<EchoPeer*>& peers);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sinks of EngineRig: each completion is checked against the rules of engine.h, noted, and told to its hook.
+// Implements StreamLog, AcceptLog and WatchLog of EngineRig. The tested engine calls them to report an event. They
+// check each report against the rules of engine.h, record it, and then call the function that the test has set.
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,11 +20,12 @@ std::string text(std::error_code error) { return error ? error.message() : "no e
 
 void EngineLog::happened(const std::string& what, bool may_follow_goodbye) {
   rig_.note("    " + name_ + ": " + what);
-  EXPECT_TRUE(rig_.dispatching_) << what << " came outside wait() and shut()\n" << rig_.story();
-  EXPECT_EQ(rig_.calls_down_, 0) << what << " came inside a call down\n" << rig_.story();
-  EXPECT_TRUE(given_) << what << " came before the sink was given\n" << rig_.story();
-  EXPECT_FALSE(finished_) << what << " came after the last completion\n" << rig_.story();
-  EXPECT_TRUE(!closed_here_ || may_follow_goodbye) << what << " came after close() or the like\n" << rig_.story();
+  EXPECT_TRUE(rig_.dispatching_) << what << " was reported outside wait() and shut()\n" << rig_.story();
+  EXPECT_EQ(rig_.calls_down_, 0) << what << " was reported inside a call to the engine\n" << rig_.story();
+  EXPECT_TRUE(given_) << what << " was reported before the engine got the sink\n" << rig_.story();
+  EXPECT_FALSE(finished_) << what << " was reported after the last completion\n" << rig_.story();
+  EXPECT_TRUE(!closed_here_ || may_follow_goodbye) << what << " was reported after close(), stop() or unwatch()\n"
+                                                   << rig_.story();
 }
 
 void EngineLog::last_happened(const std::string& what) {
@@ -77,8 +79,8 @@ void StreamLog::on_received(Buffer& bytes) {
   happened(fmt::format("received {}", bytes.size()));
   EXPECT_FALSE(connecting_) << rig_.story();
   EXPECT_FALSE(bytes.empty()) << rig_.story();
-  EXPECT_TRUE(receiving_ || detaching_) << "bytes came unasked\n" << rig_.story();
-  EXPECT_FALSE(ended) << "bytes came after the end\n" << rig_.story();
+  EXPECT_TRUE(receiving_ || detaching_) << "bytes were delivered while receiving was off\n" << rig_.story();
+  EXPECT_FALSE(ended) << "bytes were delivered after the end\n" << rig_.story();
   received += bytes.to_string();
   last_held_bytes = bytes.held_bytes();
   ++receive_count;
@@ -87,8 +89,8 @@ void StreamLog::on_received(Buffer& bytes) {
 
 void StreamLog::on_receive_end(std::error_code error) {
   happened("receive end, " + text(error));
-  EXPECT_TRUE(receiving_ && !detaching_) << "the end came unasked\n" << rig_.story();
-  EXPECT_FALSE(std::exchange(ended, true)) << "a second end\n" << rig_.story();
+  EXPECT_TRUE(receiving_ && !detaching_) << "the end was reported while receiving was off\n" << rig_.story();
+  EXPECT_FALSE(std::exchange(ended, true)) << "the end was reported twice\n" << rig_.story();
   end_error = error;
   call(when_ended);
 }
@@ -97,7 +99,7 @@ void StreamLog::on_send_failed(std::error_code error) {
   happened("send failed, " + text(error));
   EXPECT_TRUE(static_cast<bool>(error));
   EXPECT_EQ(++send_failures, 1) << rig_.story();
-  EXPECT_EQ(queued(), 0U) << "a failed stream keeps its output\n" << rig_.story();
+  EXPECT_EQ(queued(), 0U) << "a failed stream still has output queued\n" << rig_.story();
   send_error = error;
   call(when_send_failed);
 }

@@ -41,7 +41,7 @@ void EngineRig::open() {
 
 EngineRig::~EngineRig() {
   if (!engine_) return;
-  // Hooks speak of the test's locals, which are gone.
+  // Removes the functions that the test has set. They use local variables of the test, which no longer exist.
   for (auto& log : streams_) {
     log.when_connected = log.when_received = log.when_ended = log.when_send_failed = log.when_sent =
         log.when_closed = {};
@@ -135,9 +135,11 @@ size_t EngineRig::wait(TimePoint deadline) {
 testing::AssertionResult EngineRig::pump(const std::function<bool()>& done, Duration slice) {
   TimePoint give_up = engine_->now() + kPatience;
   while (!done()) {
-    // What only the deadline of a wait brings about is as late as what never comes.
+    // In run_until(), a wait() without an event ends at `give_up`. The test fails in that case, even if `done` would
+    // return true by now. The reason is that the engine must report the event that makes `done` true. A test must not
+    // pass because the time limit has ended the wait().
     wait(std::min(give_up, engine_->now() + slice));
-    if (engine_->now() >= give_up) return testing::AssertionFailure() << "waited in vain\n" << story();
+    if (engine_->now() >= give_up) return testing::AssertionFailure() << "the wait timed out\n" << story();
   }
   return testing::AssertionSuccess();
 }
@@ -158,7 +160,7 @@ void EngineRig::settle() {
   for (int turn = 0; turn < kMostTurns; ++turn) {
     if (wait(engine_->now() + std::chrono::milliseconds(3)) == 0) return;
   }
-  ADD_FAILURE() << "the engine never came to rest\n" << story();
+  ADD_FAILURE() << "the engine still reports events after 10000 waits\n" << story();
 }
 
 SocketAddress EngineRig::loopback() { return address_of("127.0.0.1:0"); }
@@ -188,8 +190,8 @@ void EngineTest::TearDown() {
   RawPeer::seal_all(false);
   rig_.reset();
   BlockPool::here().trim(SIZE_MAX);
-  EXPECT_EQ(BlockPool::here().stats().blocks_in_use, blocks_before_) << "blocks were left behind";
-  EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind; now there are" << open_fds();
+  EXPECT_EQ(BlockPool::here().stats().blocks_in_use, blocks_before_) << "the test left blocks behind";
+  EXPECT_EQ(count_open_fds(), fds_before_) << "the test left fds behind; open are now" << open_fds();
 }
 
 std::vector<std::string> every_engine() {
@@ -243,7 +245,8 @@ bool has_ipv6_loopback() {
 
 size_t count_open_fds() {
   const std::filesystem::directory_iterator fds("/proc/self/fd");
-  return static_cast<size_t>(std::distance(begin(fds), end(fds))) - 1;  // the folder's own
+  // Subtracts one, because the list also contains the fd that reads the folder.
+  return static_cast<size_t>(std::distance(begin(fds), end(fds))) - 1;
 }
 
 std::string open_fds() {

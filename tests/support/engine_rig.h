@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// EngineRig: one engine on the test's thread, and sinks that write down what it reports.
+// EngineRig: one engine on the test's thread, and objects (sinks) that record what the engine reports.
 //
-// The sinks hold every engine to the rules of engine.h in every test: completions come only from wait() and shut(),
-// never inside a call down; nothing but the last completion follows close(); the last one comes exactly once; bytes
-// come only while they are wanted and never after the end. The rig owns its sinks and, when it dies, shuts the engine
-// and checks that each of them got its last completion.
+// The sinks check the rules of engine.h in every test, for every engine:
+// - The engine reports only inside wait() and shut(), never inside another call.
+// - After close(), only the last report (on_closed() or the like) follows, and it comes exactly once.
+// - Bytes are delivered only while receiving is on, and never after the end of the stream.
+//
+// The rig owns its sinks. Its destructor shuts the engine down and checks that each sink got its last report.
 #pragma once
 
 #include <deque>
@@ -25,27 +27,30 @@ namespace peal {
 
 class EngineRig;
 
-// So little that a transfer takes many turns.
+// Options for small socket buffers. With them, a large transfer needs many calls of wait().
 inline constexpr SocketOptions kTightBuffers{.send_buffer_bytes = 32 * 1024, .receive_buffer_bytes = 32 * 1024};
 
-// What a sink of any kind knows of its own life.
+// The base class of the objects that record what the engine reports about one stream, one listener or one watch. Each
+// object has a name.
 class EngineLog {
  public:
   EngineLog(EngineRig& rig, std::string name) : rig_(rig), name_(std::move(name)) {}
   const std::string& name() const { return name_; }
-  // The engine knows it, and its last completion has not come.
+  // True from the call that gives this object to the engine until the engine's last report to it.
   bool open() const { return given_ && !finished_; }
   bool finished() const { return finished_; }
 
  protected:
   ~EngineLog() = default;
-  // Checks and notes a completion.
+  // Records the report `what`, and checks that the rules of engine.h allow the report now. After close(), stop() or
+  // unwatch(), a report fails the test unless `may_follow_goodbye` is true. That parameter is true for the last report,
+  // and for accepted connections, because the engine may still report both.
   void happened(const std::string& what, bool may_follow_goodbye = false);
   void last_happened(const std::string& what);
 
   EngineRig& rig_;
   bool given_ = false;
-  bool closed_here_ = false;  // close(), stop() or unwatch() was called
+  bool closed_here_ = false;  // true after close(), stop() or unwatch()
   bool finished_ = false;
 
  private:
@@ -56,7 +61,7 @@ class StreamLog final : public StreamEvents, public EngineLog {
  public:
   using EngineLog::EngineLog;
 
-  // Calls down, noted.
+  // Each of these functions calls the engine for this stream. All except queued() also record the call.
   void receive(bool on = true);
   size_t send(std::string_view bytes);
   size_t send_blocks(Buffer bytes);
@@ -66,13 +71,14 @@ class StreamLog final : public StreamEvents, public EngineLog {
   void close(CloseHow how = CloseHow::kNormal);
   void detach();
 
-  // What was reported.
+  // The members below store what the engine has reported.
   StreamId id;
   bool connected = false;
   std::error_code connect_error;
   std::string received;
   size_t receive_count = 0;
-  size_t last_held_bytes = 0;  // Buffer::held_bytes() of the last that was received
+  // The memory that the most recently received bytes occupied, as Buffer::held_bytes() counts it.
+  size_t last_held_bytes = 0;
   bool ended = false;
   std::error_code end_error;
   int send_failures = 0;
@@ -81,7 +87,8 @@ class StreamLog final : public StreamEvents, public EngineLog {
   bool closed = false;
   std::optional<LooseStream> loose;
 
-  // Run inside the completion, after it was noted.
+  // Functions that the test may set. StreamLog calls them inside the engine's reports, after it has recorded the
+  // report. For example, it calls when_closed inside on_closed().
   std::function<void()> when_connected, when_received, when_ended, when_send_failed, when_sent, when_closed;
 
  private:
@@ -105,7 +112,7 @@ class AcceptLog final : public AcceptEvents, public EngineLog {
   void stop();
 
   ListenerId id;
-  SocketAddress address;  // as bound, with its port
+  SocketAddress address;  // the bound address, with its port
   std::deque<LooseStream> accepted;
   size_t accept_count = 0;
   bool stopped = false;
@@ -141,7 +148,7 @@ class EngineRig {
     StreamLog& server;
   };
 
-  // Makes and opens the engine, which must be able to run here.
+  // Makes and opens the engine `engine_name`. This machine must support the engine.
   explicit EngineRig(const std::string& engine_name);
   explicit EngineRig(std::unique_ptr<Engine> engine);
   ~EngineRig();
@@ -149,32 +156,37 @@ class EngineRig {
   Engine& engine() { return *engine_; }
   const EngineStats& stats() { return engine_->stats(); }
 
-  // Binds and accepts. Unless told otherwise the address is 127.0.0.1 with a free port.
+  // Makes a listener at `address` and accepts connections. The default address is a free port of 127.0.0.1.
   AcceptLog& listen(const SocketAddress& address, const ListenOptions& options = {});
   AcceptLog& listen() { return listen(loopback()); }
-  // The same on a socket that listens already.
+  // Accepts connections on a socket that is already listening.
   AcceptLog& adopt_listener(Fd listening, const AdoptOptions& options = {});
   StreamLog& connect(const SocketAddress& address, const std::string& name = "client",
                      const ConnectOptions& options = {});
   StreamLog& adopt(LooseStream stream, const std::string& name = "server");
   WatchLog& watch(int fd, bool readable, bool writable);
-  // Two streams of this engine, connected with each other; neither receives yet.
+  // Makes two streams of this engine that are connected with each other. Receiving is off on both.
   Pair pair(const SocketOptions& client = {}, const SocketOptions& server = {});
 
-  // Pumps the engine until `done`, which nothing but its completions may change.
+  // Runs the engine until `done` returns true. Fails after 60 s of the engine's clock. Between two calls of `done`, the
+  // engine waits until an event comes. The result of `done` must therefore depend only on the engine's reports.
   testing::AssertionResult run_until(const std::function<bool()>& done);
-  // The same where `done` also does something beside the engine, and so must be asked now and then.
+  // Runs the engine until `done` returns true. `done` is called at least every millisecond. Use this function if the
+  // result of `done` depends on something outside the engine, such as a raw socket.
   testing::AssertionResult run_beside(const std::function<bool()>& done);
-  // Stops accepting, and pumps until that is over.
+  // Stops `acceptor`, and runs the engine until the engine has reported that it accepts no more connections.
   testing::AssertionResult stops(AcceptLog& acceptor);
-  // Pumps the engine until it has nothing left to report.
+  // Runs the engine until no event has come for 3 ms of the engine's clock. Fails if the engine still handles events
+  // after 10,000 calls of wait().
   void settle();
-  // One wait(), in which completions are legal.
+  // Calls the engine's wait() once and returns how many events it has handled. The engine may report events during this
+  // call.
   size_t wait(TimePoint deadline);
   void shut();
 
   static SocketAddress loopback();
-  // What was called and reported, the last of it.
+  // Returns the last calls to the engine and the engine's last reports, as text. Messages of failed checks include this
+  // text.
   std::string story() const;
   void note(std::string line);
 
@@ -183,7 +195,8 @@ class EngineRig {
   friend class StreamLog;
   friend class AcceptLog;
   friend class WatchLog;
-  // A call down: nothing may be reported while it lasts.
+  // Calls a function of the engine, which `line` describes. If the engine reports anything during this call, the test
+  // fails.
   template <class Call>
   auto down(const std::string& line, Call call) {
     note(line);
@@ -208,13 +221,14 @@ class EngineRig {
   bool shut_ = false;
 };
 
-// A fixture that runs its tests on one engine and checks that they leave neither fds nor blocks behind.
+// A fixture that runs its tests on one engine. After each test, TearDown() checks that no fd of the test is still open.
+// It also checks that all memory blocks have returned to the thread's BlockPool.
 class EngineTest : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override;
   void TearDown() override;
   EngineRig& rig() { return *rig_; }
-  // The test may end its rig before its own end.
+  // The test's rig. A test may destroy it early.
   std::unique_ptr<EngineRig> rig_;
 
  private:
@@ -222,35 +236,44 @@ class EngineTest : public testing::TestWithParam<std::string> {
   uint64_t blocks_before_ = 0;
 };
 
-// The engines by name, for INSTANTIATE_TEST_SUITE_P.
+// Returns the names of all engines, including the simulator, for INSTANTIATE_TEST_SUITE_P.
 std::vector<std::string> every_engine();
-// Those whose streams are sockets of the kernel's: tests that play the other side with a socket of their own, count
-// fds or watch one cannot run on an engine that keeps its sockets in memory.
+// Returns the names of all engines except the simulator, whose sockets are in memory. A test needs these engines if its
+// peer is a plain socket, or if it counts or watches fds.
 std::vector<std::string> engines_with_fds();
-// The same below a layer (sealed_port.h).
+// Returns the names with the prefix "sealed_". For example, "sealed_epoll" is epoll with the sealing layer above it.
+// The sealing layer is a simple layer that tests use instead of TLS (sealed_port.h). The result lacks poll and select,
+// unless PEAL_ALL_ENGINES is set in the environment (tested_engines.h).
 std::vector<std::string> sealed(const std::vector<std::string>& engine_names);
-// The same over TLS (tls_layers.h).
+// Returns the names with the prefix "tls_". For example, "tls_epoll" is epoll with a TLS layer above it (tls_layers.h).
+// The result lacks the same engines as that of sealed().
 std::vector<std::string> over_tls(const std::vector<std::string>& engine_names);
 std::string engine_label(const testing::TestParamInfo<std::string>& info);
-// A suite on all of every_engine(): bare, sealed and over TLS.
+// Runs a suite on each engine in three ways: with plain streams, through the sealing layer (sealed_port.h) and over
+// TLS. On poll and select, the suite runs only with plain streams, unless PEAL_ALL_ENGINES is set. The file
+// sealed_exclusions.cc lists the tests that run without one or both of the layers.
 #define PEAL_SUITE_ON_EVERY_LAYER(Suite)                                                            \
   INSTANTIATE_TEST_SUITE_P(Engines, Suite, testing::ValuesIn(every_engine()), engine_label);        \
   INSTANTIATE_TEST_SUITE_P(Sealed, Suite, testing::ValuesIn(sealed(every_engine())), engine_label); \
   INSTANTIATE_TEST_SUITE_P(Tls, Suite, testing::ValuesIn(over_tls(every_engine())), engine_label)
 
-// Bytes without a period short enough to hide a block that is lost, doubled or out of place.
+// Returns `size` random bytes. Calls with the same `size` return the same bytes, because `size` is the seed of the
+// random numbers. The bytes have no repeating pattern, so a test notices a block that is lost, doubled or out of place.
 std::string pattern(size_t size);
-// Equal, without printing megabytes when not.
+// Succeeds if both strings are equal. Otherwise the message has their sizes and the position of the first difference,
+// but not the bytes.
 testing::AssertionResult same_bytes(const std::string& got, const std::string& wanted);
 SocketAddress address_of(std::string_view text);
 bool has_ipv6_loopback();
 size_t count_open_fds();
-// What each of them is, for a test that fails.
+// Returns the open fds as text, for the message of a failed test. An entry, such as "3=socket:[4711]", has the number
+// of an fd and the file or the socket to which the fd refers. The text also lists the fd that reads the folder of the
+// open fds.
 std::string open_fds();
 
 namespace test {
 
-// What a call failed with; nothing when it did not.
+// Returns the error of `result`. If the call has succeeded, returns an empty error code.
 template <class Value>
 std::error_code error_of(const Result<Value>& result) {
   return result ? std::error_code{} : result.error();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A machine for the tests of `peal doctor`: files below a temporary folder, each as a machine with nothing to mend has
-// it, until a test ruins one.
+// FakeMachine: a machine for the tests of `peal doctor`. Its files are in a temporary folder. At first they give `peal
+// doctor` nothing to complain about. A test then changes a file so that there is something.
 #pragma once
 
 #include <algorithm>
@@ -61,7 +61,7 @@ inline const std::map<std::string, std::string> kGoodMachine = {
     {"/roots.pem", "some\n"},
 };
 
-// Files below a temporary folder that is gone with it.
+// Writes the files of kGoodMachine into a temporary folder. The folder is deleted with this object.
 class FakeMachine {
  public:
   FakeMachine() {
@@ -74,7 +74,7 @@ class FakeMachine {
     std::ofstream(full) << text;
   }
   void remove(const std::string& path) const { std::filesystem::remove_all(root_ + path); }
-  // As it was at first, and whatever stands below it.
+  // Writes the original content of the file `path` again. If `path` is a folder, does this for all files below it.
   void restore(const std::string& path) const {
     remove(path);
     for (const auto& [good, text] : kGoodMachine) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file without a name that holds these bytes.
+// file_of(): makes a file without a name that holds the given bytes.
 #pragma once
 
 #include <sys/mman.h>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes that tests of parsers read. GuardedBytes: a copy of some bytes whose last one is the last of its page, with an
-// unmapped page behind it. Whoever reads one byte too far crashes. in_parts(): a Buffer of many small blocks. framed():
-// a message with its framing.
+// Inputs for tests of parsers:
+// - GuardedBytes: a copy of some bytes that ends at the end of its page. The next page is not mapped, so a parser that
+//   reads one byte too many crashes.
+// - in_parts(): a Buffer of many small blocks.
+// - framed(): a message with its framing.
 #pragma once
 
 #include <sys/mman.h>
@@ -29,17 +31,19 @@ class GuardedBytes {
     room_bytes_ = (capacity_bytes + page - 1) / page * page;
     mapped_bytes_ = room_bytes_ + page;
     void* memory = mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    PEAL_ASSERT(memory != MAP_FAILED, "no {} bytes to test with", mapped_bytes_);
+    PEAL_ASSERT(memory != MAP_FAILED, "{} bytes cannot be mapped", mapped_bytes_);
     start_ = static_cast<char*>(memory);
-    PEAL_ASSERT(mprotect(start_ + room_bytes_, page, PROT_NONE) == 0, "no guard behind {} bytes", room_bytes_);
+    PEAL_ASSERT(mprotect(start_ + room_bytes_, page, PROT_NONE) == 0, "the page after {} bytes cannot be protected",
+                room_bytes_);
   }
   GuardedBytes(const GuardedBytes&) = delete;
   GuardedBytes& operator=(const GuardedBytes&) = delete;
   ~GuardedBytes() { munmap(start_, mapped_bytes_); }
 
-  // Puts `bytes` against the guard; the view is valid until the next call.
+  // Copies `bytes` to the end of the memory, directly before the protected page, and returns the copy. The returned
+  // view is valid until the next call.
   std::string_view hold(std::string_view bytes) {
-    PEAL_ASSERT(bytes.size() <= room_bytes_, "{} bytes into room for {}", bytes.size(), room_bytes_);
+    PEAL_ASSERT(bytes.size() <= room_bytes_, "{} bytes do not fit into {}", bytes.size(), room_bytes_);
     char* place = start_ + room_bytes_ - bytes.size();
     if (!bytes.empty()) std::memcpy(place, bytes.data(), bytes.size());
     return {place, bytes.size()};
@@ -51,14 +55,14 @@ class GuardedBytes {
   std::size_t mapped_bytes_;
 };
 
-// Where bytes are cut that come one by one: a new piece begins at each.
+// Returns the offset of each byte except the first. Input that is cut at these offsets arrives byte by byte.
 inline std::vector<std::size_t> every_byte(std::string_view input) {
   std::vector<std::size_t> cuts;
   for (std::size_t at = 1; at < input.size(); ++at) cuts.push_back(at);
   return cuts;
 }
 
-// A message as it stands in a stream.
+// Returns `body` as a complete message of this framing, for example with its length in front of it.
 template <Framing Its>
 std::string framed(const Its& framing, std::string_view body) {
   Buffer frame;
@@ -66,7 +70,8 @@ std::string framed(const Its& framing, std::string_view body) {
   return frame.to_string();
 }
 
-// The bytes in blocks of `part_bytes` each, which append() does not join.
+// Returns a Buffer whose blocks hold at most `part_bytes` bytes each. The Buffer::append() that copies bytes is not
+// used here, because it would join the parts into larger blocks.
 inline Buffer in_parts(std::string_view bytes, std::size_t part_bytes) {
   Buffer chain;
   for (; !bytes.empty(); bytes.remove_prefix(std::min(part_bytes, bytes.size()))) {

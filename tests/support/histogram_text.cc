@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One pass over the recorded buckets; a bucket that carries the count across several percentiles gets a line for each.
+// Reads the recorded buckets of the histogram once. If one bucket contains several percentiles of the table, it gets a
+// line for each of them.
 #include <tests/support/histogram_text.h>
 
 #include <cmath>
@@ -33,12 +34,16 @@ std::string percentile_text(const Histogram& histogram, const PercentileTextOpti
     const bool last = bucket.count_to_here == histogram.total_count();
     const double reached =
         100.0 * static_cast<double>(bucket.count_to_here) / static_cast<double>(histogram.total_count());
-    // The last bucket has one line for the percentile that it is the first to reach, and one for 100 %.
+    // Adds a line for each percentile that falls into this bucket. The last bucket reaches 100 %, so all remaining
+    // percentiles fall into the last bucket. Only the first of them gets a line here. The line for 100 % is added
+    // below.
     for (bool more = true; more && percent < 100 && reached >= percent;) {
       text += fmt::format("{:12.{}f} {:2.12f} {:10} {:14.2f}\n", value, digits, percent / 100, bucket.count_to_here,
                           1 / (1 - percent / 100));
       const double before = std::exchange(percent, next_percent(percent, options.ticks_per_half_distance));
-      more = !last && percent > before;  // near 100 %, a step becomes too small for a double
+      // Also ends the loop if `percent` has not changed. Close to 100 %, the distance to the next percentile is so
+      // small that adding it does not change a double.
+      more = !last && percent > before;
     }
     if (last) text += fmt::format("{:12.{}f} {:2.12f} {:10}\n", value, digits, 1.0, bucket.count_to_here);
   });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpClientTest: an HttpClient and the servers it asks on one loop and one thread, on every engine, the simulator too.
+// HttpClientTest: an HttpClient and its servers on one loop and one thread. Suites run on every engine and the
+// simulator.
 #pragma once
 
 #include <functional>
@@ -30,25 +31,25 @@ class HttpClientTest : public SteppedLoopTest {
     SteppedLoopTest::TearDown();
   }
 
-  // Ends with the test, or with drop_client().
+  // Returns the client. The first call makes the client. It exists until drop_client() or the end of the test.
   HttpClient& client() {
     if (!client_) client_.emplace(loop(), client_options);
     return *client_;
   }
   void drop_client() { client_.reset(); }
-  // Before the first client().
+  // The client's options. They must be set before the first call of client().
   HttpClientOptions client_options;
 
   HttpScript& serve(HttpScript::Answer answer, const std::string& address = "127.0.0.1:0",
                     const ServerOptions& options = {}) {
     return *servers_.emplace_back(std::make_unique<HttpScript>(loop(), std::move(answer), address, options));
   }
-  // Answers each request so.
+  // Makes a server that answers each request with `text`, which is a complete HTTP answer.
   HttpScript& serve_text(std::string text, const ServerOptions& options = {}) {
     return serve([text = std::move(text)](Connection& connection, const Request&) { connection.send(text); },
                  "127.0.0.1:0", options);
   }
-  // The same, and ends the connection.
+  // Makes a server that answers each request with `text`, a complete HTTP answer, and then closes the connection.
   HttpScript& serve_text_and_close(std::string text) {
     return serve([text = std::move(text)](Connection& connection, const Request&) {
       connection.send(text);
@@ -56,7 +57,7 @@ class HttpClientTest : public SteppedLoopTest {
     });
   }
 
-  // Asks, and waits for the answer.
+  // Sends the request and waits for its answer.
   Result<HttpResponse> fetch(HttpClientRequest request) {
     Answer answer;
     const Result<HttpFetchId> id = client().fetch(std::move(request), [&](Result<HttpResponse> it) {
@@ -65,26 +66,28 @@ class HttpClientTest : public SteppedLoopTest {
     });
     if (!id) return std::unexpected(id.error());
     if (!run_until([&] { return answer.has_value(); })) {
-      ADD_FAILURE() << "no answer";
+      ADD_FAILURE() << "the request has not ended within 10 s";
       return fail(ETIME);
     }
     return std::move(*answer);
   }
-  // The answer to it; an empty one, and a failed test, when it fails.
+  // Returns the answer to the request. If the request fails, the test fails and the answer is empty.
   HttpResponse answer_of(HttpClientRequest request) {
     const std::string asked = request.method + " " + request.url;
     Result<HttpResponse> answer = fetch(std::move(request));
     EXPECT_TRUE(answer.has_value()) << asked << ": " << answer.error().message();
     return answer ? std::move(*answer) : HttpResponse();
   }
-  // What it fails with; no error, and a failed test, when there is an answer.
+  // Returns the error of a request that is expected to fail. If the request succeeds, the test fails and the returned
+  // error code is empty.
   std::error_code error_of_fetch(HttpClientRequest request) {
     const Result<HttpResponse> answer = fetch(std::move(request));
     EXPECT_FALSE(answer.has_value()) << answer->status();
     return answer ? std::error_code() : answer.error();
   }
 
-  // Begins a request whose end is kept in `fetched`; fetch_ends() waits for it.
+  // Begins a request. When the request ends, its outcome is stored in `fetched`. fetch_ends() waits until `fetched` has
+  // a value.
   HttpFetchId begin_fetch(HttpClientRequest request, HttpFetchCallbacks callbacks) {
     fetched.reset();
     callbacks.on_done = [this, told = std::move(callbacks.on_done)](const Result<void>& how) mutable {

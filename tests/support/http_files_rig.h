@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpFilesTest: an HttpServer, a folder of files made for the test, and clients that send what they are told, all on
-// one loop and one thread, on every engine, the simulator too.
+// HttpFilesTest: an HttpServer, a folder of files that the test makes, and clients that send what the test tells them.
+// All are on one loop and one thread. Suites run on every engine and the simulator.
 #pragma once
 
 #include <sched.h>
@@ -31,11 +31,12 @@ namespace peal::test {
 
 struct HttpAnswer {
   std::string head;  // the status line, the fields and the empty line
-  std::string body;  // chunk framing taken off
+  std::string body;  // the chunk framing is removed
   int status = 0;
   bool complete = false;
 
-  // The value of the first field of that name, spelled so; "" where there is none.
+  // Returns the value of the first header field with this name, or "" if there is none. HTTP ignores upper and lower
+  // case in names, but this function does not. A test must therefore write the name as the server writes it.
   std::string field(std::string_view name) const {
     const size_t at = head.find("\r\n" + std::string(name) + ": ");
     if (at == std::string::npos) return {};
@@ -45,7 +46,8 @@ struct HttpAnswer {
   bool has(std::string_view name) const { return head.contains("\r\n" + std::string(name) + ": "); }
 };
 
-// What came on a connection, taken apart as a client would.
+// Parses an HTTP answer that a client has received. `of_head` must be true for the answer to a HEAD request, which has
+// no body.
 inline HttpAnswer read_answer(std::string_view bytes, bool of_head) {
   HttpAnswer answer;
   HttpResponseParser parser;
@@ -53,13 +55,14 @@ inline HttpAnswer read_answer(std::string_view bytes, bool of_head) {
   parser.parse(bytes, [&](std::string_view piece) { answer.body += piece; });
   if (!parser.done()) parser.end();
   answer.complete = parser.done();
-  // Also of one that was cut short.
+  // Takes the status from the first line of `bytes` as soon as the head is complete. So a test also sees the status of
+  // an answer whose body was cut short.
   if (bytes.starts_with("HTTP/1.1 ") && bytes.contains("\r\n\r\n")) answer.status = std::atoi(bytes.data() + 9);
   answer.head = bytes.substr(0, std::min(bytes.find("\r\n\r\n") + 4, bytes.size()));
   return answer;
 }
 
-// A client that sends one text and writes down what comes.
+// A client that sends `request` and collects the bytes that it receives.
 class HttpTalk {
  public:
   HttpTalk(Loop& loop, const SocketAddress& address, std::string request, bool pauses = false,
@@ -70,7 +73,8 @@ class HttpTalk {
 
   const std::string& received() const { return received_; }
   bool ended() const { return ended_; }
-  // Where it pauses after each piece: one more piece.
+  // Resumes reading. If `pauses` is true (in the constructor or by set_pauses()), the client pauses again after the
+  // next piece that arrives.
   void resume() {
     handle_.run([](Connection& connection) { connection.resume(); });
   }
@@ -111,7 +115,8 @@ class HttpFilesTest : public SteppedLoopTest {
     SteppedLoopTest::TearDown();
   }
 
-  // What is served; beside it is room for what must not be.
+  // Returns the folder that the server serves. It is inside folder(). A test can put files that must not be served into
+  // folder().
   std::filesystem::path root() const { return folder_ / "root"; }
   std::filesystem::path folder() const { return folder_; }
   void write(const std::string& name, std::string_view bytes) {
@@ -119,14 +124,17 @@ class HttpFilesTest : public SteppedLoopTest {
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path, std::ios::binary) << bytes;
   }
-  // The time of its last change, moved by so many seconds.
+  // Adds `seconds` to the file's time of last modification.
   void age(const std::string& name, int seconds) {
     const auto path = root() / name;
     std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::seconds(seconds));
   }
 
-  // Waits until a further write to a file that is there already would show in its st_ctim: some milliseconds. Until
-  // then it has a weak ETag.
+  // Waits some milliseconds, until CLOCK_REALTIME_COARSE shows a later time than the beginning of this call. Before
+  // Linux 6.13, the kernel takes a file's st_ctim from this clock, which advances only every few milliseconds. A second
+  // write before the clock advances may therefore leave st_ctim unchanged. For this reason StaticFiles gives a file
+  // only a weak ETag until the clock has advanced after the file's last change. After this wait, no file has a weak
+  // ETag for this reason.
   static void let_clock_tick() {
     const auto read = [](clockid_t clock) {
       timespec now{};
@@ -156,7 +164,7 @@ class HttpFilesTest : public SteppedLoopTest {
     std::string text(method);
     return text.append(" ").append(target).append(" HTTP/1.1\r\nHost: h\r\nConnection: close\r\n") + fields + "\r\n";
   }
-  // Asks on a connection of its own. `fields`: whole lines.
+  // Sends a request on a new connection and returns the answer. `fields` are header lines, each with "\r\n" at its end.
   HttpAnswer ask(std::string_view method, std::string_view target, const std::string& fields = {}) {
     HttpTalk talk(loop(), address_, request(method, target, fields));
     EXPECT_TRUE(run_until([&] { return talk.ended(); })) << method << ' ' << target;

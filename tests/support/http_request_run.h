@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs requests through the parser as a connection would, in pieces, each view against a guard page, and writes down
-// all there is to see: two runs that were cut differently must read the same.
+// Feeds requests to the parser in pieces, as a connection does, and writes down everything the parser reports. For the
+// same bytes the text must be the same, however they are divided into pieces. Each piece ends at an unmapped page, so
+// that a read beyond it crashes.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 
 namespace peal::test {
 
-// Parses with that scan until the end of its scope.
+// While the object exists, the parsers use one kind of code to scan bytes: portable, SSSE3 or AVX2.
 class ForcedScan {
  public:
   explicit ForcedScan(ScanKind kind) : before_(scan_kind()) { force_scan(kind); }
@@ -40,7 +41,7 @@ inline std::string describe(const HttpRequestHead& head) {
   std::string text =
       fmt::format("{} {} path={} query={} authority={} 1.{} {}", head.method_text(), head.target(), head.path(),
                   head.query(), head.authority(), head.minor_version(), head.keep_alive() ? "keep" : "close");
-  PEAL_ASSERT(head.method() == http_method(head.method_text()), "{} is another method", head.method_text());
+  PEAL_ASSERT(head.method() == http_method(head.method_text()), "method() is not the method of {}", head.method_text());
   if (head.content_length()) text += fmt::format(" length={}", *head.content_length());
   if (head.chunked()) text += " chunked";
   if (head.expects_continue()) text += " expects";
@@ -49,8 +50,8 @@ inline std::string describe(const HttpRequestHead& head) {
   return text;
 }
 
-// What is seen of `input`, which arrives in pieces that begin at `cuts`: a line for each head, for each body in one
-// piece, for each end, and for the failure.
+// Parses `input` in pieces. `cuts` are the offsets at which the second and later pieces begin. Returns one line for
+// each head, each body, each end of a request, and for a failure. The pieces of a body are joined.
 inline std::string read_requests(HttpRequestParser& parser, HttpRequestHead& head, std::string_view input,
                                  const std::vector<std::size_t>& cuts = {}) {
   GuardedBytes guarded(input.size() + 1);
@@ -61,16 +62,17 @@ inline std::string read_requests(HttpRequestParser& parser, HttpRequestHead& hea
     const std::size_t arrived = piece < cuts.size() ? cuts[piece] : input.size();
     for (std::string_view view = guarded.hold(input.substr(consumed, arrived - consumed));;) {
       const HttpRequestStep step = parser.next(view, head);
-      PEAL_ASSERT(step.consumed <= view.size(), "took {} of {} bytes", step.consumed, view.size());
-      PEAL_ASSERT((step.event == HttpRequestEvent::kBody) == !step.body.empty(), "{} bytes of body", step.body.size());
+      PEAL_ASSERT(step.consumed <= view.size(), "the parser consumed {} of {} bytes", step.consumed, view.size());
+      PEAL_ASSERT((step.event == HttpRequestEvent::kBody) == !step.body.empty(), "an event with {} bytes of body",
+                  step.body.size());
       if (step.event == HttpRequestEvent::kHead) {
-        PEAL_ASSERT(view.substr(0, step.consumed).ends_with(head.text()), "another text: {}", head.text());
+        PEAL_ASSERT(view.substr(0, step.consumed).ends_with(head.text()), "text() is not the head: {}", head.text());
         seen += describe(head) + "\n";
       } else if (step.event == HttpRequestEvent::kBody) {
         PEAL_ASSERT(step.body.data() >= view.data() && step.body.data() + step.body.size() <= view.data() + view.size(),
-                    "{} bytes of body from elsewhere", step.body.size());
+                    "{} bytes of body are not from the input", step.body.size());
         body += step.body;
-        PEAL_ASSERT(parser.body_bytes() == body.size(), "counted {} of {}", parser.body_bytes(), body.size());
+        PEAL_ASSERT(parser.body_bytes() == body.size(), "body_bytes() is {}, not {}", parser.body_bytes(), body.size());
       } else if (step.event == HttpRequestEvent::kEnd) {
         if (!body.empty()) seen += fmt::format("body {}\n", body);
         body.clear();

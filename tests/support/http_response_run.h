@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs a response through the parser in pieces, each against a guard page, and notes all there is to see: two runs
-// that were cut differently must be equal.
+// Feeds a response to the parser in pieces and collects everything the parser reports. For the same bytes the outcome
+// must be the same, however they are divided into pieces. Each piece ends at an unmapped page, so that a read beyond it
+// crashes.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ struct HttpResponseOutcome {
   std::optional<uint64_t> content_length;
   bool chunked = false;
   std::string body;
-  std::size_t used = 0;  // of a response that is done
+  std::size_t used = 0;  // size of the response, if it is complete
 
   bool operator==(const HttpResponseOutcome&) const = default;
 };
@@ -39,9 +40,9 @@ inline std::ostream& operator<<(std::ostream& out, const HttpResponseOutcome& ou
 
 struct HttpResponseRun {
   bool answers_head = false;
-  bool closes = false;  // the peer, after the last piece
+  bool closes = false;  // the peer closes after the last piece
 
-  // `cuts` are the offsets at which a new piece begins, in order.
+  // Parses `input` in pieces. `cuts` are the offsets at which the second and later pieces begin, in ascending order.
   HttpResponseOutcome operator()(HttpResponseParser& parser, std::string_view input,
                                  const std::vector<std::size_t>& cuts = {}) const {
     GuardedBytes guarded(input.size() + 1);
@@ -53,16 +54,16 @@ struct HttpResponseRun {
       const std::string_view bytes = guarded.hold(input.substr(at, next - at));
       const std::size_t used = parser.parse(bytes, [&](std::string_view part) {
         PEAL_ASSERT(!part.empty() && part.data() >= bytes.data() && part.data() + part.size() <= bytes.end(),
-                    "{} bytes of body from elsewhere", part.size());
+                    "{} bytes of body are not from the input", part.size());
         outcome.body += part;
       });
       at += used;
       if (parser.error() != HttpParseError::kNone) break;
-      PEAL_ASSERT(parser.done() || used == bytes.size(), "took {} of {} bytes", used, bytes.size());
+      PEAL_ASSERT(parser.done() || used == bytes.size(), "the parser consumed {} of {} bytes", used, bytes.size());
     }
     if (closes && !parser.done() && parser.error() == HttpParseError::kNone) parser.end();
     PEAL_ASSERT(parser.error() != HttpParseError::kNone || parser.body_bytes() == outcome.body.size(),
-                "counted {} bytes of body, saw {}", parser.body_bytes(), outcome.body.size());
+                "body_bytes() is {}, but {} bytes of body came", parser.body_bytes(), outcome.body.size());
     outcome.done = parser.done();
     outcome.error = parser.error();
     outcome.head_complete = parser.head_complete();

@@ -9,7 +9,8 @@
 namespace peal::test {
 namespace {
 
-// How long the first request among the bytes is, its head and its body; 0: it is not whole.
+// Returns the length of the first request in `bytes`, including its body. Returns 0 if the request is not complete.
+// `head_end` is the length of the head with its empty line. A chunked body must have no trailers.
 size_t request_bytes(std::string_view bytes, size_t head_end) {
   const std::string_view head = bytes.substr(0, head_end);
   if (head.contains("\r\nTransfer-Encoding: chunked\r\n")) {

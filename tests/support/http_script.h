@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpScript: a server for tests of HTTP clients, which says, byte for byte, what the test tells it to, and writes down
-// what it was asked. It takes requests apart no further than to see where each ends. On its loop.
+// HttpScript: a server for tests of HTTP clients. It sends the bytes that the test gives it, and writes down the
+// requests it gets. It parses a request only to find where the request ends. It is used on its loop's thread.
 #pragma once
 
 #include <functional>
@@ -13,43 +13,45 @@
 
 namespace peal::test {
 
-// "HTTP/1.1 200 OK" with a Content-Length and this body.
+// Returns an HTTP answer with status 200, a Content-Length and the body `body`.
 std::string http_ok(std::string_view body);
 
 class HttpScript {
  public:
   struct Request {
-    size_t connection = 0;  // 1: the first one ever
-    size_t number = 0;      // on its connection, from 1
+    size_t connection = 0;  // the first connection is 1
+    size_t number = 0;      // position on its connection; the first request is 1
     std::string head;       // the request line, the fields and the empty line
-    std::string body;       // as it was framed
+    std::string body;       // with its framing, for example chunks
 
-    // "GET /path" of the request line.
+    // Returns the request line without its version: "GET /path".
     std::string what() const { return head.substr(0, head.find(" HTTP/")); }
     bool has(std::string_view line) const { return head.contains("\r\n" + std::string(line) + "\r\n"); }
   };
   using Answer = std::function<void(Connection&, const Request&)>;
 
-  // Without an address: a free port of 127.0.0.1.
+  // Listens at `address`. The default is a free port of 127.0.0.1.
   explicit HttpScript(Loop& loop, Answer answer, const std::string& address = "127.0.0.1:0",
                       const ServerOptions& options = {});
 
-  // "http://127.0.0.1:port" and this.
+  // Returns "http://127.0.0.1:port" followed by `target`.
   std::string url(std::string_view target = "/") const;
-  // The same with "https://": of a server over a layer.
+  // Returns "https://127.0.0.1:port" followed by `target`, for a server over TLS or another layer.
   std::string secure_url(std::string_view target = "/") const { return "https" + url(target).substr(4); }
   const SocketAddress& address() const { return address_; }
-  // Instead of taking requests apart: whatever comes, nothing of it kept.
+  // If this function is set, it gets all bytes that arrive. The server then parses no requests, so requests() gets
+  // none. Bytes that the function leaves in the Buffer are dropped.
   std::function<void(Connection&, Buffer&)> on_bytes;
-  // The heads that came, though their bodies may not have.
+  // If this function is set, it gets each request's head as soon as the head is complete. The request's body may arrive
+  // later.
   std::function<void(Connection&, std::string_view head)> on_head;
 
   const std::vector<Request>& requests() const { return requests_; }
-  // What each request was, in order.
+  // Returns "METHOD /path" for each request, in the order of their arrival.
   std::vector<std::string> asked() const;
   size_t opened() const { return opened_; }
   size_t open() const { return opened_ - closed_; }
-  // Those that are open.
+  // Calls `task` with each open connection.
   void each(const std::function<void(Connection&)>& task);
   Server& server() { return server_; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests that run loops on real engines: a loop on a thread of its own, and suites that run on every engine.
+// LoopThread: a loop on a thread of its own. LoopEngineTest: a fixture for suites that run on real engines.
 #pragma once
 
 #include <future>
@@ -19,7 +19,7 @@
 
 namespace peal::test {
 
-// Runs until finish() or its own end. post_limit and the like come from `options`.
+// Runs a loop on a thread of its own. The thread ends at finish(), or when the loop ends by itself.
 class LoopThread {
  public:
   explicit LoopThread(const LoopOptions& options) : loop_(make_loop(options).value()) {
@@ -30,7 +30,7 @@ class LoopThread {
   LoopThread& operator=(const LoopThread&) = delete;
 
   Loop& loop() { return *loop_; }
-  // Stops and joins.
+  // Stops the loop and joins its thread.
   void finish() {
     loop_->stop();
     if (thread_.joinable()) thread_.join();
@@ -41,7 +41,7 @@ class LoopThread {
   std::jthread thread_;
 };
 
-// While it lives the loop stands still, and its mailbox can be filled.
+// Blocks the loop's thread while the object exists. The loop runs no posted tasks then, so a test can fill its mailbox.
 class Standstill {
  public:
   explicit Standstill(Loop& loop) {
@@ -66,7 +66,8 @@ inline void fill_mailbox(Loop& loop) {
   }
 }
 
-// The parameter is an engine's name; one that this machine forbids is skipped, with the reason.
+// A fixture whose parameter is the name of an engine. Skips the test and prints the reason if this machine does not
+// support the engine. Skips the test, too, if the engine has a layer above it and sealed_exclusions.cc lists the test.
 class LoopEngineTest : public testing::TestWithParam<std::string_view> {
  protected:
   ~LoopEngineTest() override {
@@ -79,11 +80,12 @@ class LoopEngineTest : public testing::TestWithParam<std::string_view> {
     RawPeer::over_tls_all(is_over_tls(GetParam()));
     fds_before_ = count_open_fds();
   }
-  // For a TearDown(), when the loop is gone.
+  // Checks that the test has left no fd open. Call this function in TearDown(), after the loop was destroyed. Before
+  // the check, closes the sockets of TLS peers that still have unsent bytes. Peers made after the call use no layer.
   void expect_no_fd_left() const {
     RawPeer::seal_all(false);
     RawPeer::over_tls_all(false);
-    EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind; now there are" << open_fds();
+    EXPECT_EQ(count_open_fds(), fds_before_) << "the test left fds behind; open are now" << open_fds();
   }
   LoopOptions options() const { return LoopOptions{.engine = std::string(GetParam())}; }
 
@@ -97,10 +99,13 @@ class LoopEngineTest : public testing::TestWithParam<std::string_view> {
   INSTANTIATE_TEST_SUITE_P(instance, Suite, testing::ValuesIn(names), \
                            [](const auto& tested) { return std::string(tested.param); })
 #define PEAL_TEST_ON_EVERY_ENGINE(Suite) PEAL_TEST_ON(engine, Suite, ::peal::test::kernel_engines())
-// The simulator too: for suites that need nothing but the loop.
+// Runs a suite on every engine and on the simulator. In these tests, a loop must not wait for an event of another
+// thread. The simulator's clock would jump to the next timer before the event, so that every time limit passes at once.
+// A raw socket is allowed if both of its ends are used on the loop's thread.
 #define PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(Suite) PEAL_TEST_ON(engine, Suite, ::peal::test::every_engine())
-// The same, and below a layer (sealed_port.h, tls_layers.h): for suites whose streams end in streams of peal's, or in a
-// RawPeer.
+// Runs a suite with plain streams, through the sealing layer (sealed_port.h) and over TLS (tls_layers.h). Each time,
+// the suite runs on every engine. To save time, poll and select are left out with a layer (tested_engines.h). The other
+// side of each connection must be a stream of peal or a RawPeer, because only these two can use the layer.
 #define PEAL_TEST_ON_EVERY_PORT(Suite)                                               \
   PEAL_TEST_ON_EVERY_ENGINE(Suite);                                                  \
   PEAL_TEST_ON(sealed, Suite, ::peal::test::sealed(::peal::test::kernel_engines())); \

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests of what select(2) cannot hold: raises the process's limit of fds, and takes all that select could have.
+// ManyFds: for tests of fds that select(2) cannot watch. It raises the process's limit of open fds. It can also open
+// all fds below FD_SETSIZE, so that each new fd has a higher number.
 #pragma once
 
 #include <fcntl.h>
@@ -36,7 +37,7 @@ class ManyFds {
     } while (taken_.back().get() < FD_SETSIZE);
   }
   void give_back() { taken_.clear(); }
-  bool enough = false;  // else this process may not have kFds
+  bool enough = false;  // false if this process may not open kFds fds
 
  private:
   rlimit before_{};

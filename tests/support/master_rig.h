@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests of masters with real workers: a test forks the master, the master its workers, and clients see who serves
-// them. One thread.
+// MasterProcess and WorkerClient: a Master with real workers, for tests. The test forks the master, the master forks
+// its workers, and clients find out which worker serves them. Everything here is used on one thread.
 #pragma once
 
 #include <sched.h>
@@ -29,7 +29,12 @@
 
 namespace peal::test {
 
-// Greets with "place count generation pid processors", then sends back what comes.
+// The function that each worker process runs. It sends each client one line, then echoes. The line has these numbers:
+// - the worker's place among the workers,
+// - the count of workers,
+// - the generation of the workers,
+// - the worker's pid,
+// - the number of CPUs that the worker may use.
 inline int greet_and_echo(Worker& worker) {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
@@ -50,7 +55,7 @@ inline MasterOptions with_workers(size_t count) {
   return options;
 }
 
-// A master as a child of the test. Everything it prints in its log is dropped.
+// A child process of the test that runs a master. The master's log lines are dropped.
 class MasterProcess {
  public:
   explicit MasterProcess(MasterOptions options, const Master::Work& work = greet_and_echo,
@@ -80,14 +85,16 @@ class MasterProcess {
   MasterProcess(const MasterProcess&) = delete;
   MasterProcess& operator=(const MasterProcess&) = delete;
 
-  // Where it serves, once it does; unset when it ended instead.
+  // Waits until the master serves, and returns its address. Returns an empty address if the master ends before that, or
+  // does not serve within 30 s.
   SocketAddress serving() {
     std::string line;
     for (char c = 0; readable(said_.get()) && ::read(said_.get(), &c, 1) == 1 && c != '\n';) line += c;
     return SocketAddress::parse(line).value_or(SocketAddress{});
   }
   void signal(int number) const { EXPECT_EQ(::kill(pid_, number), 0); }
-  // It has read the signal: it is not waiting for it any more.
+  // Waits until the master has read the signal `number`. A signal stays pending until the master reads it, because the
+  // master blocks its signals and reads them from a signalfd(2).
   void has_heard(int number) const {
     const uint64_t bit = uint64_t{1} << (number - 1);
     for (uint64_t waiting = bit; (waiting & bit) != 0; ::sched_yield()) {
@@ -99,7 +106,7 @@ class MasterProcess {
       waiting = std::stoull(line.substr(7), nullptr, 16);
     }
   }
-  // Stands still until SIGCONT.
+  // Stops the master with SIGSTOP and waits until it has stopped. SIGCONT makes the master continue.
   void stop() const {
     signal(SIGSTOP);
     int status = 0;
@@ -118,7 +125,8 @@ class MasterProcess {
   Fd said_;
 };
 
-// A client, and who serves it.
+// A client that is connected to a worker. It stores the numbers that the worker has sent as a greeting
+// (greet_and_echo()).
 struct WorkerClient {
   explicit WorkerClient(const SocketAddress& address) : peer(address.family()) {
     peer.connect(address);
@@ -128,7 +136,7 @@ struct WorkerClient {
               5)
         << "'" << peer.received() << "'";
   }
-  // It gets its bytes back.
+  // Sends a message. Returns true if the worker sends it back.
   bool served() {
     const size_t before = peer.received().size();
     peer.send("hello");
@@ -150,7 +158,8 @@ struct WorkerClient {
   int processors = 0;
 };
 
-// Connects until `wanted` is served.
+// Connects new clients, one after the other, until `wanted` returns true for one of them. Returns this client. Fails
+// after 30 s.
 template <class Wanted>
 WorkerClient& find_client(std::deque<WorkerClient>& clients, const SocketAddress& address, Wanted wanted) {
   const TimePoint give_up = monotonic_now() + kProgramPatience;
@@ -160,7 +169,8 @@ WorkerClient& find_client(std::deque<WorkerClient>& clients, const SocketAddress
   return clients.back();
 }
 
-// A process that is none of ours to wait for.
+// Waits for the end of a process that is not a child of the test. wait(2) cannot do this, because it works only for
+// children.
 class UnrelatedProcess {
  public:
   explicit UnrelatedProcess(pid_t pid) : end_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {
@@ -172,7 +182,7 @@ class UnrelatedProcess {
   Fd end_;
 };
 
-// A number that processes forked from now on share.
+// A number in shared memory. The test and all processes that it forks after making this object use the same number.
 class SharedCount {
  public:
   SharedCount()

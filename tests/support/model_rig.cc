@@ -19,7 +19,8 @@ constexpr size_t kMostThreads = kSanitized ? 40 : 300;
 constexpr size_t kMostProcesses = kSanitized ? 20 : 100;
 constexpr size_t kMostSanitized = 200;  // a sanitizer slows the server down tenfold
 
-// The number before, or after, these words; 0 where they are not said.
+// number_before() returns the number directly before `words` in `text`, and number_after() the one directly after them.
+// If `text` does not contain `words`, the result is 0.
 uint64_t number_before(std::string_view text, std::string_view words) {
   const size_t at = text.find(words);
   if (at == std::string_view::npos) return 0;
@@ -43,7 +44,9 @@ Tally tally_of(std::string_view text) {
                .respawned = number_before(text, " processes replaced")};
 }
 
-// But for what the address sanitizer says of every program that calls swapcontext(3), before it gets it right.
+// Returns `errors`. In a build with the address sanitizer, leaves out the line with the notice "ASan doesn't fully
+// support makecontext/swapcontext". The sanitizer prints this notice for every program that calls swapcontext(3), so
+// the notice shows no fault of the model.
 std::string complaints_in(const std::string& errors) {
   std::istringstream lines(errors);
   std::string complaints;
@@ -95,10 +98,10 @@ Words ModelTest::patient() { return takes(models::Takes::kSlowTimeout) ? Words{"
 
 void ModelTest::SetUp() {
   if (kThreadSanitized && model().processes) {
-    GTEST_SKIP() << "the thread sanitizer knows threads: processes share nothing here that it could watch";
+    GTEST_SKIP() << "the thread sanitizer checks only what threads share, and this model uses processes";
   }
   if (kThreadSanitized && !may_have_threads(model())) {
-    GTEST_SKIP() << "the thread sanitizer has nothing to watch: one thread does everything";
+    GTEST_SKIP() << "the thread sanitizer has nothing to check: this model has one thread";
   }
   const auto engine = std::ranges::find(GetParam().options, "--engine");
   const std::string wanted = engine != GetParam().options.end()     ? *(engine + 1)
@@ -116,7 +119,7 @@ void ModelTest::serve(const Words& options, const std::string& listen) {
   Words words = {"model", "run", std::string(model().name), "--listen", listen};
   const auto add = [&](const Words& more) { words.insert(words.end(), more.begin(), more.end()); };
   add(GetParam().options);
-  // What the test asks for goes unless the case has its own.
+  // Adds each option of `options`, except options that the test's parameter already sets.
   for (size_t i = 0; i + 1 < options.size(); i += 2) {
     const bool own = std::ranges::find(GetParam().options, options[i]) != GetParam().options.end();
     if (!own) add({options[i], options[i + 1]});
@@ -130,11 +133,12 @@ Tally ModelTest::ended() {
   if (!may_log_) {
     EXPECT_EQ(complaints_in(program_->errors()), "");
   }
-  // A master waits for its workers; a worker's own children are ended by the kernel, behind it.
+  // In blocking_process_per_connection, one process (the acceptor) forks a child for each connection. The kernel kills
+  // the children when the acceptor ends. A child may end later than the model, so the test waits for all children.
   if (model().name == "blocking_process_per_connection") {
     EXPECT_TRUE(program_->others_end());
   }
-  EXPECT_EQ(program_->others(), std::vector<pid_t>{}) << "processes are left";
+  EXPECT_EQ(program_->others(), std::vector<pid_t>{}) << "the model left processes behind";
   return tally_of(program_->output());
 }
 

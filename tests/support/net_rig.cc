@@ -38,9 +38,9 @@ testing::AssertionResult wait_until(Loop& loop, std::function<bool()> done) {
   if (!posted) return testing::AssertionFailure() << "the loop has ended";
   try {
     if (answer.get()) return testing::AssertionSuccess();
-    return testing::AssertionFailure() << "waited in vain";
+    return testing::AssertionFailure() << "the condition did not become true within 60 s";
   } catch (const std::future_error&) {
-    return testing::AssertionFailure() << "the loop ended meanwhile";
+    return testing::AssertionFailure() << "the loop ended before the condition became true";
   }
 }
 
@@ -123,7 +123,10 @@ testing::AssertionResult NetTest::ends(RawPeer& peer) {
 }
 
 testing::AssertionResult NetTest::hears_all(RawPeer& peer, std::string_view text) {
-  return wait_until([&peer, text] { return peer.pump(), peer.received() == text; });
+  return wait_until([&peer, text] {
+    peer.pump();
+    return peer.received() == text;
+  });
 }
 
 std::future<DrainReport> NetTest::drain(Server& server, Duration deadline, DrainMode mode) {

@@ -29,7 +29,8 @@ int patience_ms(TimePoint until) {
   return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count());
 }
 
-// Readable when the process has ended. glibc 2.36 declares its pidfd_open() for C alone.
+// Returns a pidfd, which becomes readable when the process ends. Uses syscall(2), because a call of pidfd_open() in C++
+// does not link with glibc 2.36. The header of glibc 2.36 declares that function without extern "C".
 Fd pidfd_of(pid_t pid) { return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
 
 std::pair<Fd, Fd> make_pipe() {
@@ -39,13 +40,15 @@ std::pair<Fd, Fd> make_pipe() {
   return {Fd(ends[0]), Fd(ends[1])};
 }
 
-// What a /proc/PID/stat says; the name in it may hold anything but ends at the last parenthesis (proc(5)).
+// Returns the session id from the file /proc/PID/stat, or -1 if the process no longer exists. A zombie still has its
+// session id. The file contains the process name in parentheses, and the name may contain any characters (proc(5)). The
+// function therefore begins to parse after the last ")", which is the end of the name.
 pid_t session_of(const std::filesystem::path& folder) {
   std::ifstream file(folder / "stat");
   std::string text;
   std::getline(file, text);
   const size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) return -1;  // it has just gone
+  if (name_end == std::string::npos) return -1;  // the process has just ended
   std::istringstream rest(text.substr(name_end + 1));
   char state = 0;
   pid_t parent = 0, group = 0, session = -1;
@@ -53,7 +56,8 @@ pid_t session_of(const std::filesystem::path& folder) {
   return session;
 }
 
-// Everything it does after fork() is safe there.
+// Replaces the forked child by the program. Until execv(), the function calls only functions that take no lock. Another
+// thread of the test may have held a lock, such as malloc's, during fork(). In the child, that lock is never released.
 [[noreturn]] void become(char** argv, int out, int err, pid_t parent) {
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -78,7 +82,7 @@ pid_t start(const std::string& path, std::vector<std::string>& arguments, int ou
   return child;
 }
 
-// Reads what is there.
+// Appends everything that has arrived at `fd` to `into`.
 void read_all(const Fd& fd, std::string& into) {
   std::array<char, 4096> room;
   ssize_t count = 0;
@@ -125,7 +129,7 @@ SocketAddress Program::listening() {
   const std::string_view said = "listening on ";
   if (!text.starts_with(said)) {
     drain();
-    ADD_FAILURE() << "instead of its address it said: " << text << '\n' << errors_;
+    ADD_FAILURE() << "the program did not print its address but: " << text << '\n' << errors_;
     return {};
   }
   const Result<SocketAddress> address = SocketAddress::parse(text.substr(said.size()));
@@ -135,7 +139,9 @@ SocketAddress Program::listening() {
 
 void Program::signal(int number) const { EXPECT_EQ(::kill(pid_, number), 0) << std::strerror(errno); }
 
-// Until its end: who took over its pipes may live on.
+// Reads the output until the program has ended. If the program has not ended after 30 s, the test fails and the program
+// is killed. The function waits for the pidfd and not for the end of the pipes. Another process may have inherited the
+// pipes and may keep them open after the program has ended.
 void Program::drain() {
   const TimePoint give_up = monotonic_now() + kProgramPatience;
   std::array entries{pollfd{.fd = ended_.get(), .events = POLLIN, .revents = 0},
@@ -143,13 +149,13 @@ void Program::drain() {
                      pollfd{.fd = err_.get(), .events = POLLIN, .revents = 0}};
   do {
     if (::poll(entries.data(), entries.size(), patience_ms(give_up)) == 0) {
-      ADD_FAILURE() << "the program does not end";
+      ADD_FAILURE() << "the program has not ended within 30 s";
       ::kill(pid_, SIGKILL);
       return;
     }
     read_all(out_, output_);
     read_all(err_, errors_);
-    // A pipe whose other end is closed is ready for ever.
+    // Stops polling a pipe whose other end is closed. Otherwise poll(2) would return immediately each time.
     for (pollfd& entry : entries) {
       if ((entry.revents & POLLHUP) != 0) entry.fd = -1;
     }
@@ -182,10 +188,11 @@ testing::AssertionResult Program::others_end() {
   for (std::vector<pid_t> left = others(); !left.empty(); left = others()) {
     for (const pid_t pid : left) {
       const Fd end = pidfd_of(pid);
-      if (!end) continue;  // it has just gone
+      if (!end) continue;  // the process has just ended
       pollfd entry{.fd = end.get(), .events = POLLIN, .revents = 0};
       if (::poll(&entry, 1, patience_ms(give_up)) != 1) {
-        return testing::AssertionFailure() << "process " << pid << ", which it started, does not end";
+        return testing::AssertionFailure()
+               << "process " << pid << ", which the program started, has not ended within 30 s";
       }
       ::waitpid(pid, nullptr, WNOHANG);
     }
@@ -198,7 +205,7 @@ uint64_t Program::peak_bytes() const {
   for (std::string text; std::getline(status, text);) {
     if (text.starts_with("VmHWM:")) return std::stoull(text.substr(6)) * 1024;
   }
-  ADD_FAILURE() << "no VmHWM";
+  ADD_FAILURE() << "/proc/PID/status has no VmHWM";
   return 0;
 }
 

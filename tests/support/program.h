@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Program: a program of this build as a child of the test, with its output in pipes and in a session of its own, so
-// that whatever it starts can be found. It is killed, and all it started, when the test leaves it; it dies with the
-// test, too. The test becomes the parent of what the program leaves behind (PR_SET_CHILD_SUBREAPER): a zombie stays
-// until it was seen. One thread, which outlives it.
+// Program: runs a program of this build as a child process of the test. Its output goes into pipes. The program has a
+// session of its own, so that every process it starts can be found.
+//
+// The destructor kills the program and all processes it has started. The kernel kills the program if the test dies.
+// Processes that it leaves behind become children of the test (PR_SET_CHILD_SUBREAPER), so that a zombie stays until
+// the test has seen it.
+//
+// A Program is used on one thread. If that thread ends first, the kernel kills the program.
 #pragma once
 
 #include <sys/types.h>
@@ -19,48 +23,55 @@
 
 namespace peal {
 
-// How long a test waits for what must come: nobody is that slow.
+// How long a test waits for an event before it fails. Even a slow machine needs less time.
 inline constexpr Duration kProgramPatience = std::chrono::seconds(30);
 
-// Waits for the fd to be ready; false after too long.
+// Waits until poll(2) reports one of `events` for the fd, for example POLLIN. An error or a hang-up also ends the wait,
+// because poll(2) always reports them. Returns false if nothing is reported within 30 s.
 bool ready(int fd, short events);
 bool readable(int fd);
 
 class Program {
  public:
-  // `peal` with these arguments.
+  // Runs `peal` with these arguments.
   explicit Program(std::vector<std::string> arguments) : Program("peal", std::move(arguments)) {}
-  // `name` is below the folder of what was built, as "examples/tcp_relay", or an absolute path.
+  // Runs the program `name`, which is an absolute path, or a path in the build folder such as "examples/tcp_relay".
   Program(const std::string& name, std::vector<std::string> arguments);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  // 0 once it has ended.
+  // Returns the pid of the program. Returns 0 after exit_code(), because the kernel may then give the pid to another
+  // process.
   pid_t pid() const { return pid_; }
-  // The next line of its output, without the newline.
+  // Reads the next line of stdout and returns it without the newline.
   std::string line();
-  // The address at the end of its next line, which begins with "listening on ".
+  // Reads the next line of stdout, which must be "listening on " and an address. Returns the address.
   SocketAddress listening();
   void signal(int number) const;
-  // Waits for its end, reading what it still prints, and returns its exit code; what ended it otherwise is negative.
+  // Reads the rest of the output, waits until the program has ended, and returns its exit code. If a signal has ended
+  // the program, returns the negative number of the signal, such as -9.
   int exit_code();
-  // After exit_code().
+  // output() returns the part of stdout that line() has not returned. errors() returns all of stderr. Both are complete
+  // after exit_code().
   const std::string& output() const { return output_; }
   const std::string& errors() const { return errors_; }
 
-  // The other processes of its session, zombies too, in the order in which they were started.
+  // Returns the pids of all other processes in the program's session (setsid(2)), zombies included, in ascending order.
+  // They are the processes that the program has started, directly or indirectly, because the session began with the
+  // program. A process that has called setsid(2) itself is missing.
   std::vector<pid_t> others() const;
-  // Waits until there are no others. Once the program itself has ended.
+  // Waits until the program's session has no other process. Fails after 30 s. The program must have ended before this
+  // call. Only then are its processes children of the test, so that the test can remove their zombies by waitpid(2).
   testing::AssertionResult others_end();
-  // The most memory it ever had (VmHWM, proc(5)).
+  // Returns the largest resident memory, in bytes, that the program has had so far (VmHWM, proc(5)).
   uint64_t peak_bytes() const;
 
  private:
   void drain();
 
   pid_t session_ = 0;
-  pid_t pid_ = 0;  // 0: it has ended
+  pid_t pid_ = 0;  // 0 after the program has ended
   Fd ended_;       // a pidfd
   Fd out_;
   Fd err_;
@@ -68,7 +79,7 @@ class Program {
   std::string errors_;
 };
 
-// One sentence of `peal` on stderr.
+// Expects that `text` is one line that begins with "peal: ". Every complaint of `peal` on stderr has this form.
 void expect_one_sentence(const std::string& text);
 
 }  // namespace peal

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// That a test sees what became of a program: its end, its output, and what it left behind.
+// Tests of Program: it shows how a program has ended, what it has printed, and which processes it has left behind.
 #include <tests/support/program.h>
 
 #include <csignal>
@@ -35,23 +35,24 @@ TEST(ProgramTest, process_left_behind_is_seen_and_ends_with_the_test) {
   {
     Program leaves = shell("sleep 1000 & echo left $!");
     left = std::stoi(leaves.line().substr(5));
-    EXPECT_EQ(leaves.exit_code(), 0) << "though its pipes are still open";
+    EXPECT_EQ(leaves.exit_code(), 0) << "the process left behind still holds the pipes";
     EXPECT_EQ(leaves.others(), std::vector<pid_t>{left});
   }
   EXPECT_EQ(::kill(left, 0), -1);
 }
 
 TEST(ProgramTest, zombie_left_behind_is_seen_until_it_was_waited_for) {
-  // What the shell becomes does not wait for the shell's child; once it speaks, the shell has become it.
+  // The shell replaces itself by `yes`, which never waits for the shell's child. When `yes` has printed its first line,
+  // the shell is gone.
   Program leaves = shell("sleep 1000 & echo $!; exec yes became");
   const pid_t child = std::stoi(leaves.line());
   ASSERT_EQ(leaves.line(), "became");
   EXPECT_EQ(leaves.others(), std::vector<pid_t>{child});
   ::kill(child, SIGKILL);
-  EXPECT_EQ(leaves.others(), std::vector<pid_t>{child}) << "its parent has not waited";
+  EXPECT_EQ(leaves.others(), std::vector<pid_t>{child}) << "its parent has not waited for it";
   leaves.signal(SIGKILL);
   EXPECT_EQ(leaves.exit_code(), -SIGKILL);
-  EXPECT_EQ(leaves.others(), std::vector<pid_t>{child}) << "it is the test's child now";
+  EXPECT_EQ(leaves.others(), std::vector<pid_t>{child}) << "the zombie must become the test's child";
   EXPECT_TRUE(leaves.others_end());
   EXPECT_EQ(leaves.others(), std::vector<pid_t>{});
 }

@@ -58,7 +58,8 @@ void RawPeer::over_tls_all(bool on) {
 }
 
 void RawPeer::connect(const SocketAddress& address) {
-  // On a busy machine the server may have reset the connection before this thread runs again.
+  // Accepts ECONNRESET, too. On a busy machine, connect(2) may return late. The server may already have accepted and
+  // reset the connection by then.
   const bool connected = ::connect(fd_.get(), address.data(), address.size()) == 0;
   EXPECT_TRUE(connected || errno == ECONNRESET) << std::strerror(errno);
   EXPECT_EQ(::fcntl(fd_.get(), F_SETFL, O_NONBLOCK), 0) << std::strerror(errno);
@@ -82,7 +83,9 @@ size_t RawPeer::send_some(std::string_view bytes) {
   return 0;
 }
 
-// Sealed, a record counts once all of it is sent; until then the same bytes are given again.
+// Returns how many of `bytes` were taken. A peer that uses the sealing layer sends records. The bytes of a record count
+// only when the whole record was sent. If a record was sent only partly, the next call must pass the bytes of this
+// record again, at the beginning of `bytes`.
 size_t RawPeer::try_send(std::string_view bytes) {
   if (tls_) return tls_->try_send(bytes);
   if (!seals_) return send_some(bytes);
@@ -106,10 +109,13 @@ void RawPeer::take(std::string_view bytes) {
     marked_ = tls_->peer_ended();
     return;
   }
-  if (!seals_) return void(received_.append(bytes));
+  if (!seals_) {
+    received_.append(bytes);
+    return;
+  }
   sealed_.append(bytes);
   if (!greeted_) {
-    EXPECT_TRUE(sealed_.starts_with(test::kSealHello)) << "no handshake";
+    EXPECT_TRUE(sealed_.starts_with(test::kSealHello)) << "the server did not begin with the sealed handshake";
     sealed_.erase(0, test::kSealHello.size());
     greeted_ = true;
   }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RawPeer: the other side of a connection played by a socket of the test's own, so that it can misbehave in ways no
-// engine would. Non-blocking once connected; one thread.
+// RawPeer: a plain socket of the test that plays the other side of a connection. It can misbehave in ways that no
+// engine would. After connect(), no call blocks. It is used on one thread.
 //
-// Where the server's streams are a SealedPort's it seals and unseals what it is given and gets, so that a test need not
-// know: all that is said below is then of what is sealed. Over TLS the same (tls_socket.h).
+// If the tested engine has the sealing layer (sealed_port.h) above it, a RawPeer seals what it sends and unseals what
+// it receives. A test need not know this: the functions below take and return the plain bytes. A RawPeer uses TLS in
+// the same way (tls_socket.h).
 #pragma once
 
 #include <cstdint>
@@ -23,29 +24,36 @@ class TlsSocket;
 
 class RawPeer {
  public:
-  // Peers that are made from now on seal what they send; for the whole process.
+  // Switches the sealing layer (sealed_port.h) on or off for all peers that this process makes after the call. Peers
+  // that exist already do not change.
   static void seal_all(bool on);
-  // The same with TLS.
+  // Switches TLS on or off for all peers that this process makes after the call. Switching TLS off also closes the
+  // sockets that TlsSocket::close() has left open because of unsent bytes.
   static void over_tls_all(bool on);
-  // Peers that still shake hands go on: wait_until() does it, and who waits by itself has to.
+  // Continues the TLS handshakes of all peers and sends the bytes that they keep. wait_until() calls tend_all()
+  // repeatedly. A test that waits in another way must call tend_all() itself, because a peer has no thread that
+  // continues its handshake.
   static void tend_all();
 
-  // A socket that is not connected yet: it holds its fd from now on.
+  // Opens a socket that is not connected yet.
   explicit RawPeer(int family = AF_INET);
-  // Connected. `receive_buffer_bytes` bounds what the kernel takes for it; 0: as it likes.
+  // Returns a connected peer. `receive_buffer_bytes` limits the socket's receive buffer; with 0, the kernel chooses the
+  // size.
   static RawPeer connected(const SocketAddress& address, int receive_buffer_bytes = 0);
   static std::vector<RawPeer> connected_many(const SocketAddress& address, size_t count);
   ~RawPeer();
   RawPeer(RawPeer&&) noexcept;
   RawPeer& operator=(RawPeer&&) noexcept;
-  // Connects to a listener; the kernel answers for it, so this needs nobody to accept.
+  // Connects to a listener. The kernel completes the connection, even if the listener has not accepted it yet.
   void connect(const SocketAddress& address);
 
-  // Sends all of it, which must fit what the kernel takes at once.
+  // Sends all of `bytes`. If the kernel does not take all of them immediately, the test fails. With TLS, the peer keeps
+  // the rest until the kernel takes the rest, so the test does not fail.
   void send(std::string_view bytes, int flags = 0);
-  // Sends what fits; returns how much.
+  // Sends the beginning of `bytes`, as much as the kernel takes. Returns how many bytes the peer has taken. A peer that
+  // uses TLS takes at most 16 KiB, and keeps the bytes that the kernel does not take yet.
   size_t try_send(std::string_view bytes);
-  // Reads what is there into received(); true while the connection stands.
+  // Reads all bytes that have arrived and appends them to received(). Returns true while the connection is open.
   bool pump();
   void fin();
   void reset();
@@ -53,10 +61,13 @@ class RawPeer {
 
   int fd() const { return fd_.get(); }
   const std::string& received() const { return received_; }
-  // The peer's FIN was read; error() tells of an end by error.
+  // True if the peer has read the FIN of the other side. False if an error has ended the connection. error() returns
+  // the errno of that error, or 0 if there was no error.
   bool ended() const { return ended_; }
   int error() const { return error_; }
-  // It was, without the end mark before it.
+  // True if the FIN of the other side came without the end mark of the layer. The sealing layer marks the end by an
+  // empty record, and TLS marks the end by close_notify. Always false for a peer that uses neither the sealing layer
+  // nor TLS.
   bool cut_short() const { return (seals_ || speaks_tls_) && ended_ && !marked_; }
 
  private:
@@ -67,19 +78,20 @@ class RawPeer {
   std::string received_;
   bool ended_ = false;
   int error_ = 0;
-  // Sealed.
+  // The members below are used only if the peer uses the sealing layer or TLS.
   bool seals_ = false;
   bool greeted_ = false;
   bool marked_ = false;
-  std::string sealed_;       // received
-  std::string unsent_;       // of a record that is under way
-  size_t unsent_plain_ = 0;  // what that was made of
+  std::string sealed_;       // received and not unsealed yet
+  std::string unsent_;       // the rest of a record that is partly sent
+  size_t unsent_plain_ = 0;  // plain bytes in that record
   bool speaks_tls_ = false;
-  std::unique_ptr<test::TlsSocket> tls_;  // once connected
+  std::unique_ptr<test::TlsSocket> tls_;  // null before the peer is connected
 };
 
-// Runs this process out of fds while it lives. The limit is lowered at once, because the kernel may look at it when a
-// request is made instead of when it is carried out; fill() then takes what is left.
+// Makes it impossible for this process to open another fd, from fill() until end() or the destructor. The constructor
+// lowers the limit of open fds, and fill() opens fds up to this limit. The constructor lowers the limit before the test
+// queues requests, because io_uring may read the limit when a request is queued, for example an accept.
 class FdExhaustion {
  public:
   FdExhaustion();
@@ -88,7 +100,7 @@ class FdExhaustion {
   FdExhaustion& operator=(const FdExhaustion&) = delete;
 
   void fill();
-  // Gives back what fill() took.
+  // Closes the fds that fill() has opened.
   void end() { fillers_.clear(); }
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a sanitizer watches this build: then tests use less of everything, and allow for its memory.
+// Constants that are true if this build has a sanitizer. Tests then use fewer clients and less data. They also allow
+// for the memory that the sanitizer needs.
 #pragma once
 
 namespace peal {

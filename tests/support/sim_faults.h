@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a world does to its connections where no byte may be lost: delays, interruptions and short transfers.
+// Faults of a simulated network that lose no byte: delays, interruptions and short transfers.
 #pragma once
 
 #include <peal/sim/sim_world.h>

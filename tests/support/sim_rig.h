@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SimTest: runs a play on many seeds, each in a world of its own with a loop for servers and one for clients, all on
-// the test's thread. A seed that fails ends the test and is printed; PEAL_SIM_SEED replays one alone.
+// SimTest: runs a test on many seeds. Each seed has a simulated network (SimWorld) of its own, with one loop for
+// servers and one for clients. All of them run on the test's thread. The first seed that fails ends the test and is
+// printed. PEAL_SIM_SEED=N runs seed N alone.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,8 @@ namespace peal::test {
 struct SimPair {
   SimPair(uint64_t its_seed, const SimOptions& options) : seed(its_seed), world(its_seed, options) {}
 
-  // The world's faults spare it.
+  // Makes the server listen. During this call, the simulator does not inject the fault EMFILE (no fd is left), because
+  // no test can go on without its server.
   template <class Listening>
   SocketAddress listen(Listening& server, std::string_view address = "127.0.0.1:0") {
     const double no_fd = std::exchange(world.options().no_fd, 0);
@@ -43,13 +45,14 @@ struct SimPair {
 
   const uint64_t seed;
   SimWorld world;
-  SimLoop here{world};   // of servers
-  SimLoop there{world};  // of clients
+  SimLoop here{world};   // for servers
+  SimLoop there{world};  // for clients
 };
 
 class SimTest : public testing::Test {
  protected:
-  // Delays, interruptions and short transfers, but no byte is ever lost.
+  // Returns the options of a network with delays, interruptions and short transfers, but without any fault that loses
+  // bytes.
   static SimOptions rough() { return lossless_faults(); }
   void SetUp() override {
     set_log_sink([](const LogRecord&) {});
@@ -59,7 +62,9 @@ class SimTest : public testing::Test {
     MemoryBudget::set(MemoryBudget::default_marks());
   }
 
-  // Each world ends with as many blocks in use as it began with.
+  // Calls `play` once for each seed from 1 to `count`, each time with a new simulated network. If PEAL_SIM_SEED is set,
+  // plays only that seed. Stops after the first seed that fails. After each seed, checks that as many memory blocks of
+  // the BlockPool are in use as before.
   void on_seeds(uint64_t count, const SimOptions& options, const std::function<void(SimPair&)>& play) {
     const char* only = std::getenv("PEAL_SIM_SEED");
     const uint64_t first = only != nullptr ? std::strtoull(only, nullptr, 10) : 1;
@@ -75,7 +80,8 @@ class SimTest : public testing::Test {
       EXPECT_EQ(BlockPool::here().stats().blocks_in_use, blocks);
     }
   }
-  // Whether figures over all seeds mean anything.
+  // True if the test runs with all seeds. If PEAL_SIM_SEED selects one seed, a test must not check totals over all
+  // seeds.
   static bool all_seeds() { return std::getenv("PEAL_SIM_SEED") == nullptr; }
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SteppedLoopTest: a loop that the test turns on its own thread, on every engine, the simulator too.
+// SteppedLoopTest: a fixture with a loop that has no thread of its own. The test runs each iteration (turn) of the loop
+// by step(). Suites run on every engine and the simulator.
 #pragma once
 
 #include <chrono>
@@ -23,7 +24,7 @@ class SteppedLoopTest : public LoopEngineTest {
     loop_ = make_loop(options()).value();
     EXPECT_TRUE(loop_->begin());
   }
-  // Called when what lives on the loop is gone.
+  // Everything that uses the loop must be destroyed before this call.
   void TearDown() override {
     if (IsSkipped()) return;
     if (loop_) end_loop();
@@ -35,21 +36,21 @@ class SteppedLoopTest : public LoopEngineTest {
 
   Loop& loop() { return *loop_; }
   void end_loop() { loop_->end(); }
-  // Turns the loop until `done`; fails after so much of its clock.
+  // Runs the loop until `done` returns true. Fails when `patience` has passed on the loop's clock.
   testing::AssertionResult run_until(const std::function<bool()>& done, Duration patience = std::chrono::seconds(10)) {
     bool gave_up = false;
     const TimerId timer = loop().after(patience, [&] { gave_up = true; });
     while (!done() && !gave_up) loop().step();
     loop().cancel(timer);
-    return done() ? testing::AssertionSuccess() : testing::AssertionFailure() << "waited in vain";
+    return done() ? testing::AssertionSuccess() : testing::AssertionFailure() << "the wait timed out";
   }
   void run_for(Duration time) {
     bool over = false;
     loop().after(time, [&] { over = true; });
     while (!over) loop().step();
   }
-  // So much that whatever is on its way has come: twenty milliseconds, and as many turns. On a busy machine all of the
-  // time may be over in the first one.
+  // Runs the loop until a timer of 1 ms has fired 20 times. These iterations are enough for data in transit to arrive.
+  // A wait of 20 ms would not be enough: on a busy machine, that time may pass in one iteration of the loop.
   void settle() {
     int turns = 0;
     const TimerId timer = loop().every(std::chrono::milliseconds(1), [&] { ++turns; });

@@ -17,7 +17,9 @@ namespace {
 constexpr std::string_view kSealed = "sealed_";
 constexpr std::string_view kTls = "tls_";
 
-// poll and select share epoll's code but for the poller, and that the engine suite tests in every build.
+// Returns `engine_names` without poll and select, or all of `engine_names` if PEAL_ALL_ENGINES is set in the
+// environment. The engines poll and select differ from epoll only in the poller. Each poller is tested in every build
+// nevertheless, because the engine suites run on the engines that engine_rig.h lists.
 std::vector<std::string_view> without_kin_of_epoll(std::vector<std::string_view> engine_names) {
   if (std::getenv("PEAL_ALL_ENGINES") != nullptr) return engine_names;
   std::erase_if(engine_names, [](std::string_view name) { return name == "poll" || name == "select"; });

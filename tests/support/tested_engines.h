@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The engines a behaviour is tested on: the kernel's, by their names, and "sim", an engine of a simulated world of its
-// own in which nothing goes wrong; and each of them below a layer (sealed_port.h), as "sealed_epoll" and so on.
+// The names of the engines on which a suite runs. They are the engines of the kernel, and "sim", an engine in a
+// simulated network without faults. Each engine also exists with a layer above it: "sealed_epoll" (sealed_port.h),
+// "tls_epoll" (tls_layers.h) and so on.
 //
-// poll and select are left out below a layer, and in a build with a sanitizer also without one: they share epoll's code
-// but for the poller, which the engine suite tests. With PEAL_ALL_ENGINES in the environment (`make test-all`) nothing
-// is left out.
+// The engines poll and select differ from epoll only in the poller, and the engine suite always tests the pollers. To
+// save time, other suites do not run on poll and select if a layer is tested, or in builds with a sanitizer. If
+// PEAL_ALL_ENGINES is set in the environment (`make test-all`), all suites run on all engines.
 #pragma once
 
 #include <memory>
@@ -19,21 +20,27 @@
 namespace peal::test {
 
 std::vector<std::string_view> every_engine();
-// Not the simulator: its clock does not wait for what another thread, or a socket of the test's, is about to do.
+// Returns the names of all engines except "sim". In a build with a sanitizer, poll and select are also left out, as
+// described above. A test with threads or raw sockets cannot use "sim". The simulator's clock jumps to the next timer
+// and does not wait until a thread or a raw socket has done its work.
 std::vector<std::string_view> kernel_engines();
 
-// The same names with "sealed_" before them.
+// Returns `engine_names` with "sealed_" in front of each name, without poll and select (as described above). For
+// example, "sealed_epoll" is epoll with the sealing layer above it. The sealing layer is a simple layer that takes the
+// place of TLS in tests (sealed_port.h).
 std::vector<std::string_view> sealed(const std::vector<std::string_view>& engine_names);
 bool is_sealed(std::string_view engine_name);
-// With "tls_": over TLS (tls_layers.h).
+// Returns `engine_names` with "tls_" in front of each name, without poll and select (as described above). For example,
+// "tls_epoll" is epoll with a TLS layer above it (tls_layers.h).
 std::vector<std::string_view> over_tls(const std::vector<std::string_view>& engine_names);
 bool is_over_tls(std::string_view engine_name);
-// Either.
+// True if the name begins with "sealed_" or "tls_".
 bool is_layered(std::string_view engine_name);
-// What stands below it: the name without that.
+// Returns the name without the prefix "sealed_" or "tls_".
 std::string_view below(std::string_view engine_name);
 
-// As peal's functions of these names; "sim" and sealed ones too.
+// These functions do the same as why_unsupported(), make_engine() and Loop::make() of peal. In addition, they accept
+// "sim" and names that begin with "sealed_" or "tls_".
 std::string why_unsupported(std::string_view engine_name);
 Result<std::unique_ptr<Engine>> make_engine(std::string_view name);
 Result<std::unique_ptr<Loop>> make_loop(const LoopOptions& options);

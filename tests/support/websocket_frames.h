@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// WebSocket frames as tests write them, and what a reader says of such bytes, as one line of text.
+// Helpers that make WebSocket frames, and that describe what a WebSocketReader reports for some bytes.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ inline std::string websocket_frame(const WebSocketHead& head, std::string_view p
   append_websocket_frame(output, head, payload);
   return output.to_string();
 }
-// As a client sends it, masked.
+// Returns a masked frame, as a client sends it.
 inline std::string client_frame(WebSocketOpcode opcode, std::string_view payload, bool fin = true) {
   return websocket_frame({.opcode = opcode, .fin = fin, .masked = true, .key = 0x5a827999}, payload);
 }
@@ -28,12 +28,14 @@ inline std::string server_frame(WebSocketOpcode opcode, std::string_view payload
 }
 
 struct WebSocketRead {
-  std::vector<std::size_t> cuts;  // the offsets at which a new piece begins, in order
+  std::vector<std::size_t> cuts;  // the offsets at which the second and later pieces begin
   std::optional<WebSocketDeflateTerms> deflate;
   std::size_t limit_bytes = 1000;
 };
 
-// "text Hello|ping |", and after a fault its phrase. Each piece lies against an unmapped page.
+// Parses `bytes` and returns a text that describes each event of the reader, for example "text Hello|ping |". If the
+// reader has found a fault, "fault: " and the name of the fault follow at the end of the text. Each piece of the input
+// ends at an unmapped page, so a read beyond the piece crashes.
 inline std::string read_websocket(WebSocketRole role, std::string_view bytes, const WebSocketRead& read = {}) {
   constexpr std::string_view kNames[] = {"", "text ", "binary ", "ping ", "pong ", "close "};
   WebSocketWorkspace workspace;
@@ -50,7 +52,7 @@ inline std::string read_websocket(WebSocketRole role, std::string_view bytes, co
       if (reader.event() == WebSocketEvent::kNone) break;
       said.append(kNames[static_cast<std::size_t>(reader.event())]).append(reader.payload()).append("|");
     }
-    PEAL_ASSERT(left.empty(), "{} bytes were not taken", left.size());
+    PEAL_ASSERT(left.empty(), "the reader did not consume {} bytes", left.size());
   }
   if (reader.fault() != WebSocketFault::kNone) said.append("fault: ").append(to_string(reader.fault()));
   return said;

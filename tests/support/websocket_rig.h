@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// WebSocketTest: an HttpServer with a WebSocket endpoint, and who talks to it, on one loop that the test's thread
-// turns: on every engine, the simulator too.
+// WebSocketTest: a fixture with an HttpServer that has a WebSocket endpoint, and with its clients. All use one loop,
+// which the test runs on its own thread. Suites run on every engine and the simulator.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,8 @@
 
 namespace peal::test {
 
-// A client that sends the bytes it is told to, `first` when it is connected, and notes what comes.
+// A client that sends `first` when it is connected, and later the bytes that the test passes to send(). It collects the
+// bytes that it receives.
 class BytePeer {
  public:
   BytePeer(Loop& loop, const SocketAddress& address, const ConnectionOptions& options = {},
@@ -49,7 +50,8 @@ class BytePeer {
   bool connected() const { return static_cast<bool>(handle_); }
   const ConnectionHandle& connection() const { return handle_; }
   void send(std::string_view bytes) const { handle_.send(bytes); }
-  // What the server answered after the head of its answer.
+  // Returns the bytes that the server has sent after the head of its HTTP answer. Returns "" if the head is not
+  // complete.
   std::string_view frames() const {
     const size_t end = received.find("\r\n\r\n");
     return end == std::string::npos ? std::string_view() : std::string_view(received).substr(end + 4);
@@ -72,10 +74,10 @@ class WebSocketTest : public SteppedLoopTest {
     SteppedLoopTest::TearDown();
   }
 
-  // "open", "text Hello", "close 1000 done", ... of the server's sockets.
+  // One line for each report of a WebSocket: "open", "text Hello", "close 1000 done" and so on.
   std::vector<std::string> journal;
   size_t count(std::string_view line) const { return static_cast<size_t>(std::ranges::count(journal, line)); }
-  // Callbacks that write into it, each line behind `who`.
+  // Returns callbacks that add lines to the journal. Each line begins with `who`.
   WebSocketCallbacks noting(const std::string& who = {}) {
     WebSocketCallbacks callbacks;
     callbacks.on_open = [this, who](WebSocket&) { journal.push_back(who + "open"); };
@@ -98,13 +100,13 @@ class WebSocketTest : public SteppedLoopTest {
     return callbacks;
   }
 
-  // A server at a free port whose /ws is an endpoint.
+  // Makes a server at a free port, with a WebSocket endpoint at /ws.
   void serve(WebSocketCallbacks callbacks, const WebSocketEndpointOptions& options = {},
              const HttpServerOptions& server_options = {}) {
     address = address_of("127.0.0.1:0");
     serve_again(std::move(callbacks), options, server_options);
   }
-  // In the place of the one before.
+  // Destroys the server and makes a new server at the same address.
   void serve_again(WebSocketCallbacks callbacks, const WebSocketEndpointOptions& options = {},
                    const HttpServerOptions& server_options = {}) {
     server_.reset();
@@ -121,7 +123,7 @@ class WebSocketTest : public SteppedLoopTest {
   SocketAddress address;
   std::string url() const { return "ws://" + address.to_string() + "/ws"; }
 
-  // Connected with the server; it has sent nothing.
+  // Returns a client that is connected to the server and has sent nothing.
   BytePeer& connect_peer(const ConnectionOptions& options = {}) {
     BytePeer& peer = *peers_.emplace_back(std::make_unique<BytePeer>(loop(), address, options));
     EXPECT_TRUE(run_until([&] { return peer.connected(); }));
@@ -133,7 +135,7 @@ class WebSocketTest : public SteppedLoopTest {
         .append(more_fields)
         .append("\r\n");
   }
-  // One that has done its handshake.
+  // Returns a client that is connected and has done its WebSocket handshake.
   BytePeer& open_peer(std::string_view more_fields = {}, const ConnectionOptions& options = {}) {
     BytePeer& peer = connect_peer(options);
     peer.send(handshake(more_fields));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages are those of RFC 1035 4.1, with one question each.
+// The DNS messages have the format of RFC 1035 4.1. Each contains one question.
 #include <tests/support/dns/dns_script.h>
 
 #include <arpa/inet.h>
@@ -23,7 +23,8 @@ constexpr uint16_t kTypeCname = 5;
 
 std::string number(size_t value) { return {static_cast<char>(value >> 8 & 0xff), static_cast<char>(value & 0xff)}; }
 
-// An A or AAAA record's data; empty for an address of the other family.
+// Returns the data of a DNS record that holds `address`. Returns an empty string if `type` is for the other address
+// family: A is for IPv4, AAAA is for IPv6.
 std::string record_data(const std::string& address, uint16_t type) {
   std::array<char, sizeof(in6_addr)> bytes{};
   const bool v6 = address.find(':') != address.npos;
@@ -32,7 +33,7 @@ std::string record_data(const std::string& address, uint16_t type) {
   return {bytes.data(), v6 ? sizeof(in6_addr) : sizeof(in_addr)};
 }
 
-// Its labels, each behind its length (RFC 1035 3.1).
+// Returns `name` in the format of a DNS message: in front of each label is its length (RFC 1035 3.1).
 std::string name_data(std::string_view name) {
   std::string data;
   while (!name.empty()) {
@@ -46,7 +47,8 @@ std::string name_data(std::string_view name) {
 
 }  // namespace
 
-// One port for both: a port that is free for one may be taken for the other, so several are tried.
+// Opens a UDP and a TCP socket on the same free port. A port that is free for one protocol may be taken for the other,
+// so the constructor tries several ports. If it has found none after kMostTries further tries, the test fails.
 DnsScript::DnsScript() : DnsScript(SocketAddress::parse("127.0.0.1:0").value()) {
   constexpr int kMostTries = 100;
   for (int i = 0; i < kMostTries && !is_open(); ++i) *this = DnsScript(SocketAddress::parse("127.0.0.1:0").value());
@@ -63,8 +65,10 @@ DnsScript::DnsScript(const SocketAddress& address)
   if (::bind(udp_.get(), address_.data(), address_.size()) != 0) udp_.reset();
 }
 
-// The port stays taken. Otherwise another test may listen there meanwhile, and an echo server answers a question: it
-// sends it back, which c-ares reads as an answer without an address.
+// Makes the kernel refuse TCP connections to the port. The listening socket is replaced by a socket that is bound to
+// the same port, but does not listen. The new socket keeps the port taken, because a free port might go to an echo
+// server of another test. An echo server would send each question back, and c-ares would take the question for an
+// answer without an address.
 void DnsScript::refuse_tcp() {
   tcp_.reset(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   EXPECT_EQ(::bind(tcp_.get(), address_.data(), address_.size()), 0);
@@ -82,7 +86,7 @@ DnsScript::Late DnsScript::answer(std::string_view question, bool over_tcp) cons
     at += length + 1u;
   }
   if (at + 5 > question.size()) {
-    ADD_FAILURE() << "a question of " << question.size() << " bytes";
+    ADD_FAILURE() << "a question is cut short after " << question.size() << " bytes";
     return {};
   }
   const auto type =
@@ -94,7 +98,7 @@ DnsScript::Late DnsScript::answer(std::string_view question, bool over_tcp) cons
   std::string records;
   size_t count = 0;
   const bool truncated = entry.truncated && !over_tcp;
-  // The class IN, a minute to live.
+  // Adds a record of class IN with a time to live of 60 s.
   const auto add = [&](const std::string& owner, size_t kind, const std::string& data) {
     ++count;
     records += owner + number(kind) + number(1) + number(0) + number(60) + number(data.size()) + data;
@@ -110,7 +114,7 @@ DnsScript::Late DnsScript::answer(std::string_view question, bool over_tcp) cons
     if (data.empty() || truncated) continue;
     add(owner, type, data);
   }
-  // Response, recursion desired and available.
+  // The value 0x8180 sets three flags: the message is a response, recursion is desired, and recursion is available.
   const size_t flags = 0x8180 | (truncated ? 0x0200 : 0) | static_cast<size_t>(entry.rcode);
   std::string text(question.substr(0, 2));
   text += number(flags) + number(1) + number(count) + number(0) + number(0);
@@ -119,7 +123,7 @@ DnsScript::Late DnsScript::answer(std::string_view question, bool over_tcp) cons
 }
 
 void DnsScript::send(const Late& late) {
-  // Whoever asked may be gone.
+  // Ignores the result of sendto(2), because the client may have closed its socket by now.
   ::sendto(udp_.get(), late.answer.data(), late.answer.size(), MSG_NOSIGNAL, late.to.data(), late.to.size());
 }
 
@@ -135,7 +139,11 @@ void DnsScript::pump() {
     Late late = answer({bytes.data(), static_cast<size_t>(got)}, false);
     late.to = SocketAddress::from_kernel(reinterpret_cast<sockaddr*>(&storage), size);
     if (late.answer.empty()) continue;
-    held_ || late.held ? late_.push_back(std::move(late)) : send(late);
+    if (held_ || late.held) {
+      late_.push_back(std::move(late));
+    } else {
+      send(late);
+    }
   }
   pump_tcp();
 }
@@ -149,8 +157,10 @@ void DnsScript::pump_tcp() {
   std::erase_if(peers_, [this](const Fd& peer) { return !serve_tcp(peer); });
 }
 
-// Each question is small enough to come in one piece over loopback; a length goes before it (RFC 1035 4.2.2). False:
-// the connection is over.
+// Answers the questions of one TCP connection. In front of each question is its length in two bytes (RFC 1035 4.2.2).
+// The function does not join the parts of a question from two reads, because a small question arrives complete over
+// loopback. Returns false if the peer has ended the connection. Also returns false after an answer that must be the
+// last one, because of break_tcp() or answer_once_a_connection(). The caller then closes the connection.
 bool DnsScript::serve_tcp(const Fd& peer) {
   std::array<char, 2048> bytes;
   const ssize_t got = ::recv(peer.get(), bytes.data(), bytes.size(), 0);

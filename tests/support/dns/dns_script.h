@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DnsScript: a name server on loopback, UDP and TCP, that says what the test tells it to, when it tells it to. It acts
-// inside pump() and release() only, on one thread: that of the loop under test, so that a blocked loop gets no answer.
+// DnsScript: a name server on loopback, for UDP and TCP. The test sets its answers and decides when they are sent. The
+// server works only while the test calls pump() or release() on the thread of the tested loop. A loop that is blocked
+// therefore gets no answer.
 #pragma once
 
 #include <cstdint>
@@ -18,38 +19,43 @@ namespace peal::test {
 class DnsScript {
  public:
   struct Entry {
-    std::vector<std::string> addresses = {};  // numeric, IPv4 and IPv6
-    int rcode = 0;                            // 2: SERVFAIL
+    std::vector<std::string> addresses = {};  // numeric, IPv4 or IPv6
+    int rcode = 0;                            // for example 2, SERVFAIL
     bool mute = false;
-    bool truncated = false;  // over UDP: the client comes again over TCP
+    bool truncated = false;  // if true, the answer over UDP is cut short, so that the client asks again over TCP
     bool mute_over_tcp = false;
-    bool late = false;                      // held back until release()
-    std::vector<std::string> aliases = {};  // CNAMEs in front of the addresses, each of the one before
+    bool late = false;  // the answer is held back until release()
+    // The names of CNAME records, which are sent before the addresses. The requested name refers to the first alias,
+    // and each alias refers to the next one.
+    std::vector<std::string> aliases = {};
   };
 
-  // At a free port of 127.0.0.1, or at `address`, where it is not open if that may not be had.
+  // The first constructor listens at a port of 127.0.0.1 that is free for UDP and TCP. The second constructor listens
+  // at `address`. If `address` is already in use for UDP or TCP, is_open() returns false.
   DnsScript();
   explicit DnsScript(const SocketAddress& address);
   bool is_open() const { return udp_ && tcp_; }
 
-  // What it knows; every other name is NXDOMAIN. One that ends in " A" or " AAAA" goes first, for that type.
+  // The answers, by name. A key is a name, such as "a.test", or a name and a type, such as "a.test AAAA". A key with
+  // the type takes precedence. A name without a key gets the answer NXDOMAIN.
   std::map<std::string, Entry, std::less<>> entries;
 
-  // For ResolverOptions::servers.
+  // Returns the server's address as a string for ResolverOptions::servers.
   std::string server() const;
-  // Answers what has come, unless it is held back.
+  // Answers the questions that have arrived. Two kinds of UDP answers are kept until release() sends them: all answers
+  // after hold(), and the answers of an Entry whose `late` is true.
   void pump();
   void hold() { held_ = true; }
   void release();
-  // From now on TCP is refused.
+  // From now on, refuses TCP connections.
   void refuse_tcp();
-  // From now on a question over TCP gets these bytes instead of an answer, and its connection is closed.
+  // From now on, answers the first question of each TCP connection with `bytes`, then closes the connection.
   void break_tcp(std::string bytes) { tcp_says_ = std::move(bytes); }
-  // From now on each TCP connection is closed behind its first answer.
+  // From now on, closes each TCP connection after the first answer on it.
   void answer_once_a_connection() { one_answer_ = true; }
-  // Answers that are held back.
+  // Returns how many answers wait for release().
   size_t held_back() const { return late_.size(); }
-  // Questions that came, the two families of one name being two.
+  // Returns how many questions have come over UDP. A lookup of IPv4 and IPv6 addresses asks two questions.
   size_t questions() const { return questions_; }
   size_t questions_over_tcp() const { return over_tcp_; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests of a Resolver: one that asks a name server of the test's own, and a journal of its answers.
+// ResolverTest: a Resolver that asks a DnsScript, and a journal of its answers.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,7 @@ class ResolverTest : public NetTest {
   }
 
   ResolverOptions from_script() const { return {.servers = dns->server(), .try_timeout = std::chrono::seconds(30)}; }
-  // Writes its answer into the journal.
+  // Returns a callback that adds one line to the journal: `name`, and its addresses or the error.
   Resolver::Answer noting(std::string name) {
     return [this, name = std::move(name)](Result<Resolver::Addresses> addresses) {
       std::string line = name + ":";
@@ -40,7 +40,7 @@ class ResolverTest : public NetTest {
   Result<ResolveId> start(const std::string& name, Duration timeout = std::chrono::seconds(30)) {
     return ask([&] { return resolver->resolve(name, 80, {.timeout = timeout}, noting(name)); });
   }
-  // As wait_until(); the name server answers meanwhile.
+  // Waits until `done` returns true. Meanwhile the test's name server answers questions.
   testing::AssertionResult answer_until(std::function<bool()> done) {
     return wait_until([this, done = std::move(done)] {
       dns->pump();
@@ -50,11 +50,11 @@ class ResolverTest : public NetTest {
   testing::AssertionResult told(size_t lines = 1) {
     return answer_until([this, lines] { return journal.lines().size() >= lines; });
   }
-  // So many questions have come.
+  // Waits until exactly `questions` questions have arrived over UDP.
   testing::AssertionResult asked(size_t questions) {
     return answer_until([this, questions] { return dns->questions() == questions; });
   }
-  // What `name` resolves to.
+  // Resolves `name` and returns the addresses, or the error, as text.
   std::string look_up(const std::string& name, Duration timeout = std::chrono::seconds(30)) {
     const size_t before = journal.lines().size();
     const Result<ResolveId> id = start(name, timeout);

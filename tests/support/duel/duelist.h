@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Duelist: for tests, an echo server that costs what it is told to, as a process: forked off the test with a listener
-// of the test's (serve_as()), or started as a program, which is the test's own program asked for the one case that
-// serves (duelist(), serve_if_told()). One connection a client, blocking sockets and poll(2).
+// Duelist: an echo server for tests of `peal load duel`, which compares servers with each other. The server uses as
+// much CPU time as the test says. It runs in a process of its own, which starts in one of two ways:
+// - The test forks a process. The child calls serve_as() with a listener of the test.
+// - duelist() returns a command. The command starts the test's own program with a filter for one test case, and that
+//   test case calls serve_if_told().
+//
+// The server uses blocking sockets and poll(2). Each client has one connection.
 #pragma once
 
 #include <netinet/in.h>
@@ -27,26 +31,30 @@
 
 namespace peal::load {
 
-// Who uses the CPU time that a read costs.
+// Where and when the server uses CPU time. DuelistManners::burn is the CPU time that one read costs. With kAlways, the
+// thread that answers uses this time, and another thread uses CPU time without end.
 enum class DuelistWork : uint8_t {
-  kHere,    // who answers, before it does
-  kThread,  // a thread, while the answer waits
-  kChild,   // a process for each connection
-  kLater,   // a thread, once nothing has come for 3 ms; at most kMostOwed of what it owes
-  kAtLast,  // the same after 300 ms; at most kMostOwedAtLast
-  kAlways,  // a thread, whether something comes or not
+  kHere,    // in the thread that answers, before the answer
+  kThread,  // in another thread, while the answer waits
+  kChild,   // in a process for each connection
+  kLater,   // in another thread, after 3 ms without input; at most kMostOwed at a time
+  kAtLast,  // in another thread, after 300 ms without input; at most kMostOwedAtLast at a time
+  kAlways,  // in another thread, all the time, with or without input
 };
 
 struct DuelistManners {
-  Duration burn{};  // CPU time a read
+  Duration burn{};  // CPU time for each read
   DuelistWork work = DuelistWork::kHere;
-  size_t dies_after = 0;    // reads; 0: lives
-  bool chatters = false;    // more than a pipe holds, before it listens, and some a read
-  bool serves_one = false;  // takes no connection while it has another
+  size_t dies_after = 0;    // the process dies at this read; 0 means never
+  bool chatters = false;    // prints more than a pipe holds before it listens, and a line on each output at each read
+  bool serves_one = false;  // accepts no further client while it has one
 };
 
 inline constexpr Duration kMostOwed = std::chrono::milliseconds(10);
-// Less than half of the time in which a duel looks for it: what goes on and on is not late.
+// The most CPU time that a server with kAtLast puts off until it is idle. A duel looks for deferred work while the
+// servers are idle. The duel measures the CPU time in 20 equal parts of this idle time (duel_bout.cc). The median of
+// the 20 values counts as constant use, and only CPU time above the median counts as deferred work. The limit must be
+// less than half of the idle time. Otherwise the median would contain deferred work.
 inline constexpr Duration kMostOwedAtLast = std::chrono::milliseconds(200);
 
 inline void burn_of_thread(Duration cpu) {
@@ -55,14 +63,14 @@ inline void burn_of_thread(Duration cpu) {
   }
 }
 
-// On 127.0.0.1, on a free port where `port` is 0.
+// Returns a listener on 127.0.0.1. If `port` is 0, the kernel chooses a free port.
 inline Fd duelist_listener(uint16_t port = 0) {
   Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int on = 1;
   ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   const SocketAddress address = SocketAddress::parse("127.0.0.1:" + std::to_string(port)).value();
   const bool bound = ::bind(listener.get(), address.data(), address.size()) == 0;
-  PEAL_ASSERT(bound && ::listen(listener.get(), 128) == 0, "port {} is taken: errno {}", port, errno);
+  PEAL_ASSERT(bound && ::listen(listener.get(), 128) == 0, "cannot listen at port {}: errno {}", port, errno);
   return listener;
 }
 
@@ -105,11 +113,15 @@ class Duelist {
     ::close(client);
   }
 
-  // False: the connection has ended, and is closed.
+  // Reads once from the client, uses the CPU time of the read and sends the same bytes back. If the client has ended
+  // the connection, or a call has failed, closes the socket and returns false.
   bool answer(int client) {
     std::array<char, 65536> bytes;
     const ssize_t size = ::read(client, bytes.data(), bytes.size());
-    if (size <= 0) return ::close(client), false;
+    if (size <= 0) {
+      ::close(client);
+      return false;
+    }
     if (++reads_ == manners_.dies_after) {
       std::fputs("that was the last one\nand this is not said\n", stderr);
       ::_exit(7);
@@ -118,7 +130,10 @@ class Duelist {
     work();
     for (ssize_t sent = 0; sent < size;) {
       const ssize_t now = ::send(client, bytes.data() + sent, static_cast<size_t>(size - sent), MSG_NOSIGNAL);
-      if (now <= 0) return ::close(client), false;
+      if (now <= 0) {
+        ::close(client);
+        return false;
+      }
       sent += now;
     }
     return true;
@@ -163,7 +178,8 @@ class Duelist {
   Duelist(manners, listener.get()).serve();
 }
 
-// The words of such a server's command.
+// Returns a command that starts a Duelist in a process of its own. The duel replaces the word "{port}" of the command
+// by a port number.
 inline std::vector<std::string> duelist(const DuelistManners& manners = {}) {
   return {"/usr/bin/env",
           "-u",
@@ -185,7 +201,7 @@ inline std::vector<std::string> duelist(const DuelistManners& manners = {}) {
           manners.serves_one ? "1" : "0"};
 }
 
-// Where this process was started with such words, it serves and does not return.
+// If the command of duelist() has started this process, acts as the server and never returns. Otherwise does nothing.
 inline void serve_if_told() {
   std::ifstream file("/proc/self/cmdline");
   std::vector<std::string> words;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests: short duels of ping-pong servers, who plays in them, and what becomes of them.
+// Helpers that run short duels and return their records or their errors. A duel compares two or more servers under the
+// same load.
 #pragma once
 
 #include <expected>
@@ -16,12 +17,13 @@
 
 namespace peal::load {
 
-// A contender that the duel starts.
+// Returns a contender: a server that takes part in a duel. The duel starts the server with `command`.
 inline DuelContender program(const std::string& name, std::vector<std::string> command) {
   return {.name = name, .command = std::move(command), .target_text = {}, .target = {}, .pid = {}};
 }
 
-// One short restart of them.
+// Returns the options of a short duel. The duel starts each server once. It then puts load on one server at a time, for
+// 5 ms each.
 inline DuelOptions brief_duel(std::vector<DuelContender> contenders) {
   DuelOptions options;
   options.contenders = std::move(contenders);
@@ -41,7 +43,8 @@ inline std::expected<DuelRecord, std::string> play(const DuelOptions& options, c
   return run_duel(options, pingpong, on_progress, where);
 }
 
-// The same of a duel that can be played; where it cannot, the test fails and there is a record without slices.
+// Runs a duel that is expected to succeed. If the duel fails, the test fails and the returned record contains no
+// measurements.
 inline DuelRecord played(const DuelOptions& options, const OnDuelProgress& on_progress = {}) {
   std::expected<DuelRecord, std::string> record = play(options, on_progress);
   EXPECT_TRUE(record.has_value()) << record.error();
@@ -49,7 +52,7 @@ inline DuelRecord played(const DuelOptions& options, const OnDuelProgress& on_pr
       DuelRecord{.options = options, .sides = std::vector<DuelSideRecord>(options.contenders.size())});
 }
 
-// Why a duel cannot be played.
+// Runs a duel that is expected to fail, and returns its error.
 inline std::string fault_of(const DuelOptions& options, const OnDuelProgress& on_progress = {},
                             const PlaceMaker& where = place_here) {
   const std::expected<DuelRecord, std::string> record = play(options, on_progress, where);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CoServerTest: a CoServer on the loop of a NetTest. It ends before the test does.
+// CoServerTest: a fixture with a CoServer, which serves each connection by a coroutine. The server runs on the loop of
+// a NetTest. The fixture destroys the server before the loop.
 #pragma once
 
 #include <memory>
@@ -18,7 +19,7 @@ class CoServerTest : public NetTest {
     server_.reset();
     NetTest::TearDown();
   }
-  // Each connection runs `serve`. Answers where the server listens.
+  // Makes a server that runs the coroutine `serve` for each connection. Returns the server's address.
   SocketAddress serve_tasks(CoServer::Serve serve, const ServerOptions& options = {}) {
     server_ = std::make_unique<CoServer>(loop(), std::move(serve), options);
     const Result<SocketAddress> bound = server_->listen("127.0.0.1:0");

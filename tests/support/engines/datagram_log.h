@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DatagramLog: a datagram socket of the tested engine that writes down what it is told.
+// DatagramLog: a datagram socket of the tested engine. It records what the engine reports about the socket.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ class DatagramLog final : public DatagramEvents {
 
   SocketAddress address;
   std::vector<Datagram> received;
-  uint64_t dropped = 0;  // by the kernel
+  uint64_t dropped = 0;  // datagrams that the kernel has dropped
   std::vector<std::error_code> errors;
   int closed = 0;
   std::function<void()> when_received, when_dropped;
@@ -64,10 +64,12 @@ class DatagramLog final : public DatagramEvents {
 
 class DatagramTest : public EngineTest {
  protected:
-  // Must end before the rig does, unless the rig shuts first.
+  // Closes the socket and checks that on_datagrams_closed() is called exactly once. The engine must have called
+  // on_datagrams_closed() before the DatagramLog is destroyed. A test must therefore call close() for each DatagramLog
+  // before the rig is destroyed. The call is not needed after rig().shut(), because shut() also closes the socket.
   void close(DatagramLog& log) {
     log.close();
-    EXPECT_EQ(log.closed, 0) << "told inside the call";
+    EXPECT_EQ(log.closed, 0) << "the end was reported inside the call of close()";
     EXPECT_TRUE(rig().run_until([&] { return log.closed > 0; }));
     EXPECT_EQ(log.closed, 1);
   }

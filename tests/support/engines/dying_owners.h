@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests in which the owner of callbacks dies, inside one of them or beside them.
+// Parts of tests in which the owner of callbacks is destroyed, inside one of the callbacks or outside of them.
 #pragma once
 
 #include <atomic>
@@ -13,10 +13,12 @@
 
 namespace peal::test {
 
-// Is told the name of the callback that it is called in.
+// A function that the test wants to be called inside each callback of a connection. Its arguments are the callback's
+// name and the connection.
 using ActInCallback = std::function<void(std::string_view, Connection&)>;
 
-// Calls `act` in each callback, and does there what makes the next one come. A message is answered by `answer`.
+// Returns callbacks of a connection. Each of them calls `act`. In addition, on_message calls `answer`, and on_peer_end
+// closes the connection.
 inline ConnectionCallbacks acting(const ActInCallback& act, const std::function<void(Connection&)>& answer) {
   return {.on_open = [act](Connection& connection) { act("open", connection); },
           .on_message =
@@ -35,7 +37,8 @@ inline ConnectionCallbacks acting(const ActInCallback& act, const std::function<
           .on_close = [act](Connection& connection, CloseReason) { act("close", connection); }};
 }
 
-// A session object as users write it: a handle, a timer that uses it, and its own end in any callback.
+// A session object as applications have it: with a connection handle, and with a timer whose callback uses the object.
+// The test may destroy it inside any callback.
 struct TickingSession {
   TickingSession(Connection& connection, std::atomic<int>& alive_count)
       : handle(connection.handle()), loop(connection.loop()), alive(alive_count) {
@@ -58,7 +61,9 @@ struct TickingSession {
   int ticks = 0;
 };
 
-// Echoing callbacks that touch what dies with their owner: the sanitizers see what the flag misses.
+// An object whose callbacks use the object's memory. Its on_message also sends all input back. If a callback is called
+// after end(), the test fails, because `gone` is true. If a callback runs on another thread during end(), the callback
+// uses `calls` while end() frees that memory. A sanitizer reports that access.
 struct OwnedCalls {
   std::unique_ptr<std::atomic<int>> calls = std::make_unique<std::atomic<int>>(0);
   std::atomic<bool> gone = false;
@@ -74,7 +79,7 @@ struct OwnedCalls {
             .on_close = [this](Connection&, CloseReason) { touch(); }};
   }
   void touch() {
-    EXPECT_FALSE(gone) << "a callback began after its owner's end";
+    EXPECT_FALSE(gone) << "a callback was called after the end of its owner";
     if (calls) ++*calls;
   }
   void end() {

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FakeEngine: an engine without sockets whose clock the test owns. wait() moves the clock to the next thing that
-// happens: an event the test planned, a wake-up or the deadline; polling costs what the test says. For tests of what
-// sits on an engine and depends on time. The thread rule is the engine's; only the waker may be used elsewhere.
+// FakeEngine: an engine without sockets, whose clock is set by the test. It is for tests of code that depends on time.
+//
+// wait() moves the clock forward to the next event that the test has planned, or to the deadline if that comes first.
+// If the waker was called, wait() returns without moving the clock. If wait() only polls and finds nothing, it moves
+// the clock by World::poll_cost.
+//
+// The engine is used on one thread. Its waker may be called on any thread.
 #pragma once
 
 #include <algorithm>
@@ -18,15 +22,15 @@ namespace peal::test {
 
 class FakeEngine final : public Engine {
  public:
-  // Shared with the test, since the loop owns the engine.
+  // The state that the engine and the test share. The loop owns the engine, so the test cannot reach the engine itself.
   struct World {
     TimePoint now{std::chrono::hours(1)};
-    Duration poll_cost = std::chrono::microseconds(1);  // of a wait that found nothing
+    Duration poll_cost = std::chrono::microseconds(1);  // time that a wait() takes if it only polls and finds nothing
     std::multimap<TimePoint, std::move_only_function<void()>> events;
     std::error_code open_error;
-    std::vector<TimePoint> deadlines;  // of the waits that could sleep
+    std::vector<TimePoint> deadlines;  // the deadlines of all calls of wait() that may sleep
     std::move_only_function<void()> on_shut;
-    Duration slept{};  // inside waits that could
+    Duration slept{};  // total time that wait() has slept
     uint64_t polls = 0;
     uint64_t clock_reads = 0;
     bool open = false;
@@ -124,7 +128,7 @@ class FakeEngine final : public Engine {
     if (waker_->woken) return;
     const TimePoint event = world_->events.empty() ? kNever : world_->events.begin()->first;
     const TimePoint until = std::min(event, deadline);
-    PEAL_ASSERT(until != kNever, "the loop would sleep for ever, {} sleeps before", world_->deadlines.size());
+    PEAL_ASSERT(until != kNever, "the loop would sleep for ever, after {} sleeps", world_->deadlines.size());
     if (until <= world_->now) return;
     world_->slept += until - world_->now;
     world_->now = until;

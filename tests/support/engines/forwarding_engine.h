@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ForwardingEngine: another engine, to be derived from: by what refuses or changes some of its calls.
+// ForwardingEngine: passes every call to another engine. Classes that refuse or change some calls derive from it.
 #pragma once
 
 #include <memory>

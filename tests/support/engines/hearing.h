@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests that look at what a connection received when all is over.
+// hearing(): for tests that check what a connection has received in all.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace peal::test {
 
-// An on_message that appends what comes to `heard`.
+// Returns an on_message callback that appends the received bytes to `heard`.
 inline auto hearing(std::string& heard) {
   return [&heard](Connection&, Buffer& input) {
     heard += input.view();

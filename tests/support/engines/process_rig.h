@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests of subprocesses: real programs on a loop that runs one task. Each leaves no child and no fd.
+// ProcessTest: a fixture for tests of subprocesses. A test is one coroutine on a loop, and starts real programs. The
+// test fails if it leaves a child process or an open fd behind.
 #pragma once
 
 #include <signal.h>
@@ -20,7 +21,7 @@ class ProcessTest : public TaskTest {
   void TearDown() override {
     TaskTest::TearDown();
     if (IsSkipped()) return;
-    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child was left behind";
+    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "the test left a child process behind";
   }
   Subprocess start(const Command& command, const SubprocessOptions& options = {}) {
     return Subprocess::start(loop(), command, options).value();
@@ -39,16 +40,17 @@ class ProcessTest : public TaskTest {
       all += more->view();
     }
   }
-  // The pid that a script printed as a line.
+  // Reads a line in which a script has printed a pid. Returns the pid.
   static Task<pid_t> read_pid(Stream& stream) {
     Result<Buffer> line = co_await stream.read_until("\n");
     co_return static_cast<pid_t>(std::stoi(text_of(line)));
   }
-  // Once the process has that number no more, or is a zombie of somebody else's.
+  // Waits until the process has ended. A zombie counts as ended: only its parent can remove it, and this process is not
+  // its parent.
   static Task<> until_gone(pid_t pid) {
     while (::kill(pid, 0) == 0 && !is_in_state(pid, 'Z')) co_await sleep(std::chrono::milliseconds(1));
   }
-  // As proc(5) has them: 'T' is stopped, 'Z' a zombie.
+  // True if the process is in `state`. The letters are those of proc(5): 'T' means stopped, 'Z' means zombie.
   static bool is_in_state(pid_t pid, char state) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
     std::string stat;

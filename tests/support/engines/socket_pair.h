@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two ends of a unix stream that do not block, and of a pipe.
+// Functions that return two connected fds: the ends of a Unix stream socket, which is non-blocking by default, or the
+// ends of a pipe.
 #pragma once
 
 #include <fcntl.h>
@@ -21,7 +22,7 @@ inline std::pair<Fd, Fd> socket_pair(int flags = SOCK_NONBLOCK | SOCK_CLOEXEC) {
   return {Fd(ends[0]), Fd(ends[1])};
 }
 
-// The end to read from, and the one to write to.
+// Returns the two ends of a pipe: first the read end, then the write end.
 inline std::pair<Fd, Fd> pipe_ends(int flags = O_CLOEXEC) {
   std::array<int, 2> ends{};
   EXPECT_EQ(::pipe2(ends.data(), flags), 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TaskTest: a loop that runs one task, and whatever that awaits, to its end.
+// TaskTest: a fixture with a loop. A test is one coroutine (task). The loop runs the task, and everything that it
+// awaits, to the end.
 #pragma once
 
 #include <chrono>
@@ -39,9 +40,11 @@ class TaskTest : public LoopEngineTest {
     scope.spawn(stop_after(std::move(task)));
     ASSERT_TRUE(loop().run());
   }
-  // The same of a coroutine lambda, which lives as long as its task.
+  // Calls the lambda `body`, which is a coroutine, and runs its task to the end. The lambda exists until then, so the
+  // coroutine can use the lambda's captures.
   void run(const std::invocable auto& body) { run(body()); }
-  // The same, of a loop that begins to end once the task waits: what it then awaits fails with Trouble::kLoopStopped.
+  // Starts `task`. Stops the loop while the task waits for something, so that this wait fails with
+  // Trouble::kLoopStopped. Then destroys the loop.
   void run_into_the_end(Task<> task) {
     {
       Scope scope(loop());
@@ -52,15 +55,17 @@ class TaskTest : public LoopEngineTest {
     loop_.reset();
   }
   void run_into_the_end(const std::invocable auto& body) { run_into_the_end(body()); }
-  // Waits until `done()` answers true, for a minute at most: what waits in vain fails its test by its name.
+  // Waits until `done` returns true. Throws an exception after one minute, and the exception fails the test.
   static Task<> until(std::function<bool()> done) {
     const TimePoint give_up = monotonic_now() + std::chrono::minutes(1);
     while (!done()) {
-      if (monotonic_now() >= give_up) throw std::runtime_error("waited in vain");
+      if (monotonic_now() >= give_up) throw std::runtime_error("the condition did not become true within a minute");
       co_await sleep(std::chrono::milliseconds(1));
     }
   }
-  // Everything that is ready has run when it is over.
+  // Waits for three turns of the loop. In these turns, the loop runs all coroutines that are ready and all posted
+  // tasks. The tasks that those posted tasks post also run. One turn would not be enough, because sleep()
+  // ends before the posted tasks of its turn run (loop.h).
   static Task<> settle() {
     for (int turn = 0; turn < 3; ++turn) co_await sleep({});
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RoomOnDisk: while it lives, no file of this process grows beyond so many bytes. For code under test the disk is full:
-// write(2) takes a part, then fails with EFBIG.
+// RoomOnDisk: while the object exists, no file of this process can grow beyond `bytes`. The tested code sees a full
+// disk: write(2) writes only a part of the bytes, and the next write(2) fails with EFBIG.
 #pragma once
 
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A folder that is gone with its object, and files in it.
+// TemporaryFolder: a folder that is deleted with the object. Its functions write and read files in it.
 #pragma once
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 namespace peal::test {
 
-// Empty where there is none.
+// Returns the bytes of the file, or an empty string if the file does not exist.
 inline std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -31,7 +31,8 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
   std::string path(std::string_view name) const { return path_ + "/" + std::string(name); }
-  // Puts another file in the place of what has that name, as who renews certificates does.
+  // Writes a file under another name and then renames it to `name`, as programs that renew certificates do. Returns the
+  // path of the renamed file.
   std::string write(std::string_view name, std::string_view bytes) const {
     std::ofstream(path("new"), std::ios::binary) << bytes;
     std::filesystem::rename(path("new"), path(name));

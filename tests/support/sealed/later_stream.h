@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LaterStreamTest: a coroutine server whose streams begin plain and may start a sealed layer, beside peers that are
-// sockets of the test's. Its tasks note what they are told.
+// LaterStreamTest: a fixture with a coroutine server. Its streams begin without a layer and may start the sealing layer
+// later. The peers are raw sockets. The server's coroutines write what happens into the journal.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace peal::test {
 class LaterStreamTest : public CoServerTest {
  protected:
   static constexpr Duration kNotInThisTest = std::chrono::hours(1);
-  static constexpr size_t kMuch = 9'000'000;  // more than the kernel takes for a peer that does not read
+  static constexpr size_t kMuch = 9'000'000;  // more than the kernel takes while the peer does not read
 
   void serve_later(CoServer::Serve serve, ConnectionOptions connection = {.handshake_timeout = kNotInThisTest}) {
     connection.layer = &layer;
@@ -29,7 +29,7 @@ class LaterStreamTest : public CoServerTest {
     bound_ = serve_tasks(std::move(serve), options);
   }
   RawPeer connect_peer(int receive_buffer_bytes = 0) { return RawPeer::connected(bound_, receive_buffer_bytes); }
-  // In the journal, behind news().
+  // Waits until the journal contains `line`. Lines that news() has already returned do not count.
   testing::AssertionResult noted(const std::string& line) {
     return wait_until([this, line] {
       const std::vector<std::string> lines = journal.lines();
@@ -37,7 +37,10 @@ class LaterStreamTest : public CoServerTest {
     });
   }
   testing::AssertionResult hears(RawPeer& peer, std::string_view text) {
-    return wait_until([&peer, text] { return peer.pump(), peer.received() == text; });
+    return wait_until([&peer, text] {
+      peer.pump();
+      return peer.received() == text;
+    });
   }
   testing::AssertionResult hears_sealed(SealedPeer& peer, std::string_view text) {
     return wait_until([&peer, text] {
@@ -46,7 +49,7 @@ class LaterStreamTest : public CoServerTest {
       return all == text;
     });
   }
-  // What was noted since the last call.
+  // Returns the lines that were added to the journal since the last call.
   std::vector<std::string> news() {
     std::vector<std::string> lines = journal.lines();
     const size_t before = std::exchange(told_lines_, lines.size());
@@ -55,14 +58,15 @@ class LaterStreamTest : public CoServerTest {
   }
   void end_server() { server_.reset(); }
   CoServer& server() { return *server_; }
-  // Reads a line and says "go"; what is read and written after it is to go over the layer.
+  // Reads a line, answers "go" and starts the sealing layer. All later bytes go through the layer.
   Task<Result<void>> start(Stream& stream) {
     journal.add(told(co_await stream.read_until("\n")));
     auto written = co_await stream.write("go\n");
     if (!written) co_return written;
     co_return co_await stream.start_layer();
   }
-  // Notes what another coroutine does with the stream meanwhile.
+  // Each of note_read(), note_write() and note_flush() does one operation on the stream and adds the outcome to the
+  // journal. Most tests run them while another coroutine starts the sealing layer.
   Task<> note_read(Stream& stream) { journal.add("read " + told(co_await stream.read())); }
   Task<> note_write(Stream& stream, std::string text) { journal.add("write " + told(co_await stream.write(text))); }
   Task<> note_flush(Stream& stream) { journal.add("flush " + told(co_await stream.flush())); }

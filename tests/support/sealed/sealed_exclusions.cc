@@ -12,17 +12,18 @@
 namespace peal::test {
 namespace {
 
-// A whole suite, or one test of it: its name as far as it stands here.
+// A test that does not run if a layer is above the engine, and the reason. `test` is the beginning of the test's full
+// name, so it can also select a whole suite.
 struct Exclusion {
   std::string_view test;
   std::string_view why;
 };
 
-constexpr std::string_view kCounters = "it counts the engine's bytes, which are sealed ones";
-constexpr std::string_view kDetaches = "a stream with a state of its own is not detached";
-constexpr std::string_view kReadsRaw = "it reads from its socket by itself, byte by byte";
-constexpr std::string_view kInTheClear = "what its peer says is not sealed";
-constexpr std::string_view kMemory = "what it counts is above the layer, and takes long to make";
+constexpr std::string_view kCounters = "the test counts the engine's bytes, and a layer adds some";
+constexpr std::string_view kDetaches = "a stream of a layer cannot be detached";
+constexpr std::string_view kReadsRaw = "the test reads from its socket itself, byte by byte";
+constexpr std::string_view kInTheClear = "the peer of the test sends plain bytes";
+constexpr std::string_view kMemory = "the test counts memory above the layer, and would take long";
 constexpr std::array kExclusions{
     Exclusion{"EngineReceive.echo", kCounters},
     Exclusion{"EngineClose.new_stream_in_an_old_slot_gets_only_its_own_events", kDetaches},
@@ -30,7 +31,7 @@ constexpr std::array kExclusions{
     Exclusion{"EngineRaw.urgent_byte_disturbs_nothing", kInTheClear},
     Exclusion{"EngineFile.detach_waits_for_the_files", kDetaches},
     Exclusion{"EngineRaw.accepted_and_connected_sockets_are_set_up", kDetaches},
-    Exclusion{"ClientTest.retries_until_somebody_listens", "its listener is a socket that nobody accepts from"},
+    Exclusion{"ClientTest.retries_until_somebody_listens", "the test's listener accepts nothing, so no handshake ends"},
     Exclusion{"ServerCapsTest.newcomer_is_refused_when_nobody_is_idle", kCounters},
     Exclusion{"ConnectionFlowTest.frames_split_at_every_byte", kCounters},
     Exclusion{"ConnectionDeadlineTest.peer_that_reads_slowly_but_steadily_is_not", kReadsRaw},
@@ -39,14 +40,16 @@ constexpr std::array kExclusions{
     Exclusion{"MemoryOfReadBodies.", kMemory},
 };
 
-// Besides, of those over TLS.
-constexpr std::string_view kLastWords = "what the handshake's last record takes is counted as queued";
-constexpr std::string_view kOtherHost = "the host it asks for is not that of the tests' certificate";
+// Tests that run with the sealing layer, but not over TLS.
+constexpr std::string_view kLastWords = "the last record of the handshake is counted as queued output";
+constexpr std::string_view kOtherHost = "the tests' certificate is not for the host of this test";
 constexpr std::array kTlsExclusions{
     Exclusion{"ConnectionTest.bytes_are_counted", kLastWords},
     Exclusion{"ConnectionFlowTest.output_above_its_limit_closes", kLastWords},
-    Exclusion{"DestructionTest.loop_before_server_and_client_that_were", "the loop ends amid the handshake"},
-    Exclusion{"ConnectionEndTest.close_with_output_queued_and_input_unread", "it sends much before hands are shaken"},
+    Exclusion{"DestructionTest.loop_before_server_and_client_that_were",
+              "the loop ends in the middle of the handshake"},
+    Exclusion{"ConnectionEndTest.close_with_output_queued_and_input_unread",
+              "the test sends much before the handshake is over"},
     Exclusion{"HttpClientTest.a_server_behind_a_unix_socket", kOtherHost},
     Exclusion{"HttpRedirectTest.a_way_of_its_own_to_connect_is_for_one_origin_only", kOtherHost},
     Exclusion{"HttpRedirectTest.within_the_origin_a_way_of_its_own_to_connect_stays", kOtherHost},

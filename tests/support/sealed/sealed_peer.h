@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SealedPeer: a RawPeer that seals and unseals by hand, so that it knows the records, and where the layer begins.
-// OverLayerTest: servers for such peers.
+// SealedPeer: a RawPeer whose bytes are sealed and unsealed here. So a test can see each record, and where the layer
+// begins. OverLayerTest: a fixture with servers for such peers.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,15 @@
 namespace peal::test {
 
 struct SealedPeer {
-  // Of one that has received so much in the clear.
+  // Sends the handshake of the sealing layer. The other side has sent the first `bytes_before` bytes of the connection
+  // without the layer. records() skips these bytes.
   explicit SealedPeer(RawPeer connected, size_t bytes_before = 0)
       : raw(std::move(connected)), clear_bytes(bytes_before) {
     raw.send(kSealHello);
   }
   void send(std::string_view bytes) { raw.send(sealed_text(bytes)); }
-  // What each record held; nothing: the end mark.
+  // Reads what has arrived. Returns the content of each record received so far. An empty content is the end mark: after
+  // it, the server sends only FIN.
   std::vector<std::string> records() {
     raw.pump();
     std::vector<std::string> found;
@@ -47,7 +49,7 @@ struct SealedPeer {
   }
 
   RawPeer raw;
-  size_t clear_bytes;  // received before the layer began
+  size_t clear_bytes;  // bytes received before the layer began
 };
 
 class OverLayerTest : public NetTest {
@@ -60,18 +62,18 @@ class OverLayerTest : public NetTest {
     options.connection.layer = &layer;
     return serve(std::move(callbacks), options);
   }
-  // Its connections begin in the clear.
+  // Makes a server whose connections begin without the sealing layer and may start it later.
   std::unique_ptr<Server> serve_later(ConnectionCallbacks callbacks, const ServerOptions& options = {}) {
     return serve(std::move(callbacks), starting_later(layer, options));
   }
   SealedPeer peer() { return SealedPeer(connect_peer()); }
-  // A callback has kept its connection's handle.
+  // Waits until a callback of the test has set `handle`.
   testing::AssertionResult opened() {
     return wait_until([this] { return static_cast<bool>(handle); });
   }
 
   const SealedLayer layer;
-  ConnectionHandle handle;  // set and used on the loop's thread, or once opened() says that it is there
+  ConnectionHandle handle;  // used on the loop's thread; the test may use it after opened()
 };
 
 }  // namespace peal::test

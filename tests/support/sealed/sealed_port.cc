@@ -12,7 +12,8 @@
 
 namespace peal::test {
 
-// So that the id of another port is never taken for one of this.
+// SealedPort adds kOwnSlots to the slot numbers of its streams. The engine's own slot numbers are lower. So the port
+// never takes an id of the engine for the id of one of its streams.
 constexpr uint32_t kOwnSlots = 1U << 30;
 
 class SealedStream final : private StreamEvents {
@@ -57,7 +58,9 @@ class SealedStream final : private StreamEvents {
     wants_end_ = true;
     port_.touch(*this);
   }
-  // What was not sealed is dropped; then the mark would be a lie.
+  // Closes the stream. Before that, sends the end mark (an empty record) if it was not sent yet. A peer that does not
+  // seal gets the answer in plain text instead. With kReset, sends neither. Sends no mark during the handshake or after
+  // an error of the output. Also sends no mark if queued output is dropped, so that the peer notices the loss.
   void close(CloseHow how) {
     const bool marks = state_ == State::kOpen && !marked_ && !output_error_ && pieces_.empty();
     const bool last_words = how != CloseHow::kReset && (marks || spoke_clearly_);
@@ -71,7 +74,8 @@ class SealedStream final : private StreamEvents {
   StreamId below() const { return below_; }
   StreamId id() const { return id_; }
 
-  // Inside a wait: makes calls up.
+  // Passes received bytes to the owner and sends queued output. Runs only inside the engine's wait() or shut(), because
+  // callbacks of the owner are allowed only there.
   void serve() {
     touched = false;
     deliver();
@@ -79,7 +83,7 @@ class SealedStream final : private StreamEvents {
   }
 
   bool touched = false;
-  bool closed = false;  // by its owner
+  bool closed = false;  // true after its owner has called close()
 
  private:
   enum class State : uint8_t { kShaking, kOpen, kFailed };
@@ -88,7 +92,8 @@ class SealedStream final : private StreamEvents {
     FileRange file;
   };
 
-  // What sealing has added since the queue below was last empty is taken for the first to leave.
+  // Returns how many of the owner's bytes are queued in the engine. Bytes that this layer has added do not count.
+  // Returns at least 1 while the engine's queue is not empty, because 0 tells the owner that everything was sent.
   size_t sealed_and_queued() const {
     const size_t left = engine_.queued_bytes(below_);
     if (left == 0) added_ = 0;
@@ -109,7 +114,8 @@ class SealedStream final : private StreamEvents {
     send_below(kSealHello, 0);
     engine_.receive(below_, true);
   }
-  // While it shakes hands it reads for itself.
+  // Switches the engine's receiving on if the owner wants to receive and was not told the end of the input yet.
+  // Otherwise switches receiving off. During the handshake, receiving stays on and follow() does nothing.
   void follow() {
     if (!closed && state_ == State::kOpen) engine_.receive(below_, wants_ && !end_told_);
   }
@@ -124,7 +130,8 @@ class SealedStream final : private StreamEvents {
   void on_connected(std::error_code error) override {
     const SealedPort::CallUp up(port_);
     if (closed) return;
-    error ? fail_handshake(error) : shake_hands();
+    if (error) return fail_handshake(error);
+    shake_hands();
   }
   void on_received(Buffer& bytes) override {
     const SealedPort::CallUp up(port_);
@@ -145,10 +152,12 @@ class SealedStream final : private StreamEvents {
   void on_receive_end(std::error_code error) override {
     const SealedPort::CallUp up(port_);
     if (closed || state_ == State::kFailed) return;
-    // A FIN alone is no end. One that follows a failure of the output is the same end.
+    // The peer may have sent FIN without the end mark. The error is then the earlier error of the output if there was
+    // one, and kTruncated otherwise.
     const std::error_code cut_short = output_error_ ? output_error_ : make_error_code(Trouble::kTruncated);
     end_ = error ? error : cut_short;
-    state_ == State::kShaking ? fail_handshake(*end_) : deliver();
+    if (state_ == State::kShaking) return fail_handshake(*end_);
+    deliver();
   }
   void on_send_failed(std::error_code error) override {
     const SealedPort::CallUp up(port_);
@@ -183,7 +192,7 @@ class SealedStream final : private StreamEvents {
     streams.release(id_.slot - kOwnSlots);
     SealedPort::LateEnds* late = port_.late_ends_;
     if (late != nullptr && late->held && self->state_ == State::kOpen) return late->waiting.push_back(&above);
-    above.on_closed();  // which may destroy the port
+    above.on_closed();  // this call may destroy the port
   }
   void on_detached(LooseStream) override { PEAL_ASSERT(false, "stream {} was never detached", id_.slot); }
 
@@ -205,8 +214,7 @@ class SealedStream final : private StreamEvents {
     }
   }
 
-  // All bytes, and of files so much that little waits below. What a file fails with is told when it is that byte's
-  // turn.
+  // Packs queued output into records and sends them. Reads files only while less than 64 KiB are queued.
   void seal_pieces() {
     constexpr size_t kMostFileBytes = 4 * kMostRecordBytes;
     if (state_ != State::kOpen || output_error_ || file_error_) return;
@@ -257,17 +265,17 @@ class SealedStream final : private StreamEvents {
   State state_ = State::kShaking;
   LayerFacts facts_{.protocol = "sealed", .cipher = "turned", .application = {}, .peer = {}, .names = {}};
   bool accepted_ = true;
-  bool spoke_clearly_ = false;  // the peer, and it is to be answered
-  bool wants_ = false;          // its owner receives
-  bool reports_ = false;        // its owner asked for reports, and has not heard of 0
+  bool spoke_clearly_ = false;  // the peer did not seal, and will get an answer in plain text
+  bool wants_ = false;          // the owner wants to receive
+  bool reports_ = false;        // the owner has called report_sent(), and was not told yet that everything is sent
   bool wants_end_ = false;
-  bool marked_ = false;  // our end mark is queued below
+  bool marked_ = false;  // this side's end mark is queued in the engine
   bool marked_by_peer_ = false;
   bool end_told_ = false;
-  std::optional<std::error_code> end_;  // what is below has ended without the mark
+  std::optional<std::error_code> end_;  // the error to report at the end of the input, if the end mark is missing
   std::error_code output_error_;
-  std::optional<std::error_code> file_error_;  // the output fails with it, once what came before is out
-  std::string sealed_;                         // received, and not delivered
+  std::optional<std::error_code> file_error_;  // reported when everything before the file is sent
+  std::string sealed_;                         // received and not delivered
   std::deque<Piece> pieces_;
   mutable size_t added_ = 0;
 };
@@ -279,7 +287,6 @@ SealedStream* SealedPort::find(StreamId id) const {
   const Entry* entry = streams_.find(id.slot - kOwnSlots, id.generation);
   return entry == nullptr || entry->stream->closed ? nullptr : entry->stream.get();
 }
-
 StreamId SealedPort::below(StreamId id) const {
   const SealedStream* stream = find(id);
   return stream == nullptr ? StreamId{} : stream->below();
@@ -297,30 +304,24 @@ StreamId SealedPort::connect(const SocketAddress& address, const ConnectOptions&
   stream.connect(address, options);
   return stream.id();
 }
-
 StreamId SealedPort::adopt(LooseStream loose, StreamEvents& events) { return adopt_from(std::move(loose), {}, events); }
-
 StreamId SealedPort::adopt_from(LooseStream loose, const std::string& host, StreamEvents& events) {
   SealedStream& stream = add(events);
   stream.adopt(std::move(loose), host);
   return stream.id();
 }
-
 void SealedPort::detach(StreamId id) {
   if (find(id) == nullptr) return engine_.detach({});
-  PEAL_ASSERT(false, "sealed stream {} cannot be detached: it is handed over before a layer adopts it", id.slot);
+  PEAL_ASSERT(false, "sealed stream {} cannot be detached: hand its connection over before the layer begins", id.slot);
 }
-
 void SealedPort::touch(SealedStream& stream) {
   if (!std::exchange(stream.touched, true)) touched_.push_back(stream.id());
   if (depth_ == 0) call_before_wait();
 }
-
 void SealedPort::leave(SealedStream& stream) {
   leaving_.push_back(stream.below());
   call_before_wait();
 }
-
 void SealedPort::call_before_wait() {
   if (std::exchange(waits_, true)) return;
   engine_.before_wait([this, alive = std::weak_ptr(alive_)] {
@@ -343,10 +344,11 @@ void SealedPort::serve() {
   }
 }
 
-// A dead id is the engine's to count: it is given one of its own.
+// If the stream is closed, functions that change a stream call the engine with an empty id. The engine does nothing and
+// counts the call in stale_calls, as the engine does for its own closed streams.
 void SealedPort::receive(StreamId id, bool on) {
-  SealedStream* stream = find(id);
-  stream != nullptr ? stream->receive(on) : engine_.receive({}, on);
+  if (SealedStream* stream = find(id)) return stream->receive(on);
+  engine_.receive({}, on);
 }
 size_t SealedPort::send(StreamId id, Buffer&& bytes) {
   const Buffer taken = std::move(bytes);
@@ -357,12 +359,12 @@ size_t SealedPort::send_copy(StreamId id, std::string_view bytes) {
   return stream != nullptr ? stream->send(bytes) : engine_.send_copy({}, bytes);
 }
 void SealedPort::report_sent(StreamId id) {
-  SealedStream* stream = find(id);
-  stream != nullptr ? stream->report_sent() : engine_.report_sent({});
+  if (SealedStream* stream = find(id)) return stream->report_sent();
+  engine_.report_sent({});
 }
 void SealedPort::send_file(StreamId id, FileRange range) {
-  SealedStream* stream = find(id);
-  stream != nullptr ? stream->send_file(std::move(range)) : engine_.send_file({}, std::move(range));
+  if (SealedStream* stream = find(id)) return stream->send_file(std::move(range));
+  engine_.send_file({}, std::move(range));
 }
 size_t SealedPort::queued_bytes(StreamId id) const {
   const SealedStream* stream = find(id);
@@ -374,8 +376,8 @@ size_t SealedPort::held_bytes(StreamId id) const {
 }
 uint64_t SealedPort::unsent_bytes(StreamId id) const { return engine_.unsent_bytes(below(id)); }
 void SealedPort::shutdown_send(StreamId id) {
-  SealedStream* stream = find(id);
-  stream != nullptr ? stream->shutdown_send() : engine_.shutdown_send({});
+  if (SealedStream* stream = find(id)) return stream->shutdown_send();
+  engine_.shutdown_send({});
 }
 void SealedPort::close(StreamId id, CloseHow how) {
   SealedStream* stream = find(id);

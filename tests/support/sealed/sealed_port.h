@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SealedPort: the smallest layer that has all that TLS has towards its neighbours: a StreamPort over an engine's that
-// shakes hands, changes every byte, seals what a call up sent in one piece, marks its end before FIN and takes an end
-// without the mark for truncation. It has errors of its own, knows whom it is to reach, and says so in its facts as the
-// verified peer; who speaks in the clear is answered so. What runs over it unchanged will run over TLS. sealing.h says
-// what is on the wire.
+// SealedPort: a simple layer that takes the place of TLS in tests. It has all the properties of TLS that other code
+// depends on, so code that works over a SealedPort also works over TLS. It lies above an engine and
+// - begins with a handshake,
+// - changes every byte, and seals in one piece what the owner has sent inside one callback,
+// - sends an end mark before FIN, and reports an end without the mark as truncation,
+// - has errors of its own,
+// - knows which host it must reach, and reports it as the verified peer,
+// - answers a peer that does not seal with a plain text.
+//
+// sealing.h describes the bytes on the wire.
 #pragma once
 
 #include <memory>
@@ -21,7 +26,9 @@ class SealedStream;
 
 class SealedPort final : public StreamPort {
  public:
-  // Where streams that were open, and have closed, wait to be told so, while the test wants that.
+  // With a LateEnds, a test can delay the report that a stream has ended. While `held` is true, the port does not call
+  // on_closed() of a stream's owner when the stream has ended, but adds the owner to `waiting`. Streams whose handshake
+  // is not done are not delayed. release() sets `held` to false and calls on_closed() of all owners in `waiting`.
   struct LateEnds {
     bool held = false;
     std::vector<StreamEvents*> waiting;
@@ -61,7 +68,10 @@ class SealedPort final : public StreamPort {
 
  private:
   friend class SealedStream;
-  // While one lives the engine has called up; what was touched meanwhile is served at its end.
+  // A CallUp exists while the engine calls a task of this port or an event function of a stream. on_closed() and
+  // on_output_lost() make no CallUp. The destructor calls serve() of all streams in touched_, so that everything that
+  // an owner has sent inside one callback is sealed in one piece. If CallUps are nested, only the destructor of the
+  // outermost one calls serve().
   class CallUp {
    public:
     explicit CallUp(SealedPort& port) : port_(port) { ++port_.depth_; }
@@ -80,9 +90,11 @@ class SealedPort final : public StreamPort {
   SealedStream* find(StreamId id) const;
   StreamId below(StreamId id) const;
   SealedStream& add(StreamEvents& events);
-  // The stream has something to seal or to deliver: when the call up is over, or in the next wait.
+  // Notes that the stream has input to deliver or output to send. The port does this work at the end of the current
+  // callback. Outside of callbacks, it does the work in the next wait().
   void touch(SealedStream& stream);
-  // The stream's last words are queued: it is closed after the next wait, whether they found room or not.
+  // Closes the stream in the second wait() from now, so that the engine has time to send the stream's last bytes. The
+  // stream is closed even if some of them are still unsent.
   void leave(SealedStream& stream);
   void call_before_wait();
   void serve();
@@ -92,11 +104,13 @@ class SealedPort final : public StreamPort {
   std::string_view clear_answer_;
   SlotTable<Entry> streams_;
   std::vector<StreamId> touched_;
-  std::vector<StreamId> leaving_;  // by what is below, as are the next
-  std::vector<StreamId> left_;     // a wait has begun since
+  // The engine's ids of the streams that leave() will close. The next wait() moves them from leaving_ to left_. The
+  // wait() after that closes them.
+  std::vector<StreamId> leaving_;
+  std::vector<StreamId> left_;
   int depth_ = 0;
-  bool waits_ = false;  // the engine has a task of this
-  bool told_ = false;   // somebody, since serve() began
+  bool waits_ = false;  // the engine will call a task of this port in its next wait()
+  bool told_ = false;   // a callback of an owner was called since the last task began
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a SealedPort and its peers say to each other. Both send a byte when they meet. Then come records, a length in
-// four bytes, the most significant first, and so many bytes with their bits turned; a record of none is the end mark.
+// The bytes between a SealedPort and its peers. Each side first sends one byte, the handshake. Records follow. A record
+// is a length in four bytes, the most significant byte first, then that many bytes with all bits inverted. A record of
+// length 0 is the end mark.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 
 namespace peal::test {
 
-// What a peer has done that does not seal; a value of a category of its own.
+// The error code if a peer does not begin with the handshake of the sealing layer. Its category is seal_category().
 inline constexpr int kNoSealHello = 1;
 inline const std::error_category& seal_category() {
   class SealCategory final : public std::error_category {
@@ -33,7 +34,8 @@ inline constexpr std::string_view kSealHello = "h";
 inline constexpr size_t kMostRecordBytes = 16 * 1024;
 inline constexpr std::string_view kEndMark{"\0\0\0\0", 4};
 
-// By words: byte by byte is slow where every access is checked.
+// Appends a copy of `bytes` with all bits inverted. The code inverts eight bytes at a time, because single bytes are
+// slow in builds that check every access.
 inline void append_turned(std::string_view bytes, std::string& turned) {
   const size_t before = turned.size();
   turned.resize(before + bytes.size());
@@ -61,8 +63,8 @@ inline std::string sealed_text(std::string_view text) {
   return sealed;
 }
 
-// Takes the records that are whole out of `sealed` and appends what they hold; stops behind the end mark. True: it was
-// there.
+// Removes the complete records from `sealed` and appends their decoded content to `plain`. Stops after an end mark,
+// which is an empty record, and returns true. Returns false if `sealed` contains no end mark.
 inline bool unseal(std::string& sealed, std::string& plain) {
   size_t at = 0;
   bool ended = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LayeredEngine: an engine whose streams run over layers. Streams it connects use the layer `clients`, those it adopts
-// the layer `servers`, as the two sides of TLS; with one layer all use that. The engine's name chooses the layer.
+// LayeredEngine: an engine whose streams run over layers. Streams that it connects use the layer `clients`, and streams
+// that it adopts use the layer `servers`, like the two sides of TLS. If only one layer is given, all streams use it.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,8 @@ namespace peal::test {
 
 class LayeredEngine final : public ForwardingEngine {
  public:
-  // The slots of what the clients' port names begin there; the other's are below.
+  // The lowest slot number of streams that use the layer `clients`. Streams that use the layer `servers` have lower
+  // numbers. So the slot number in a stream's id shows which layer the stream uses.
   static constexpr uint32_t kClientSlots = 1U << 31;
 
   LayeredEngine(std::unique_ptr<Engine> engine, const StreamLayer& clients, const StreamLayer& servers)

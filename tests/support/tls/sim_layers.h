@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The two sides of TLS as a simulated world has them: all that they do follows from a seed.
+// SimTlsLayers: the client's and the server's side of TLS in a simulated network. Everything they do follows from the
+// seed.
 #pragma once
 
 #include <memory>
@@ -14,7 +15,9 @@ namespace peal::test {
 
 class SimTlsLayers {
  public:
-  // `world`: null where time is real.
+  // If `world` is not null, makes TLS layers for this simulated network. OpenSSL then takes its random bytes from
+  // `seed`, and the layers check certificates by the clock of `world`. If `world` is null, makes no layers, and
+  // server() and client() return the layers of tls_layers.h.
   SimTlsLayers(uint64_t seed, const SimWorld* world, const TlsLimits& limits = {}) {
     if (world == nullptr) return;
     randomness_ = std::make_unique<SeededRandomness>(seed);
@@ -28,7 +31,7 @@ class SimTlsLayers {
   }
   const StreamLayer& server() const { return server_ ? *server_ : tls_server(); }
   const StreamLayer& client() const { return client_ ? *client_ : tls_client(); }
-  // Whom a client is to reach.
+  // Returns the host name that the client must find in the server's certificate.
   std::string_view host() const { return client_ ? "sim.test" : "localhost"; }
 
  private:

@@ -25,7 +25,8 @@ int seed_nothing(const void*, int) { return 1; }
 int add_nothing(const void*, int, double) { return 1; }
 int is_ready() { return 1; }
 
-// The one way to put another source below all of OpenSSL, though an old one.
+// Replaces OpenSSL's source of random bytes, for the whole process. RAND_set_rand_method() is deprecated. This file
+// uses it because its replacement in OpenSSL 3, a provider with a random generator, needs much more code.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 void set_method(const RAND_METHOD* method) { RAND_set_rand_method(method); }
@@ -48,7 +49,7 @@ SeededRandomness::SeededRandomness(uint64_t seed) {
 SeededRandomness::~SeededRandomness() { set_method(nullptr); }
 
 SimClock::SimClock(const SimWorld& world) {
-  PEAL_ASSERT(world_of_clock == nullptr, "another world has the clock");
+  PEAL_ASSERT(world_of_clock == nullptr, "another SimClock exists");
   world_of_clock = &world;
 }
 SimClock::~SimClock() { world_of_clock = nullptr; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What makes TLS in a simulated world the same in every run: OpenSSL's randomness from a seed, a certificate that does
-// not change, of no secret worth keeping, and the world's clock.
+// Makes TLS in a simulated network the same in every run. OpenSSL's random bytes come from a seed, the certificate is
+// constant, and certificates are checked by the simulated clock. The private key is public, so it protects nothing.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,8 @@
 
 namespace peal::test {
 
-// While it lives, what OpenSSL takes for random follows from the seed. One at a time; all threads.
+// While the object exists, the seed determines OpenSSL's random bytes, on all threads. Only one object may exist at a
+// time.
 class SeededRandomness {
  public:
   explicit SeededRandomness(uint64_t seed);
@@ -20,11 +21,13 @@ class SeededRandomness {
   SeededRandomness& operator=(const SeededRandomness&) = delete;
 };
 
-// Of "sim.test", until 2126.
+// A certificate for "sim.test", valid until 2126, and its private key.
 extern const std::string_view kSimCertificate;
 extern const std::string_view kSimKey;
 
-// While one lives sim_clock() is that world's: its time 0 is the first of January 2030.
+// While the object exists, sim_clock() returns the time of `world` as a date. TLS needs a date to check certificates.
+// The time 0 of a SimWorld is January 1, 2030, because kSimCertificate is valid on that date. Only one object may exist
+// at a time.
 class SimClock {
  public:
   explicit SimClock(const SimWorld& world);

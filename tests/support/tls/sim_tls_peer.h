@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SimTlsPeer: a client in a simulated world that speaks TLS by OpenSSL alone, and sends what that makes of its words at
-// whatever speed the test wants: whole, in drips, or half.
+// SimTlsPeer: a client in a simulated network whose TLS is OpenSSL alone, without peal's layer. The test decides how
+// fast its encrypted bytes are sent: all together, in small pieces, or only some of them.
 #pragma once
 
 #include <string>
@@ -16,7 +16,8 @@ namespace peal::test {
 
 class SimTlsPeer {
  public:
-  // With `talks` it shakes hands by itself, else its hello waits in unsent.
+  // If `talks` is true, the peer sends its encrypted bytes when it is connected, and later whenever bytes arrive.
+  // Otherwise its encrypted bytes wait until the test calls send() or drip().
   SimTlsPeer(SimPair& pair, const SocketAddress& address, bool talks = true, const TlsCodec::SetUp& set_up = {})
       : codec(false, set_up), pair_(pair), talks_(talks), client_(*pair.there, callbacks()) {
     codec.shake_hands();
@@ -27,7 +28,7 @@ class SimTlsPeer {
   bool is_open() {
     return pair_.run_until([this] { return codec.ready() || closed; }) && codec.ready();
   }
-  // What it says from now on is sent by send() and drip() alone.
+  // From now on, the peer sends nothing by itself. Only send() and drip() send bytes.
   void holds_back() { talks_ = false; }
   void say(std::string_view plain) {
     codec.say(plain);
@@ -38,7 +39,7 @@ class SimTlsPeer {
     handle_.send(std::string_view(unsent).substr(0, bytes));
     unsent.erase(0, bytes);
   }
-  // So many bytes each tenth of a second, until nothing is left or the connection has ended.
+  // Sends at most `bytes` bytes every 0.1 s of simulated time, until `unsent` is empty or the connection has ended.
   void drip(size_t bytes) {
     while (!unsent.empty() && !closed) {
       send(bytes);
@@ -47,7 +48,7 @@ class SimTlsPeer {
   }
 
   TlsCodec codec;
-  std::string unsent;  // of the wire
+  std::string unsent;  // encrypted bytes that are not sent yet
   bool closed = false;
 
  private:

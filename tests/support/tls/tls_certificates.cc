@@ -46,7 +46,7 @@ void extend(X509* certificate, X509* issuer, int nid, const std::string& value) 
   X509_EXTENSION_free(extension);
 }
 
-// Unsigned yet.
+// Returns a new certificate that is not signed yet.
 std::shared_ptr<X509> begin_certificate(const std::string& common_name, EVP_PKEY* key, std::chrono::seconds begins,
                                         std::chrono::seconds ends) {
   static int serial = 1000;

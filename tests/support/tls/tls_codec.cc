@@ -33,7 +33,11 @@ TlsCodec::TlsCodec(bool is_server, const SetUp& set_up)
   if (is_server) give_certificate(context_.get());
   ssl_.reset(SSL_new(context_.get()));
   SSL_set_bio(ssl_.get(), BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
-  is_server ? SSL_set_accept_state(ssl_.get()) : SSL_set_connect_state(ssl_.get());
+  if (is_server) {
+    SSL_set_accept_state(ssl_.get());
+  } else {
+    SSL_set_connect_state(ssl_.get());
+  }
   if (set_up) set_up(ssl_.get());
 }
 
@@ -75,12 +79,19 @@ void TlsCodec::read() {
     }
     const int why = SSL_get_error(ssl_.get(), count);
     if (why == SSL_ERROR_WANT_READ) return;
-    why == SSL_ERROR_ZERO_RETURN ? void(ended_ = true) : fail();
+    if (why == SSL_ERROR_ZERO_RETURN) {
+      ended_ = true;
+    } else {
+      fail();
+    }
   }
 }
 
 void TlsCodec::say(std::string_view plain) {
-  if (!ready_) return void(unsaid_.append(plain));
+  if (!ready_) {
+    unsaid_.append(plain);
+    return;
+  }
   if (plain.empty() || failed_) return;
   EXPECT_EQ(SSL_write(ssl_.get(), plain.data(), static_cast<int>(plain.size())), static_cast<int>(plain.size()));
 }

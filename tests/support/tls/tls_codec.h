@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TlsCodec: the other side of TLS, by OpenSSL on memory and nothing of peal's: bytes in, bytes out. A test may set up
-// its SSL as it likes, and misuse it.
+// TlsCodec: one side of TLS that uses only OpenSSL and memory, so that it shares no code with peal. It has no socket:
+// the test passes received bytes in, and takes out the bytes to send. A test may set up its SSL object in any way, and
+// misuse it.
 #pragma once
 
 #include <functional>
@@ -16,28 +17,31 @@ class TlsCodec {
  public:
   using SetUp = std::function<void(SSL*)>;
 
-  // A client that believes everybody, or a server with a certificate of its own.
+  // Makes the client's side, which accepts every certificate, or the server's side, which has a certificate of its own.
   explicit TlsCodec(bool is_server, const SetUp& set_up = {});
 
-  // Bytes from the wire. What they hold is in plain() then, and what they ask to be said in take_wire().
+  // Decrypts bytes from the other side and appends their content to plain(). If TLS must answer, take_wire() then
+  // returns the bytes of the answer.
   void hear(std::string_view wire);
-  // Goes on with the handshake; true once it is done.
+  // Continues the handshake. Returns true when it is done.
   bool shake_hands();
   bool ready() const { return ready_; }
   bool all_said() const { return unsaid_.empty(); }
-  // Seals it; before ready() it waits.
+  // Encrypts `plain`. Before the end of the handshake, the bytes are stored. They are encrypted when the handshake is
+  // done.
   void say(std::string_view plain);
-  // close_notify.
+  // Ends the output with close_notify. During the handshake, this is delayed until the handshake is done.
   void end();
-  // What is to be sent.
+  // Returns the bytes that must be sent to the other side, and removes them from this object.
   std::string take_wire();
 
   std::string& plain() { return plain_; }
-  // The other side's close_notify came.
+  // True if the other side has sent close_notify.
   bool ended() const { return ended_; }
-  // The fatal alert of the other side; 0: none.
+  // Returns the number of the fatal alert that the other side has sent, or 0 if none has arrived. The number 0 is
+  // close_notify, which is not a fatal alert.
   int alert() const { return alert_; }
-  // It failed, by an alert or otherwise.
+  // True if TLS has failed, by an alert or by another error.
   bool failed() const { return failed_; }
   SSL* ssl() const { return ssl_.get(); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A handshake of two sides of TLS in memory, without a port, a loop or a socket.
+// shake(): does a TLS handshake between two sides in memory, without a loop or a socket.
 #pragma once
 
 #include <array>
@@ -23,7 +23,9 @@ struct ShakeOptions {
   Tune client = [](SSL*) {}, server = [](SSL*) {};
 };
 
-// What became of it. An error is OpenSSL's word for it: what a side found wrong, or the alert it got.
+// The outcome of a handshake. `client_error` says what the client has found wrong, or which alert the client has
+// received. `server_error` says the same for the server. Each text is the reason that OpenSSL gives. The text is
+// "closed" after close_notify, and "no reason" if OpenSSL gives none. The text of a side without an error is empty.
 struct Shaken {
   std::shared_ptr<SSL> client, server;
   std::string client_error, server_error;
@@ -36,7 +38,7 @@ struct Shaken {
     SSL_get0_alpn_selected(client.get(), &name, &size);
     return {reinterpret_cast<const char*>(name), size};
   }
-  // Of the server's certificate, as the client sees it.
+  // Returns the common name in the certificate that the client has received from the server.
   std::string common_name() const {
     std::array<char, 256> name{};
     X509_NAME_get_text_by_NID(X509_get_subject_name(SSL_get0_peer_certificate(client.get())), NID_commonName,
@@ -45,7 +47,8 @@ struct Shaken {
   }
 };
 
-// Of a step's result: what is wrong, "" where the step waits for the other side.
+// Returns the error of one step of a handshake, as text. Returns "" if the step has succeeded or must wait for bytes of
+// the other side.
 inline std::string error_of(SSL* ssl, int result) {
   const int kind = SSL_get_error(ssl, result);
   const char* reason = ERR_reason_error_string(ERR_peek_last_error());
@@ -54,7 +57,7 @@ inline std::string error_of(SSL* ssl, int result) {
   return kind == SSL_ERROR_ZERO_RETURN ? "closed" : reason == nullptr ? "no reason" : reason;
 }
 
-// Until nothing more happens: tickets and late alerts have arrived then.
+// Lets both sides continue 20 times. That is enough for the handshake, and for the tickets and alerts that follow it.
 inline void exchange(Shaken& shaken) {
   for (int round = 0; round < 20; ++round) {
     for (const bool is_client : {true, false}) {
@@ -67,7 +70,8 @@ inline void exchange(Shaken& shaken) {
   }
 }
 
-// The sides are TlsClientState and TlsServerState, or what looks like them.
+// Does a TLS handshake in memory. `client` is a TlsClientState and `server` is a TlsServerState. Other classes work,
+// too, if their make_ssl() takes the same arguments.
 template <class Client, class Server>
 Shaken shake(Client& client, Server& server, const ShakeOptions& options = {}) {
   const SocketAddress peer = SocketAddress::parse(options.peer).value_or(SocketAddress());

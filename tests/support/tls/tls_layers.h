@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The two sides of TLS as tests have them: a self-signed certificate for localhost and 127.0.0.1, which the client
-// believes. One of each for the process.
+// The layers of a TLS server and a TLS client, for tests. The server has a self-signed certificate for localhost,
+// 127.0.0.1 and the other names that tests use, and the client trusts it. The whole process shares one of each.
 #pragma once
 
 #include <peal/engine/stream_port.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TlsPeer: a plain socket of the test's with TLS beside it, so that a test has both: what is said, and the bytes that
-// say it. Nothing is sent or read but by its calls.
+// TlsPeer: a raw socket, and a TlsCodec that does TLS on its bytes. A test sees both the plain text and the encrypted
+// bytes. Bytes are sent and read only inside the functions of this class.
 #pragma once
 
 #include <string>
@@ -20,7 +20,8 @@ class TlsPeer {
     codec.shake_hands();
   }
 
-  // Sends what is to be said and reads what is there; true while the connection stands.
+  // Sends the bytes that wait to be sent, and reads the bytes that have arrived. Returns true while the connection is
+  // open.
   bool pump() {
     flush();
     const bool stands = raw.pump();
@@ -30,14 +31,18 @@ class TlsPeer {
     flush();
     return stands;
   }
-  bool is_open() { return pump(), codec.ready(); }
-  // What it has got so far was said in the clear.
+  bool is_open() {
+    pump();
+    return codec.ready();
+  }
+  // Makes TLS begin with the next byte. All bytes received so far were not encrypted.
   void begin_here() { heard_ = counted_ = raw.received().size(); }
   void send(std::string_view plain) {
     codec.say(plain);
     flush();
   }
-  // The lengths of the records it has got since the last call, their headers (RFC 8446 5.1) included.
+  // Returns the lengths of the TLS records whose headers have arrived since the last call. Each length includes the
+  // header (RFC 8446 5.1). The last record may still be incomplete.
   std::vector<size_t> take_records() {
     constexpr size_t kHeaderBytes = 5;
     std::vector<size_t> records;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TlsSocket: TLS on a socket of a RawPeer's. Nothing waits: what a test sends before the handshake is done goes out
-// after it, as does its FIN, and a close comes once all is out. Somebody has to tend them meanwhile: wait_until() of
-// the rigs does. One thread at a time.
+// TlsSocket: TLS on the socket of a RawPeer. No call blocks. Bytes and a FIN that the test sends before the end of the
+// handshake are sent after it.
+//
+// The fd of a closed socket stays open until everything is sent. Until then tend_all() must be called repeatedly, as
+// wait_until() of NetTest does. Only one thread may use TlsSockets at a time.
 #pragma once
 
 #include <memory>
@@ -15,26 +17,27 @@ namespace peal::test {
 
 class TlsSocket {
  public:
-  // Of a connected socket that stays its owner's.
+  // Begins TLS on a connected socket. The caller still owns the fd.
   static std::unique_ptr<TlsSocket> begin(int fd);
   ~TlsSocket();
   TlsSocket(const TlsSocket&) = delete;
   TlsSocket& operator=(const TlsSocket&) = delete;
 
   void send(std::string_view bytes);
-  // At most one record; 0 while what was given before is not out.
+  // Sends at most one TLS record with the beginning of `bytes`. Returns how many bytes it has taken. Returns 0 if
+  // earlier bytes are still unsent.
   size_t try_send(std::string_view bytes);
-  // What was read from the socket.
+  // Decrypts bytes that the caller has read from the socket.
   void hear(std::string_view wire);
   std::string take_plain() { return std::exchange(codec_.plain(), {}); }
   bool peer_ended() const { return codec_.ended(); }
   void fin();
-  // Ends, and closes once all is out.
+  // Sends close_notify. Closes the fd when all bytes were sent, or when an error makes sending impossible.
   static void close(std::unique_ptr<TlsSocket> socket, Fd fd);
 
-  // Goes on with those that are not ready, or have something left to say.
+  // For all sockets, continues handshakes that are not done, and sends bytes that wait to be sent.
   static void tend_all();
-  // Those that were to be closed are, at once.
+  // Closes all sockets that close() has left open because of unsent bytes. These bytes are lost.
   static void forget_all();
 
  private:
