@@ -9,13 +9,16 @@ import argparse
 import sys
 from pathlib import Path
 
+import tidy_rules_documents
 import tidy_rules_house
 import tidy_rules_tests
 import tidy_rules_text
 import tidy_rules_words
 from tidy_tree import Tree
 
-RULES = tidy_rules_house.RULES + tidy_rules_text.RULES + tidy_rules_words.RULES + tidy_rules_tests.RULES
+REPOSITORY = Path(__file__).resolve().parent.parent
+MODULES = (tidy_rules_house, tidy_rules_text, tidy_rules_words, tidy_rules_tests, tidy_rules_documents)
+RULES = [rule for module in MODULES for rule in module.RULES]
 
 
 def findings(tree):
@@ -32,9 +35,18 @@ def budget_table(tree):
                      for folder, lines, tokens, most in [("folder", "code lines", "tokens", "budget"), *rows])
 
 
+def stale_figures():
+    """A line about the figures of this repository that were measured before the code changed; empty: there are none."""
+    sys.path.insert(0, str(REPOSITORY))
+    from versus.figures import ledger, staleness
+
+    stale = staleness.stale(ledger.read())
+    return f"stale figures, to be measured again: {', '.join(stale)}" if stale else ""
+
+
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("root", nargs="?", default=Path(__file__).resolve().parent.parent, help="the repository")
+    parser.add_argument("root", nargs="?", default=REPOSITORY, help="the repository")
     parser.add_argument("--hints", action="store_true",
                         help="also list comments that open with What, As or Not: often the subject is missing")
     parsed = parser.parse_args(arguments)
@@ -45,6 +57,8 @@ def main(arguments):
     for path, line, rule, sentence in found:
         print(f"{path}:{line}: {rule}: {sentence}")
     print(budget_table(tree))
+    if Path(parsed.root).resolve() == REPOSITORY and (line := stale_figures()):
+        print(line)
     print(f"tidy: {len(found)} findings in {len(tree.files)} files")
     return 1 if found else 0
 

@@ -19,6 +19,7 @@ _FLOORS = re.compile(r"foreach\(\s*floor\s+([^)]*)\)")
 _PYTHON_GLOBS = re.compile(r"\$\{PROJECT_SOURCE_DIR\}/(\w+)/\*_test\.py")
 
 _QUOTE = re.compile(r"^<!-- quote: (?P<path>[\w./-]+)(?: \[(?P<part>\w+)\])? -->$")
+_MARK = re.compile(r"(?://|#) (?P<side>Quoted in docs|End of quote): \[(?P<part>\w+)\]")
 _FENCE = re.compile(r"^```(\w*)$")
 
 
@@ -69,12 +70,20 @@ def unbuilt(tree):
 
 
 def quoted(source, part):
-    """The lines a document must show: the file without its SPDX line, or what stands between two `// [part]` lines."""
-    lines = source.lines
+    """The lines a document must show: the file without its SPDX line, or the region between the marks of `part`.
+
+    A region begins after `// Quoted in docs: [part]` and ends before `// End of quote: [part]`. Regions may overlap.
+    Marks are never shown.
+    """
+    marks = [_MARK.fullmatch(line.strip()) for line in source.lines]
     if part is None:
-        return lines[1:] if lines and "SPDX" in lines[0] else lines
-    marks = [number for number, line in enumerate(lines) if line.strip() in {f"// [{part}]", f"# [{part}]"}]
-    return lines[marks[0] + 1:marks[1]] if len(marks) == 2 else None
+        begin, end = int("SPDX" in "".join(source.lines[:1])), len(source.lines)
+    else:
+        sides = [(mark["side"], number) for number, mark in enumerate(marks) if mark and mark["part"] == part]
+        if [side for side, _ in sides] != ["Quoted in docs", "End of quote"]:
+            return None
+        (_, begin), (_, end) = sides
+    return [source.lines[number] for number in range(begin, end) if not marks[number]]
 
 
 def quotes(tree):

@@ -34,6 +34,7 @@ GOOD = {
     "tools/note.py": HASH_SPDX + "def note():\n    return 1\n",
     "tools/note_test.py": HASH_SPDX + "import note\n",
     "scripts/go": "#!/bin/sh\n" + HASH_SPDX + "true\n",
+    "docs/a.md": "# A page\n\n[Here](#a-page), [there](../README.md): `peal/net/server.{h,cc}`, `peal/**/*.h`.\n",
     "README.md": "# peal\n\n<!-- quote: examples/echo.cc -->\n```cpp\n" + _ECHO[len(SPDX):] + "```\n",
 }
 
@@ -130,10 +131,22 @@ BAD = [
     ("unbuilt", {"cli/lost_test.cc": SPDX}),
     ("unbuilt", {"versus/lost_test.py": HASH_SPDX}),
     ("unbuilt", {"tools/test_note.py": HASH_SPDX}),
+    ("path", {"docs/a.md": "It is in `peal/net/gone.h`, `peal/net/{server,other}.h` or `peal/net/`.\n"}),
+    ("path", {"docs/a.md": "Tests are `peal/gone/*_test.cc`.\n"}),
+    ("path", {"peal/net/named.cc": SPDX + "int a;  // see peal/net/gone.h\n"}),
+    ("link", {"docs/a.md": "See [b](b.md).\n"}),
+    ("link", {"docs/a.md": "# One: two\n\nSee [here](#one-two) and [there](#two).\n"}),
+    ("make-target", {"docs/a.md": "Run `make cake`.\n"}),
+    ("make-target", {"docs/a.md": "```\n$ make cake JOBS=2\n```\n"}),
+    ("doc-size", {"docs/lineage.md": "| `net` | 1,000 | all of it |\n"}),
+    ("front-page", {"README.md": GOOD["README.md"] + "\n" * 200}),
+    ("front-page", {"README.md": GOOD["README.md"] + "word " * 1400 + "end\n"}),
     ("quote", {"README.md": GOOD["README.md"].replace("return 0", "return 1")}),
     ("quote", {"README.md": "```cpp\nint drifting;\n```\n"}),
     ("quote", {"README.md": "<!-- quote: examples/gone.cc -->\n```cpp\n```\n"}),
     ("quote", {"README.md": "<!-- quote: examples/echo.cc [gone] -->\n```cpp\n```\n"}),
+    ("quote", {"examples/two.cc": SPDX + "// Quoted in docs: [open]\nint a;\n",
+               "README.md": "<!-- quote: examples/two.cc [open] -->\n```cpp\nint a;\n```\n"}),
 ]
 
 # (C++ text, [(first line, last line, name)]): where functions begin and end.

@@ -34,7 +34,7 @@ def test_a_bad_file_is_found(tmp_path, rule, files):
 
 def test_every_rule_has_a_bad_sample():
     written = set()
-    for module in (tidy.tidy_rules_house, tidy.tidy_rules_text, tidy.tidy_rules_words, tidy.tidy_rules_tests):
+    for module in tidy.MODULES:
         source = Path(module.__file__).read_text(encoding="utf-8")
         tree = tidy_functions.ast.parse(source)
         for node in tidy_functions.ast.walk(tree):
@@ -60,9 +60,18 @@ def test_recorded_data_is_not_judged(tmp_path):
 
 
 def test_a_region_between_marks_is_quoted(tmp_path):
-    source = tidy_samples.SPDX + "// [open]\nint a;\n// [open]\nint b;\n"
+    marked = "// Quoted in docs: [open]\nint a;\n// End of quote: [open]\nint b;\n"
     readme = "<!-- quote: examples/two.cc [open] -->\n\n```cpp\nint a;\n```\n"
-    tree = lay(tmp_path, {"examples/two.cc": source, "README.md": readme})
+    tree = lay(tmp_path, {"examples/two.cc": tidy_samples.SPDX + marked, "README.md": readme})
+    assert tidy.findings(tree) == []
+
+
+def test_regions_may_overlap_and_their_marks_are_not_quoted(tmp_path):
+    marked = ("// Quoted in docs: [one]\nint a;\n// Quoted in docs: [two]\nint b;\n"
+              "// End of quote: [one]\nint c;\n// End of quote: [two]\n")
+    one = "<!-- quote: examples/two.cc [one] -->\n```cpp\nint a;\nint b;\n```\n"
+    two = "<!-- quote: examples/two.cc [two] -->\n```cpp\nint b;\nint c;\n```\n"
+    tree = lay(tmp_path, {"examples/two.cc": tidy_samples.SPDX + marked, "README.md": one + two})
     assert tidy.findings(tree) == []
 
 
