@@ -24,7 +24,7 @@ std::string why_no_little(const LoadOptions& options, const Outcome& outcome) {
     return "Little's law was not checked: connections are opened again, and meanwhile nothing is in flight on them.";
   }
   if (!outcome.failures.empty()) {
-    return "Little's law was not checked: some connections failed, and nothing was in flight on them.";
+    return "Little's law was not checked: there were errors, and after one a connection may have nothing in flight.";
   }
   if (outcome.queued.connections > 0) {
     return "Little's law was not checked: messages on connections that wait for their turn never come back.";
@@ -172,10 +172,14 @@ std::vector<Gate> judge(const LoadOptions& options, const Outcome& outcome) {
   if (!options.closed_loop()) judge_rate(options, outcome, found);
   judge_flight(options, outcome, found);
   judge_cpu(options, outcome, found);
+  const double wanted = std::chrono::duration<double>(options.duration).count();
   if (outcome.interrupted) {
-    found.push_back({"interrupted", kNoisy,
-                     fmt::format("Interrupted after {:.3g} of {:.3g} s.", outcome.seconds(),
-                                 std::chrono::duration<double>(options.duration).count())});
+    found.push_back(
+        {"interrupted", kNoisy, fmt::format("Interrupted after {:.3g} of {:.3g} s.", outcome.seconds(), wanted)});
+  } else if (!outcome.failures.empty() && outcome.seconds() < kLeastOfDuration * wanted) {
+    found.push_back({"ended_early", kInvalid,
+                     fmt::format("The run ended after {:.3g} of {:.3g} s, because no connection was left.",
+                                 outcome.seconds(), wanted)});
   }
   put_gravest_first(found);
   return found;

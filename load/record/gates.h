@@ -36,6 +36,7 @@ struct SkippedGate {
 };
 
 inline constexpr double kLeastAchieved = 0.99;
+inline constexpr double kLeastOfDuration = 0.99;  // a run whose connections failed is said to end early below this part
 inline constexpr double kFullCore = 0.85;
 inline constexpr double kLittleOff = 0.05;
 // The limit for late sending: 99 % of all messages must be sent at most this long after their scheduled time. If more

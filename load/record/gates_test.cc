@@ -16,6 +16,7 @@ using testing::IsEmpty;
 LoadOptions ten_connections(double rate = 0) {
   LoadOptions options;
   options.connections = 10;
+  options.duration = 1s;
   if (rate > 0) options.arrivals = ArrivalPlan::constant(rate);
   return options;
 }
@@ -65,6 +66,18 @@ TEST(Gates, errors_are_named_and_counted) {
   ASSERT_THAT(names(gates), ElementsAre("errors INVALID"));
   EXPECT_THAT(gates[0].sentence, HasSubstr("reset 2 (first: a connection broke)"));
   EXPECT_TRUE(is_invalid(gates));
+}
+
+TEST(Gates, a_run_that_lost_all_connections_says_when) {
+  LoadOptions options = ten_connections();
+  options.duration = 5s;
+  Outcome outcome = good();
+  outcome.failures.add("reset", "a connection broke");
+  const std::vector<Gate> gates = judge(options, outcome);
+  ASSERT_THAT(names(gates), ElementsAre("errors INVALID", "ended_early INVALID"));
+  EXPECT_EQ(gates[1].sentence, "The run ended after 1 of 5 s, because no connection was left.");
+  outcome.failures = {};
+  EXPECT_THAT(names(judge(options, outcome)), IsEmpty()) << "connections that end as planned may end the run";
 }
 
 TEST(Gates, fewer_connections_than_asked) {
