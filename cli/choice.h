@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <cli/one_of.h>
 
 namespace peal::cli {
 
@@ -31,7 +32,7 @@ CLI::Option* add_choice(CLI::App& command, const std::string& name, Value& value
       if (word == given) value = stands_for;
     }
   };
-  return command.add_option_function<std::string>(name, take, what)->check(CLI::IsMember(words))->default_str(now);
+  return command.add_option_function<std::string>(name, take, what)->check(one_of(words))->default_str(now);
 }
 
 }  // namespace peal::cli

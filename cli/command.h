@@ -27,8 +27,9 @@ inline constexpr int kInterrupted = 130;  // only `load`: a signal ended the run
 // The help texts of options that several commands have.
 inline constexpr const char* kListenHelp =
     "Address to listen on: HOST:PORT, [HOST]:PORT or unix:PATH; port 0: any free port";
-inline constexpr const char* kEngineHelp =
-    "System interface for input and output: auto, io_uring, epoll, poll or select; auto is epoll";
+inline constexpr const char* kEngineHelp = "System interface for input and output; auto is epoll";
+// The type name of such an option. The words in braces are what a shell completes.
+inline constexpr const char* kEngineWords = "TEXT:{auto,io_uring,epoll,poll,select}";
 inline constexpr const char* kSpinHelp =
     "How long a loop polls for events before it sleeps: off, auto, or a time of at most 10ms, such as 50us; polling "
     "lowers latency, but keeps a CPU busy";

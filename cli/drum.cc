@@ -64,7 +64,7 @@ void add_drum(CLI::App& app, int& exit_code) {
   drum->add_flag("--timeouts", words->timeouts,
                  "Give every socketpair an idle timer of 10 to 11 s; each byte only stores its time for the timer");
   drum->add_flag("--rearm", words->rearm, "With --timeouts: each byte moves the timer itself to its new time");
-  drum->add_option("--engine", options.engine, kEngineHelp)->capture_default_str();
+  drum->add_option("--engine", options.engine, kEngineHelp)->type_name(kEngineWords)->capture_default_str();
   drum->add_flag("--pipes", options.pipes, "Use pipes instead of socketpairs");
   drum->add_option("--json", words->json,
                    "Write the figures of every round to this file, as JSON; -: to stdout, without the report");

@@ -181,7 +181,7 @@ void add_reactor_options(CLI::App& command, Takes takes, ModelArguments& words) 
                "System call with which the reactor waits for events");
   }
   if (includes(takes, Takes::kEngine)) {
-    command.add_option("--engine", options.engine, kEngineHelp)->capture_default_str();
+    command.add_option("--engine", options.engine, kEngineHelp)->type_name(kEngineWords)->capture_default_str();
   }
   if (includes(takes, Takes::kSlowTimeout)) {
     command

@@ -35,6 +35,10 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, Place& place
                         std::type_identity_t<Number> most, const std::string& what) {
   const auto judge = [least, most](const std::string& text) {
     if (read_number(text, least, most)) return std::string();
+    const bool digits = !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+    if (most == std::numeric_limits<Number>::max() && !digits) {
+      return fmt::format("it takes a number from {} on, not '{}'", least, text);
+    }
     return fmt::format("it takes a number from {} to {}, not '{}'", least, most, text);
   };
   const auto take = [&place, least, most](const std::string& text) {

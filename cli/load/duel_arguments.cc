@@ -11,6 +11,7 @@
 
 #include <cli/load/remote_arguments.h>
 #include <cli/number_option.h>
+#include <cli/one_of.h>
 #include <cli/time_option.h>
 #include <load/duel/server_process.h>
 #include <peal/base/assert.h>
@@ -300,7 +301,7 @@ void add_duel_options(CLI::App& command, Experiment experiment, DuelArguments& w
           "--pin", words.pin,
           "Whether servers and load generator are kept on different CPUs; auto: if there are enough CPUs; off: no")
       ->capture_default_str()
-      ->check(CLI::IsMember({"auto", "off"}));
+      ->check(one_of({"auto", "off"}));
   add_remote_options(command, words);
   add_number(command, "--seed", words.load.seed, "Seed of the random order in which the contenders take turns");
   command.add_option("--json", words.load.json,
@@ -309,7 +310,7 @@ void add_duel_options(CLI::App& command, Experiment experiment, DuelArguments& w
       .add_option("--live", words.load.live,
                   "Show a line with the progress on stderr: on, off, or auto, which shows it only on a terminal")
       ->capture_default_str()
-      ->check(CLI::IsMember({"on", "off", "auto"}));
+      ->check(one_of({"on", "off", "auto"}));
 }
 
 }  // namespace peal::cli

@@ -14,6 +14,7 @@
 #include <load/plan/source_ranges.h>
 #include <load/session/echo_session.h>
 #include <load/session/http_protocol.h>
+#include <peal/base/printable.h>
 #include <peal/wire/uri/http_url.h>
 
 namespace peal::cli {
@@ -146,8 +147,14 @@ std::expected<std::string, CommandTrouble> text_or_file(std::string_view option,
   return std::unexpected(CommandTrouble(kFailed, fmt::format("{}: {}", option, text.error())));
 }
 
+std::expected<HttpUrl, std::string> read_url(const std::string& text) {
+  std::expected<HttpUrl, std::string> url = HttpUrl::parse(text);
+  if (!url) url = std::unexpected(fmt::format("'{}': {}", printable(text), url.error()));
+  return url;
+}
+
 std::expected<Spoken, CommandTrouble> make_http(const LoadArguments& words, size_t pipeline, const std::string& url) {
-  if (const auto parsed = HttpUrl::parse(url); !parsed) return std::unexpected(parsed.error());
+  if (const auto parsed = read_url(url); !parsed) return std::unexpected(parsed.error());
   load::HttpLoad http{.url = url, .method = words.method};
   for (const std::string& header : words.headers) {
     const size_t colon = header.find(':');
@@ -257,20 +264,20 @@ std::expected<std::unique_ptr<StreamLayer>, CommandTrouble> make_layer(Experimen
   if (experiment != Experiment::kHttp) {
     return words.tls.tls ? make_tls_layer(words.tls, "") : std::unique_ptr<StreamLayer>();
   }
-  const std::expected<HttpUrl, std::string> url = HttpUrl::parse(target);
+  const std::expected<HttpUrl, std::string> url = read_url(target);
   if (!url) return std::unexpected(url.error());
   return url->is_https() ? make_tls_layer(words.tls, "http/1.1") : std::unique_ptr<StreamLayer>();
 }
 
 std::string target_host(Experiment experiment, const LoadArguments& words, const std::string& target) {
   if (experiment != Experiment::kHttp) return name_to_verify_of(words.tls, target);
-  const std::expected<HttpUrl, std::string> url = HttpUrl::parse(target);
+  const std::expected<HttpUrl, std::string> url = read_url(target);
   return name_to_verify(words.tls, url ? url->host : std::string());
 }
 
 std::expected<SocketAddress, CommandTrouble> find_server(Experiment experiment, const std::string& target) {
   if (experiment != Experiment::kHttp) return find_target(target);
-  const std::expected<HttpUrl, std::string> url = HttpUrl::parse(target);
+  const std::expected<HttpUrl, std::string> url = read_url(target);
   if (!url) return std::unexpected(url.error());
   return find_host(url->host, url->port);
 }

@@ -85,7 +85,7 @@ TEST(LoadDuel, wrong_commands) {
 TEST(LoadDuel, wrong_targets) {
   expect_wrong_duel({"127.0.0.1:1"}, "a server that runs already takes NAME=TARGET");
   expect_wrong_duel({"a=nowhere"}, "a: 'nowhere': the port is missing");
-  expect_wrong_duel({"http", "a=127.0.0.1:1"}, "a: the URL must begin with http://");
+  expect_wrong_duel({"http", "a=127.0.0.1:1"}, "a: '127.0.0.1:1': the URL must begin with http://");
 }
 
 TEST(LoadDuel, tls_options_without_tls) {

@@ -4,6 +4,7 @@
 
 #include <cli/load/load_arguments.h>
 #include <cli/number_option.h>
+#include <cli/one_of.h>
 
 namespace peal::cli {
 namespace {
@@ -66,7 +67,7 @@ void add_life(CLI::App& command, LoadArguments& words) {
       .add_option("--close", words.close,
                   "How a connection is closed after --requests-per-connection: fin (in order) or rst (reset)")
       ->capture_default_str()
-      ->check(CLI::IsMember({"fin", "rst"}));
+      ->check(one_of({"fin", "rst"}));
   command
       .add_option("--connect-timeout", words.connect_timeout,
                   "How long it may take to open all connections, such as 10s")
@@ -92,10 +93,7 @@ void add_connecting(CLI::App& command, LoadArguments& words) {
 }
 
 void add_engine(CLI::App& command, LoadArguments& words) {
-  command
-      .add_option("--engine", words.engine,
-                  "System interface for input and output: auto, epoll or io_uring; auto is epoll")
-      ->capture_default_str();
+  command.add_option("--engine", words.engine, kEngineHelp)->type_name(kEngineWords)->capture_default_str();
   command.add_option("--spin", words.spin, kSpinHelp)->capture_default_str();
 }
 
@@ -114,7 +112,7 @@ void add_outputs(CLI::App& command, LoadArguments& words) {
       .add_option("--live", words.live,
                   "Show a line with the latest figures on stderr: on, off, or auto, which shows it only on a terminal")
       ->capture_default_str()
-      ->check(CLI::IsMember({"on", "off", "auto"}));
+      ->check(one_of({"on", "off", "auto"}));
   command.add_flag("--debug", words.debug, "Log each failure on stderr when it happens");
 }
 

@@ -198,7 +198,8 @@ TEST(LoadCommand, answers_with_a_wrong_status_are_counted_by_status) {
   const Answer answer = call_load({"http", server.url(), "--duration", "400ms", "--warmup", "0s"});
   EXPECT_EQ(answer.exit_code, kFailed);
   EXPECT_THAT(answer.out, HasSubstr("\nstatus      404 "));
-  EXPECT_THAT(answer.error, HasSubstr(" was correct: the server answered with status 404\n"));
+  EXPECT_THAT(answer.error,
+              HasSubstr(" was correct: the server answered with status 404 (--expect-status 404 makes it right)\n"));
 }
 
 TEST(LoadCommand, an_interrupted_run_prints_its_report) {

@@ -15,8 +15,10 @@
 #include <cli/choice.h>
 #include <cli/command.h>
 #include <cli/number_option.h>
+#include <cli/one_of.h>
 #include <cli/serve/echo_services.h>
 #include <cli/serve/http_service.h>
+#include <cli/serve/memory_option.h>
 #include <cli/serve/serve_inspection.h>
 #include <cli/serve/serve_listen.h>
 #include <cli/serve/serve_tls.h>
@@ -68,9 +70,7 @@ struct Opened {
 
 constexpr size_t kMostThreads = 1024;
 constexpr size_t kMostWorkerProcesses = 1024;
-constexpr size_t kMostFds = 0x7fff'ffff;                   // an fd is an int
-constexpr uint64_t kLeastMemoryBytes = uint64_t{1} << 20;  // with less, a few requests make the server stop reading
-constexpr uint64_t kMostMemoryBytes = uint64_t{1} << 50;
+constexpr size_t kMostFds = 0x7fff'ffff;           // an fd is an int
 constexpr size_t kMostRecorded = size_t{1} << 24;  // the most events that a flight recorder can hold
 
 // The two forms of an echo service; --style chooses one. Both are null for HTTP, because an HttpService is used.
@@ -320,25 +320,19 @@ int check_and_serve(const Service& service, const ServeOptions& options) {
   });
 }
 
-// Returns why the value of --memory is wrong, or an empty text. CLI11 has already turned 256MiB into "268435456".
-std::string memory_trouble(const std::string& bytes) {
-  if (bytes == "0" || read_number(bytes, kLeastMemoryBytes, kMostMemoryBytes)) return {};
-  return fmt::format("it takes 0, or a size from 1MiB to 1PiB, not {} bytes", bytes);
-}
-
 void add_echo_options(CLI::App& command, ServeOptions& options) {
   command.add_option("--idle-timeout", options.idle_timeout, "Close connections after a silence such as 60s, or off")
       ->capture_default_str();
   command.add_option("--style", options.style, "How the server is written: with callbacks or with coroutines")
       ->capture_default_str()
-      ->check(CLI::IsMember({"callbacks", "coroutines"}));
+      ->check(one_of({"callbacks", "coroutines"}));
 }
 
 void add_service(CLI::App& serve, const Service& service, const char* name, const char* what, int& exit_code) {
   CLI::App* command = serve.add_subcommand(name, what);
   auto options = std::make_shared<ServeOptions>();
   command->add_option("--listen", options->listen, kListenHelp)->capture_default_str();
-  command->add_option("--engine", options->engine, kEngineHelp)->capture_default_str();
+  command->add_option("--engine", options->engine, kEngineHelp)->type_name(kEngineWords)->capture_default_str();
   add_number(*command, "--threads", options->threads, size_t{1}, kMostThreads,
              "Number of event loops in each process, each on a thread of its own");
   add_number(*command, "--workers", options->workers, size_t{0}, kMostWorkerProcesses,
@@ -368,12 +362,7 @@ void add_service(CLI::App& serve, const Service& service, const char* name, cons
       ->capture_default_str();
   add_number(*command, "--flight-recorder", options->flight_recorder, size_t{0}, kMostRecorded,
              "Events that each loop remembers, to log those of a connection that ends with an error; 0: none");
-  command
-      ->add_option("--memory", options->memory,
-                   "Memory for messages, such as 256MiB; above it, connections that hold some are not read, and every "
-                   "5s the largest is closed; above twice as much, at once; 0: a quarter of the machine's memory")
-      ->capture_default_str()
-      ->transform(CLI::AsSizeValue(false) & CLI::Validator(memory_trouble, ""));
+  add_memory(*command, options->memory);
   command->add_option("--inspect", options->inspect,
                       "Address of a page with live figures and metrics; for example 127.0.0.1:9990 (default: none)");
   add_serve_tls_options(*command, options->tls);

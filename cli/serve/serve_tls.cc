@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <cli/one_of.h>
 #include <peal/base/log.h>
 
 namespace peal::cli {
@@ -68,7 +69,7 @@ void add_serve_tls_options(CLI::App& command, ServeTlsArguments& words) {
       .add_option("--tls-client-auth", words.client_auth,
                   "With --tls-client-ca, what happens to a client without a certificate; required: it is refused (the "
                   "default); wanted: it is served")
-      ->check(CLI::IsMember({"wanted", "required"}));
+      ->check(one_of({"wanted", "required"}));
   command.add_option("--tls-ticket-secret", words.ticket_secret_file,
                      "File with at least 32 random bytes, from which the keys of session tickets are made; servers "
                      "with the same file, and later runs, resume each other's sessions (default: a random secret, "

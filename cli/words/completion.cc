@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cli/words/completion.h>
 
+#include <algorithm>
 #include <memory>
 
 #include <fmt/format.h>
 
 #include <cli/command.h>
+#include <cli/one_of.h>
 #include <cli/words/word_walk.h>
 
 namespace peal::cli {
@@ -39,17 +41,18 @@ constexpr std::string_view kFish = R"(# fish completion of {0}. Load it with: {0
 function __{1}_complete
   set -l before (commandline -opc)
   set -e before[1]
-  {0} --complete $before (commandline -ct) 2>/dev/null
+  set -l lines ({0} --complete $before (commandline -ct) 2>/dev/null)
+  if test (count $lines) -gt 0; string join \n -- $lines; else; __fish_complete_path (commandline -ct); end
 end
-complete -c {0} -a '(__{1}_complete)'
+complete -c {0} -f -a '(__{1}_complete)'
 )";
 
 void offer(std::string& out, std::string_view start, std::string_view word, std::string_view what = {}) {
   if (!word.starts_with(start)) return;
   out += word;
-  // Keeps only the part of the description before the first '.', ';' or newline, because shells print the description
-  // beside the word. The part may end within a word, if the word contains a dot.
-  what = what.substr(0, what.find_first_of(".;\n"));
+  // Keeps only the first sentence of the description, or its part before a semicolon or a newline, because shells print
+  // the description beside the word.
+  what = what.substr(0, std::min(what.find_first_of(";\n"), what.find(". ")));
   if (!what.empty()) out += fmt::format("\t{}", what);
   out += '\n';
 }
@@ -99,7 +102,7 @@ std::string completion_script(std::string_view shell, std::string_view program) 
 void add_completion(CLI::App& app, std::string_view name, int& exit_code) {
   CLI::App* command = app.add_subcommand("completion", "Print a script that completes command lines in a shell");
   auto shell = std::make_shared<std::string>();
-  command->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  command->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(one_of({"bash", "zsh", "fish"}));
   command->footer(fmt::format("Example:\n  source <({} completion bash)", name));
   command->callback([shell, program = std::string(name), &exit_code] { exit_code = print_script(*shell, program); });
 }

@@ -25,6 +25,8 @@ std::string offered(const std::vector<std::string>& words) {
 
 TEST(Completion, commands_that_begin_so) {
   EXPECT_EQ(offered({"se"}), "serve\tRun a server until SIGINT or SIGTERM\n");
+  EXPECT_EQ(offered({"load", "ht"}), "http\tSend HTTP requests (HTTP/1.1)\n")
+      << "ends at the semicolon, not at the dot";
   EXPECT_THAT(offered({"serve", ""}), StartsWith("pingpong\t"));
   EXPECT_THAT(offered({"serve", ""}), HasSubstr("\nhttp\t"));
 }
@@ -38,6 +40,8 @@ TEST(Completion, options_of_the_command_that_is_named) {
 
 TEST(Completion, words_that_an_option_takes) {
   EXPECT_EQ(offered({"serve", "pingpong", "--style", "co"}), "coroutines\n");
+  EXPECT_EQ(offered({"serve", "pingpong", "--engine", "io"}), "io_uring\n");
+  EXPECT_EQ(offered({"load", "http", "--engine", ""}), "auto\nio_uring\nepoll\npoll\nselect\n");
   EXPECT_EQ(offered({"serve", "pingpong", "--listen", ""}), "") << "any text";
   EXPECT_EQ(offered({"serve", "nothing", ""}), "");
   EXPECT_EQ(offered({}), "");

@@ -75,12 +75,15 @@ void add_command(std::string& out, const CLI::App& command, const std::string& p
 
 std::string manual_page(const CLI::App& program, std::string_view name, std::string_view version) {
   std::string out = fmt::format(".TH {} 1 \"\" \"peal {}\" \"peal\"\n", literal(in_capitals(name)), version);
-  out += fmt::format(".SH NAME\n{} \\- {}\n", literal(name), literal(program.get_description()));
+  const std::string about = program.get_description();
+  const std::string heading = fmt::format("{}: ", name);  // the page shows the name already
+  out += fmt::format(".SH NAME\n{} \\- {}\n", literal(name),
+                     literal(std::string_view(about).substr(about.starts_with(heading) ? heading.size() : 0)));
   out += fmt::format(".SH SYNOPSIS\n.B {}\n\\fICOMMAND\\fR [\\fIOPTIONS\\fR]\n.SH COMMANDS\n",
                      literal(program.get_name()));
-  add_footer(out, program);
   for (const CLI::App* sub : commands_of(program)) add_command(out, *sub, program.get_name() + ' ' + sub->get_name());
-  out += fmt::format(".SH EXIT STATUS\n.nf\n{}.fi\n", literal(kExitStatus));
+  out += fmt::format(".SH EXIT STATUS\n.nf\n{}.fi\n.SH EXAMPLES\n", literal(kExitStatus));
+  add_footer(out, program);
   return out;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cli/words/misuse.h>
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
@@ -28,6 +30,11 @@ std::vector<std::string> all_option_names(const CLI::App& command) {
   return names;
 }
 
+bool has_option(const CLI::App& command, const std::string& name) {
+  const std::vector<std::string> names = all_option_names(command);
+  return std::ranges::find(names, name) != names.end();
+}
+
 // Appends the full names of all commands at any depth below `command` that are called `name`. `path` is the full name
 // of `command`. For `name` "pingpong" below "peal", appends "peal serve pingpong", "peal load pingpong" and "peal load
 // duel pingpong".
@@ -40,6 +47,43 @@ void find_deeper(const CLI::App& command, const std::string& path, const std::st
   }
 }
 
+// Returns " (did you mean peal load http http://host/?)" if a URL stands in the place of a command that its scheme
+// names, or an empty text.
+std::string command_of_url(const WordWalk& at, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (at.word.starts_with(name + "://")) return fmt::format(" (did you mean {} {} {}?)", at.path, name, at.word);
+  }
+  return {};
+}
+
+// Returns the full name of the first command below `command` that has the option `name`, or an empty text. `path` is
+// the full name of `command`.
+std::string deeper_command_with(const CLI::App& command, const std::string& path, const std::string& name) {
+  for (const CLI::App* sub : commands_of(command)) {
+    std::string sub_path = path + ' ' + sub->get_name();
+    if (has_option(*sub, name)) return sub_path;
+    if (std::string found = deeper_command_with(*sub, sub_path, name); !found.empty()) return found;
+  }
+  return {};
+}
+
+std::string unknown_option(const WordWalk& at) {
+  std::string meant = did_you_mean(all_option_names(*at.command), at.word);
+  const std::string owner = deeper_command_with(*at.command, at.path, at.word);
+  if (!owner.empty()) meant = fmt::format("; it stands after the command, as in {} {}", owner, at.word);
+  return fmt::format("{} has no option {}{}", at.path, at.word, meant);
+}
+
+// Completes the fault "TARGET is required" with what the option is for. Other faults stay as they are.
+std::string explained(const CLI::App& command, std::string_view fault) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_required() && fault == option->get_name() + " is required") {
+      return fmt::format("{}: {}", fault, option->get_description());
+    }
+  }
+  return std::string(fault);
+}
+
 // Returns a text such as "; there are: a, b" with all names. Returns an empty text if there are too many for one
 // message.
 std::string listed(const std::vector<std::string>& names) {
@@ -50,7 +94,8 @@ std::string unknown_command(const WordWalk& at) {
   const std::vector<std::string> names = command_names(*at.command);
   std::vector<std::string> deeper;
   find_deeper(*at.command, at.path, at.word, deeper);
-  std::string meant = did_you_mean(names, at.word);
+  std::string meant = command_of_url(at, names);
+  if (meant.empty()) meant = did_you_mean(names, at.word);
   if (!deeper.empty()) meant = fmt::format(" (did you mean {}?)", fmt::join(deeper, " or "));
   return fmt::format("{} has no command '{}'{}", at.path, at.word, meant.empty() ? listed(names) : meant);
 }
@@ -62,16 +107,17 @@ std::string misuse(const CLI::App& program, std::span<const std::string> words, 
   const std::string help = fmt::format(" (see {} --help)", at.path);
   switch (at.unknown) {
     case WordWalk::Unknown::kCommand: return unknown_command(at) + help;
-    case WordWalk::Unknown::kOption:
-      return fmt::format("{} has no option {}{}{}", at.path, at.word,
-                         did_you_mean(all_option_names(*at.command), at.word), help);
+    case WordWalk::Unknown::kOption: return unknown_option(at) + help;
     case WordWalk::Unknown::kSurplus: return fmt::format("{} takes no further text, as '{}'{}", at.path, at.word, help);
     case WordWalk::Unknown::kNone: break;
   }
-  if (at.expects == nullptr && at.command->get_require_subcommand_min() > 0 && !commands_of(*at.command).empty()) {
+  if (at.expects != nullptr) {
+    return fmt::format("{} needs a value: {}{}", at.expects->get_name(), at.expects->get_description(), help);
+  }
+  if (at.command->get_require_subcommand_min() > 0 && !commands_of(*at.command).empty()) {
     return fmt::format("{} needs a command{}{}", at.path, listed(command_names(*at.command)), help);
   }
-  return fmt::format("{}{}", fault, help);
+  return explained(*at.command, fault) + help;
 }
 
 }  // namespace peal::cli

@@ -40,7 +40,24 @@ TEST(Misuse, a_wrong_option_is_named_with_the_nearest) {
             "peal serve pingpong has no option --lisen (did you mean --listen?) (see peal serve pingpong --help)");
   EXPECT_EQ(said({"serve", "pingpong", "--lisen=127.0.0.1:22050"}),
             "peal serve pingpong has no option --lisen (did you mean --listen?) (see peal serve pingpong --help)");
+  EXPECT_EQ(said({"--listen", "127.0.0.1:0", "serve", "http"}),
+            "peal has no option --listen; it stands after the command, as in peal serve pingpong --listen (see peal "
+            "--help)");
   EXPECT_EQ(said({"load", "http", "--bogus"}), "peal load http has no option --bogus (see peal load http --help)");
+}
+
+TEST(Misuse, a_url_without_its_command_is_understood) {
+  EXPECT_EQ(
+      said({"load", "http://127.0.0.1:1/", "-c", "4"}),
+      "peal load has no command 'http://127.0.0.1:1/' (did you mean peal load http http://127.0.0.1:1/?) (see peal "
+      "load --help)");
+}
+
+TEST(Misuse, a_missing_value_is_asked_for) {
+  EXPECT_EQ(
+      said({"load", "judge", "--json"}),
+      "--json needs a value: Write the verdicts to this file, as JSON; -: to stdout, and the text to stderr (see peal "
+      "load judge --help)");
 }
 
 TEST(Misuse, values_of_options_are_no_words_of_their_own) {

@@ -7,10 +7,11 @@ cases stderr has exactly one sentence.
 """
 import contextlib
 import socket
+import subprocess
 
 import pytest
 
-from peal_program import peal
+from peal_program import BIN, peal
 
 FAILED, CALLED_WRONGLY = 1, 2
 
@@ -157,3 +158,10 @@ def test_a_port_that_is_taken_is_a_failure(folder, words):
 @pytest.mark.parametrize("words", WRONG, ids=" ".join)
 def test_words_that_are_wrong_on_every_machine_are_a_wrong_call(folder, words):
     assert call(words, folder) == CALLED_WRONGLY
+
+
+def test_peal_model_called_by_its_own_name_takes_the_words_of_peal_model():
+    named = subprocess.run([BIN / "peal-model", "run", "nothing"], capture_output=True, text=True, check=False)
+    through_peal = peal("model", "run", "nothing")
+    assert (named.returncode, named.stderr) == (through_peal.returncode, through_peal.stderr)
+    assert named.returncode == CALLED_WRONGLY and named.stderr.startswith("peal: peal model run has no command")
