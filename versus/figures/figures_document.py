@@ -49,11 +49,16 @@ def _ratio(row: dict) -> str:
     return shown if row["says"] in ("less", "more") or row["floor"] else f"*{shown}*"
 
 
+def cell_heading(cell: dict) -> str:
+    """Which kind of server the cell loads, and how."""
+    return f"{'HTTP' if cell['unit'] == 'request' else 'echo'}, {cell['title']}"
+
+
 def table(entry: dict) -> str:
     """Contenders by cells. A contender that plays in no cell is left out; HTTP servers stand in rows of their own."""
     names = list(dict.fromkeys(row["contender"] for cell in entry["cells"] for row in cell["rows"] if not row["floor"]))
     columns = [{row["contender"]: row for row in cell["rows"]} for cell in entry["cells"]]
-    lines = ["| server | " + " | ".join(_cell(cell["title"]) for cell in entry["cells"]) + " |\n",
+    lines = ["| server | " + " | ".join(_cell(cell_heading(cell)) for cell in entry["cells"]) + " |\n",
              "|---" * (len(columns) + 1) + "|\n"]
     for name in names:
         cells = [_ratio(column[name]) if name in column else "-" for column in columns]

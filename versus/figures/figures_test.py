@@ -20,7 +20,7 @@ def cell(title, *rows):
 
 
 RESULTS = {"plan": {"name": "quick"}, "started": "2026-11-28 10:00:00 UTC", "command": "python3 -m versus quick",
-           "environment": {"Commit": "0123456789ab", "CPUs usable": "2", "Kernel": "Linux 6"},
+           "environment": {"Commit": "0123456789ab", "CPUs usable": "2", "Kernel": "Linux 6.18.44-distribution x86_64"},
            "claims": [{"verdict": "met"}, {"verdict": "not met"}],
            "cells": [cell("64 B", ("raw-epoll", 1.0, None, None, ""), ("peal-epoll", 0.98, 0.97, 0.99, "less"),
                           ("libuv", 1.01, 0.98, 1.04, "cannot tell")),
@@ -58,6 +58,7 @@ def test_a_table_stands_between_its_marks(known, monkeypatch):
     assert "| peal-epoll | 0.98 (0.97 to 0.99) | - |" in text
     assert "| libuv | *1.01 (0.98 to 1.04)* | - |" in text, "in italics: it cannot be told"
     assert "| nginx | - | 1.35 (1.31 to 1.39) |" in text
+    assert "The machine: 2 CPUs, Linux 6.18 x86_64. 1 of 2 claims" in text
     assert "1 of 2 claims" in text
     with pytest.raises(figures_document.MarksMissing):
         figures_document.filled("no marks\n", "quick", known["tables"]["quick"])
@@ -121,7 +122,7 @@ def test_the_picture_is_one_file_with_colours_of_its_theme(known, theme):
     svg = front_picture.draw(known["tables"]["quick"], theme)
     xml.dom.minidom.parseString(svg)
     assert "var(" not in svg and front_picture.colours(theme)["--paper"].strip() in svg
-    assert "64 B" in svg and "nginx" in svg
+    assert "echo, 64 B" in svg and "nginx" in svg
 
 
 def test_the_ledger_of_the_repository_can_be_read():

@@ -4,6 +4,7 @@
 import re
 from pathlib import Path
 
+from versus.figures.figures_document import cell_heading
 from versus.page import quick_figures
 
 CSS = Path(quick_figures.__file__).parent / "report.css"
@@ -36,7 +37,7 @@ def draw(entry: dict, theme: str) -> str:
     parts, y, row_height = [], GAP, 0
     for number, cell in enumerate(entry["cells"]):
         x = GAP + (number % COLUMNS) * (WIDTH + GAP)
-        panel, high = _panel(quick_figures.costs(cell, names), cell["title"], x, y)
+        panel, high = _panel(quick_figures.costs(cell, names), cell_heading(cell), x, y)
         parts.append(panel)
         row_height = max(row_height, high)
         if number % COLUMNS == COLUMNS - 1 or number == len(entry["cells"]) - 1:

@@ -2,6 +2,7 @@
 """docs/figures.json: the figures that the documents show, as runs measured them, each with date, commit and command."""
 
 import json
+import re
 import time
 from pathlib import Path
 
@@ -38,6 +39,11 @@ def record_bars(ledger: dict, figure: str, rows: list[dict], commit: str) -> Non
         "rows": [{key: row[key] for key in ("figure", "bar", "measured", "verdict")} for row in rows]}
 
 
+def _kernel(full: str) -> str:
+    """"Linux 6.18 x86_64" for "Linux 6.18.44-distribution x86_64"."""
+    return re.sub(r"^(\w+ \d+\.\d+)\S*", r"\1", full)
+
+
 def record_table(ledger: dict, name: str, results: dict) -> None:
     """Takes over the costs of a run of the quick lab. `results` is what its results.json holds."""
     if results.get("plan", {}).get("name") != "quick" or "Commit" not in results.get("environment", {}):
@@ -45,7 +51,7 @@ def record_table(ledger: dict, name: str, results: dict) -> None:
     machine = results["environment"]
     ledger["tables"][name] = {
         "date": results["started"][:10], "commit": machine["Commit"], "command": results["command"],
-        "machine": f"{machine['CPUs usable']} CPUs, {machine['Kernel']}",
+        "machine": f"{machine['CPUs usable']} CPUs, {_kernel(machine['Kernel'])}",
         "claims": {"met": sum(claim["verdict"] == "met" for claim in results["claims"]),
                    "declared": len(results["claims"])},
         "cells": [{key: cell[key] for key in CELL_KEYS} |
