@@ -41,7 +41,7 @@ std::string wrapped(std::string_view text, size_t indent) {
 }
 
 std::string painted(Health health, load::Paint paint) {
-  const std::string word = fmt::format("{:<8}", to_string(health));
+  std::string word = fmt::format("{:<8}", to_string(health));
   switch (health) {
     case Health::kOk: return paint.good(word);
     case Health::kLimits: return paint.warning(word);

@@ -124,8 +124,8 @@ TEST(SocketAddress, the_error_tells_a_name_and_a_missing_host_or_port_or_a_bad_p
   for (std::string_view text : {"localhost:99999", "127.0.0.1:http", "[::1]:-1", "localhost:08"}) {
     EXPECT_EQ(error_of(text), Trouble::kBadPort) << text;
   }
-  for (std::string_view text : {"*:80", "1.2.3:80", "a..b:80", "a b:80", "::1:80", "1.2.3.4:80:81", "[no]:80",
-                                "[::1:80", "[::1", "unix:"}) {
+  for (std::string_view text :
+       {"*:80", "1.2.3:80", "a..b:80", "a b:80", "::1:80", "1.2.3.4:80:81", "[no]:80", "[::1:80", "[::1", "unix:"}) {
     EXPECT_EQ(error_of(text), Trouble::kBadAddress) << text;
   }
 }
