@@ -15,6 +15,7 @@ using testing::HasSubstr;
 RunRecord run(uint64_t failed = 0) {
   LoadOptions options;
   options.arrivals = ArrivalPlan::constant(1000);
+  options.duration = 1s;
   Outcome outcome(RecordingParts{.open_loop = true});
   outcome.window = 1s;
   outcome.opened = outcome.served = 1;
@@ -52,6 +53,13 @@ TEST(Slo, failures_matter_unless_some_are_allowed) {
   EXPECT_THAT(why("p99=2ms", run(10)), HasSubstr("Unexpected errors"));
   EXPECT_EQ(why("errors=1%", run(10)), "");
   EXPECT_EQ(why("errors=0.5%", run(10)), "0.99 % of the messages failed, but the objective is errors=0.5%");
+}
+
+TEST(Slo, a_run_without_a_connection_does_not_hold_even_if_errors_are_allowed) {
+  RunRecord record = run(1);
+  record.options.duration = 5s;
+  record = make_record("echo", "", "", record.options, std::move(record.outcome));
+  EXPECT_THAT(why("errors=1%", record), HasSubstr("because no connection was left"));
 }
 
 TEST(Slo, a_rate_that_is_not_achieved_does_not_hold) {
