@@ -2,6 +2,7 @@
 #include <cli/words/misuse.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -30,21 +31,18 @@ std::vector<std::string> all_option_names(const CLI::App& command) {
   return names;
 }
 
-bool has_option(const CLI::App& command, const std::string& name) {
-  const std::vector<std::string> names = all_option_names(command);
-  return std::ranges::find(names, name) != names.end();
-}
-
-// Appends the full names of all commands at any depth below `command` that are called `name`. `path` is the full name
-// of `command`. For `name` "pingpong" below "peal", appends "peal serve pingpong", "peal load pingpong" and "peal load
-// duel pingpong".
-void find_deeper(const CLI::App& command, const std::string& path, const std::string& name,
-                 std::vector<std::string>& found) {
+// Returns the full names of all commands at any depth below `command` that `fits` accepts. `path` is the full name of
+// `command`. With a `fits` that accepts the name "pingpong", the result below "peal" is "peal serve pingpong", "peal
+// load pingpong" and "peal load duel pingpong".
+template <class Fits>
+std::vector<std::string> commands_below(const CLI::App& command, const std::string& path, const Fits& fits) {
+  std::vector<std::string> found;
   for (const CLI::App* sub : commands_of(command)) {
     const std::string sub_path = path + ' ' + sub->get_name();
-    if (sub->get_name() == name) found.push_back(sub_path);
-    find_deeper(*sub, sub_path, name, found);
+    if (fits(*sub)) found.push_back(sub_path);
+    std::ranges::move(commands_below(*sub, sub_path, fits), std::back_inserter(found));
   }
+  return found;
 }
 
 // Returns " (did you mean peal load http http://host/?)" if a URL stands in the place of a command that its scheme
@@ -56,21 +54,11 @@ std::string command_of_url(const WordWalk& at, const std::vector<std::string>& n
   return {};
 }
 
-// Returns the full name of the first command below `command` that has the option `name`, or an empty text. `path` is
-// the full name of `command`.
-std::string deeper_command_with(const CLI::App& command, const std::string& path, const std::string& name) {
-  for (const CLI::App* sub : commands_of(command)) {
-    std::string sub_path = path + ' ' + sub->get_name();
-    if (has_option(*sub, name)) return sub_path;
-    if (std::string found = deeper_command_with(*sub, sub_path, name); !found.empty()) return found;
-  }
-  return {};
-}
-
 std::string unknown_option(const WordWalk& at) {
   std::string meant = did_you_mean(all_option_names(*at.command), at.word);
-  const std::string owner = deeper_command_with(*at.command, at.path, at.word);
-  if (!owner.empty()) meant = fmt::format("; it stands after the command, as in {} {}", owner, at.word);
+  const std::vector<std::string> owners = commands_below(
+      *at.command, at.path, [&at](const CLI::App& sub) { return sub.get_option_no_throw(at.word) != nullptr; });
+  if (!owners.empty()) meant = fmt::format("; it stands after the command, as in {} {}", owners.front(), at.word);
   return fmt::format("{} has no option {}{}", at.path, at.word, meant);
 }
 
@@ -92,8 +80,8 @@ std::string listed(const std::vector<std::string>& names) {
 
 std::string unknown_command(const WordWalk& at) {
   const std::vector<std::string> names = command_names(*at.command);
-  std::vector<std::string> deeper;
-  find_deeper(*at.command, at.path, at.word, deeper);
+  const std::vector<std::string> deeper =
+      commands_below(*at.command, at.path, [&at](const CLI::App& sub) { return sub.get_name() == at.word; });
   std::string meant = command_of_url(at, names);
   if (meant.empty()) meant = did_you_mean(names, at.word);
   if (!deeper.empty()) meant = fmt::format(" (did you mean {}?)", fmt::join(deeper, " or "));
