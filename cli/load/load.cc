@@ -2,7 +2,6 @@
 // The commands `peal load pingpong|echo|http TARGET`: they send messages to a server and report rates and latencies.
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,16 +17,14 @@
 namespace peal::cli {
 namespace {
 
-constexpr std::string_view kStatusKind = "status_";  // the kind of failures whose answer had the wrong status
-
 std::string nothing_at_all(const load::RunRecord& record) {
   const load::Failures& failures = record.outcome.failures;
   const size_t queued = record.outcome.queued.connections;
   if (const uint64_t wrong = record.outcome.lifetime.wrong; wrong > 0) {
     const auto& [kind, failure] = *failures.kinds.begin();
-    const std::string hint = kind.starts_with(kStatusKind)
-                                 ? fmt::format(" (--expect-status {} makes it right)", kind.substr(kStatusKind.size()))
-                                 : std::string();
+    const std::string hint = kind.starts_with(load::kStatusKind) ? fmt::format(" (--expect-status {} makes it right)",
+                                                                               kind.substr(load::kStatusKind.size()))
+                                                                 : std::string();
     return fmt::format("none of {} from {} was correct: {}{}", load::counted(wrong, "answer"),
                        record.options.target_text, failure.first, hint);
   }

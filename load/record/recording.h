@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <peal/base/clock.h>
 #include <peal/observe/histogram.h>
@@ -19,6 +20,9 @@ namespace peal::load {
 // because the true time is not known. Clamped times of messages in the warm-up do not count, because the warm-up is not
 // part of the result.
 inline constexpr HistogramOptions kLatencyRange{.lowest = 1, .highest = 100'000'000'000, .significant_digits = 3};
+
+// The kind of the failures whose answer had the wrong HTTP status is this text and the status: "status_404".
+inline constexpr std::string_view kStatusKind = "status_";
 
 // The failures of a run, grouped by kind. Each kind has a count, and a sentence about its first failure.
 struct Failures {

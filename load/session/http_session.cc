@@ -108,7 +108,8 @@ void HttpSession::finish(TimePoint now) {
   const bool keep_alive = parser_.keep_alive();
   lane().count_status(status);
   if (asked.status ? status != *asked.status : status < 200 || status > 399) {
-    answered_wrongly(now, fmt::format("status_{}", status), fmt::format("the server answered with status {}", status));
+    answered_wrongly(now, fmt::format("{}{}", kStatusKind, status),
+                     fmt::format("the server answered with status {}", status));
   } else if (asked.length && parser_.body_bytes() != *asked.length) {
     answered_wrongly(now, "wrong_length",
                      fmt::format("a body has {} bytes, not {}", parser_.body_bytes(), *asked.length));
