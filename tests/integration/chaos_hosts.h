@@ -74,7 +74,7 @@ class ChaosServer {
     server_ = std::make_unique<Server>(world_.here(),
                                        ChaosParty::callbacks(owner_, world_.pick(3) != 0, world_.one_in(2)), options);
     const SimOptions faults = world_.sim ? std::exchange(world_.sim->options(), {}) : SimOptions();
-    const Result<SocketAddress> bound = server_->listen("127.0.0.1:0");
+    const Result<SocketAddress> bound = server_->listen(world_.address());
     if (world_.sim) world_.sim->options() = faults;
     world_.check(bound.has_value(), "a server cannot listen");
     if (bound) address_ = *bound;

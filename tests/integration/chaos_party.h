@@ -313,8 +313,7 @@ class ChaosParty {
     static_cast<void>(connection.peer_address());
     static_cast<void>(connection.undelivered_bytes());
     static_cast<void>(connection.layer_facts());
-    static_cast<void>(
-        connection.set_option(SocketOption::kReceiveBuffer, 4'096 + static_cast<int>(world_.pick(9'000))));
+    static_cast<void>(connection.set_option(world_.resized_buffer(), 4'096 + static_cast<int>(world_.pick(9'000))));
   }
   // Picks a random connection of the same server, and joins it with this connection by pipe(). Does nothing if one of
   // the two cannot be piped.

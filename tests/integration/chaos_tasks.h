@@ -280,7 +280,7 @@ class ChaosTasks {
     server_ = std::make_unique<CoServer>(
         world_.here(), [this](Stream stream) { return ChaosTask::run(world_, true, std::move(stream)); }, options);
     const SimOptions faults = world_.sim ? std::exchange(world_.sim->options(), {}) : SimOptions();
-    const Result<SocketAddress> bound = server_->listen("127.0.0.1:0");
+    const Result<SocketAddress> bound = server_->listen(world_.address());
     if (world_.sim) world_.sim->options() = faults;
     world_.check(bound.has_value(), "a server of tasks cannot listen");
     if (bound) address_ = *bound;

@@ -116,6 +116,24 @@ std::string unrest(ChaosWorld& world) {
   return {};
 }
 
+// Describes all open connections, with the facts of their sockets. They show where missing bytes wait: in the sender's
+// queue, in a kernel, or in the receiver.
+std::string facts_of_open(const ChaosWorld& world) {
+  std::string all;
+  for (const ChaosRecord& record : world.records) {
+    if (record.here() == nullptr) continue;
+    const ConnectionFacts facts = record.here()->facts();
+    all += fmt::format("\n  {}; {}, {} bytes queued, {} unacknowledged, {} kept{}{}", record.text(), facts.state,
+                       facts.queued_bytes, facts.unacknowledged_bytes, facts.kept_bytes,
+                       facts.paused ? ", paused by its user" : "", facts.above_high_water ? ", above high water" : "");
+    if (!facts.tcp) continue;
+    all += fmt::format("; TCP: {} segments unacknowledged, {} lost, {} sent again, retransmission timeout {} ms",
+                       facts.tcp->unacknowledged, facts.tcp->lost, facts.tcp->retransmitted,
+                       facts.tcp->retransmit_timeout / milliseconds(1));
+  }
+  return all;
+}
+
 void play_chaos(ChaosWorld& world) {
   ChaosServer server(world);
   ChaosTasks tasks(world);
@@ -141,7 +159,9 @@ void play_chaos(ChaosWorld& world) {
   };
   const auto all_rest = [&] { return unrest(world).empty(); };
   const bool rests = world.run_until(all_rest, seconds(30));
-  if (!rests && world.undisturbed()) world.check(false, "bytes or callbacks are missing: " + unrest(world));
+  if (!rests && world.undisturbed()) {
+    world.check(false, "bytes or callbacks are missing: " + unrest(world) + facts_of_open(world));
+  }
   const auto abort_those_left = [&] {
     for (ChaosRecord& record : world.records) {
       if (world.by_deadlines || record.here() == nullptr || record.aborts) continue;

@@ -184,8 +184,18 @@ struct ChaosWorld {
     if (real) real->end();
   }
   bool is_sim() const { return engine == "sim"; }
+  // Returns the address for Server::listen(). On an engine of the kernel, each process has a loopback address of its
+  // own. With a common address, a client could reach the server of another process that runs this test. The reason is
+  // that the port of a destroyed server is free, and the kernel may give it to that process.
+  std::string address() const {
+    const auto pid = static_cast<uint32_t>(::getpid());
+    return is_sim() ? "127.0.0.1:0" : fmt::format("127.{}.{}.{}:0", 1 + (pid >> 16) % 254, pid >> 8 & 255, pid & 255);
+  }
   Loop& here() { return sim ? **sim_here : *real; }
   Loop& there() { return sim ? **sim_there : *real; }
+  // Returns the buffer of an open connection that the test makes smaller. A kernel may stop a connection whose receive
+  // buffer becomes smaller (docs/guide/streams-and-limits.md, "Which socket options peal sets").
+  SocketOption resized_buffer() const { return is_sim() ? SocketOption::kReceiveBuffer : SocketOption::kSendBuffer; }
   size_t pick(size_t bound) { return random() % bound; }
   bool one_in(size_t many) { return pick(many) == 0; }
   // Returns a random time of at most `most_milliseconds`. On an engine of the kernel, the limit is a tenth of
