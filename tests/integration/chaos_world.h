@@ -189,7 +189,7 @@ struct ChaosWorld {
   // that the port of a destroyed server is free, and the kernel may give it to that process.
   std::string address() const {
     const auto pid = static_cast<uint32_t>(::getpid());
-    return is_sim() ? "127.0.0.1:0" : fmt::format("127.{}.{}.{}:0", 1 + (pid >> 16) % 254, pid >> 8 & 255, pid & 255);
+    return is_sim() ? "127.0.0.1:0" : fmt::format("127.{}.{}.{}:0", 1 + (pid >> 16), pid >> 8 & 255, pid & 255);
   }
   Loop& here() { return sim ? **sim_here : *real; }
   Loop& there() { return sim ? **sim_there : *real; }
