@@ -1,10 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The libraries: peal, every source under peal/ but the tests and the benchmarks; peal_tls, the layer over OpenSSL, and
 # peal_protobuf (protobuf.cmake), for who wants them; and peal_sim, the simulator, for the tests of who uses peal.
+# Where programs are static, only archives are looked for. Of fmt and spdlog, Debian has no archive: their headers do.
+set(peal_fmt fmt::fmt)
+set(peal_spdlog spdlog::spdlog)
+if(PEAL_STATIC)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+  set(Boost_USE_STATIC_LIBS ON)
+  add_link_options(-static-pie)
+  set(peal_fmt fmt::fmt-header-only)
+  set(peal_spdlog spdlog::spdlog_header_only)
+endif()
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
+if(PEAL_STATIC)
+  set_target_properties(spdlog::spdlog_header_only PROPERTIES
+    INTERFACE_LINK_LIBRARIES "Threads::Threads;fmt::fmt-header-only")
+endif()
 find_package(ZLIB REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED)
@@ -56,17 +70,36 @@ string(STRIP "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${build_type}}" peal_built_fl
 configure_file(${PROJECT_SOURCE_DIR}/peal/inspect/parts/built_in.cc.in ${PROJECT_BINARY_DIR}/inspect/built_in.cc @ONLY)
 list(APPEND peal_sources ${PROJECT_BINARY_DIR}/inspect/built_in.cc)
 
-add_library(peal ${peal_sources})
-add_library(peal::peal ALIAS peal)
-target_compile_features(peal PUBLIC cxx_std_23)
-peal_together(peal)
-target_include_directories(peal PUBLIC
-  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include>)
-set(PEAL_NEEDS PUBLIC Threads::Threads fmt::fmt
-  PRIVATE $<BUILD_INTERFACE:peal_flags> $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> spdlog::spdlog
+set(PEAL_NEEDS PUBLIC Threads::Threads ${peal_fmt}
+  PRIVATE $<BUILD_INTERFACE:peal_flags> $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> ${peal_spdlog}
   PkgConfig::LIBURING PkgConfig::CARES PkgConfig::ZSTD ZLIB::ZLIB
   backtrace)
-target_link_libraries(peal ${PEAL_NEEDS})
+
+# peal_core(NAME [TYPE]) makes a library of peal's sources: static or shared, or else as BUILD_SHARED_LIBS says.
+function(peal_core name)
+  add_library(${name} ${ARGN} ${peal_sources})
+  target_compile_features(${name} PUBLIC cxx_std_23)
+  peal_together(${name})
+  target_include_directories(${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include>)
+  target_link_libraries(${name} ${PEAL_NEEDS})
+endfunction()
+peal_core(peal)
+add_library(peal::peal ALIAS peal)
+
+# The shared library of the packages, beside the static ones. It exports what public headers declare and nothing else.
+# The compiler may inline exported functions into other functions of the library.
+if(PEAL_SHARED)
+  if(BUILD_SHARED_LIBS)
+    message(FATAL_ERROR "PEAL_SHARED builds libpeal.so beside a static libpeal.a: it needs BUILD_SHARED_LIBS=OFF")
+  endif()
+  peal_core(peal_shared SHARED)
+  set_target_properties(peal_shared PROPERTIES OUTPUT_NAME peal EXPORT_NAME peal
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+    LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/libpeal.map)
+  target_compile_options(peal_shared PRIVATE -fno-semantic-interposition)
+  target_link_options(peal_shared PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/libpeal.map)
+endif()
 
 add_library(peal_sim ${sim_sources})
 add_library(peal::sim ALIAS peal_sim)

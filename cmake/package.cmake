@@ -17,10 +17,19 @@ foreach(header ${public_headers})
   install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
 endforeach()
 
-# Shared ones find each other, and the program finds them.
-set_target_properties(${libraries} PROPERTIES INSTALL_RPATH "$ORIGIN")
-install(TARGETS ${libraries} EXPORT peal_targets
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# Each library has a file of targets of its own, so that a distribution may have a package for each of them. Shared
+# libraries find each other, and the program finds them.
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/peal)
+set(exported ${libraries})
+if(TARGET peal_shared)
+  list(APPEND exported peal_shared)
+endif()
+set_target_properties(${exported} PROPERTIES INSTALL_RPATH "$ORIGIN")
+foreach(library ${exported})
+  install(TARGETS ${library} EXPORT ${library}_targets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT ${library}_targets NAMESPACE peal:: FILE ${library}Targets.cmake DESTINATION ${package_folder})
+endforeach()
 # Most of an archive would be debug information, of sources that its users do not have; functions keep their names.
 get_target_property(peal_library_type peal TYPE)
 if(peal_library_type STREQUAL "STATIC_LIBRARY")
@@ -30,7 +39,7 @@ if(peal_library_type STREQUAL "STATIC_LIBRARY")
       "execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug \"${archive}\" COMMAND_ERROR_IS_FATAL ANY)")
   endforeach()
 endif()
-add_custom_target(installed DEPENDS ${libraries})
+add_custom_target(installed DEPENDS ${exported})
 if(PEAL_LAB)
   set(programs peal_program peal_model_program)
   if(PEAL_PROTOBUF)
@@ -64,8 +73,6 @@ if(PEAL_LAB)
   endforeach()
 endif()
 
-set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/peal)
-install(EXPORT peal_targets NAMESPACE peal:: FILE pealTargets.cmake DESTINATION ${package_folder})
 configure_package_config_file(cmake/pealConfig.cmake.in ${PROJECT_BINARY_DIR}/pealConfig.cmake
   INSTALL_DESTINATION ${package_folder} NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/pealConfigVersion.cmake COMPATIBILITY SameMinorVersion)
