@@ -24,7 +24,7 @@ _TIME_SUM = re.compile(
     r"|\+ (?:\w+(?:\.|->|\(\)\.))*\w*(?:timeout|idle|delay|grace|window|pause|patience|give_up)_?(?:\(\))?(?![\w.(])")
 # Each message or request adds there; the options were bounded() when their owner was made.
 _BOUNDED_BEFORE = {"peal/net/parts/connection_deadlines.cc", "peal/http/server/parts/http_waits.h"}
-_TABS_ARE_SYNTAX = {"Makefile"}
+_TABS_ARE_SYNTAX = {"Makefile", "rules"}  # makefiles: ours, and debian/rules
 _LONG_LINES_ARE_FINE = {".md", ".json", ".html", ".j2"}
 
 

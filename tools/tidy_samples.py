@@ -12,6 +12,7 @@ _ECHO = SPDX + '#include <peal/net/server.h>\n\nint main() {\n  return 0;\n}\n'
 GOOD = {
     "LICENSE": "BSD 3-Clause License\n",
     "Makefile": HASH_SPDX + "all:\n\ttrue\n",
+    "deploy/debian/rules": HASH_SPDX + "all:\n\ttrue\n",
     "cmake/tests.cmake": HASH_SPDX + "foreach(floor base net)\n  peal_test_folder(${floor}_tests peal/${floor})\n"
                          "endforeach()\nfile(GLOB tests ${PROJECT_SOURCE_DIR}/tools/*_test.py)\n",
     "peal/base/clock.h": HEADER + "namespace peal {\nint now();\n}  // namespace peal\n",

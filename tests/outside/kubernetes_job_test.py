@@ -5,9 +5,7 @@ kubectl is a stand-in that runs the shell scripts of the pods on this machine.
 """
 import json
 import os
-import pathlib
 import re
-import shutil
 import subprocess
 
 import pytest
@@ -17,7 +15,6 @@ from fleet_fakes import PATIENCE_SECONDS, ROOT, Fakes, write_program
 from job_fields import JOB, mistakes
 
 MANIFEST = ROOT / "deploy/kubernetes/load-job.yaml"
-BIN = pathlib.Path(os.environ.get("PEAL_BIN_DIR", ROOT / "build/dev/bin"))
 
 # `create` runs every pod of the job and keeps its log. `wait` fails if a pod has failed. `logs` prints all logs.
 KUBECTL = """#!/usr/bin/python3
@@ -164,17 +161,3 @@ def test_a_log_that_was_cut(fakes):
 def test_logs_that_are_not_there(fakes):
     code, _, error = fakes.run("--logs", "/nowhere/load.log")
     assert (code, error) == (1, "fleet: /nowhere/load.log: No such file or directory\n")
-
-
-def test_the_image_has_every_library_of_the_program():
-    if shutil.which("dpkg") is None or not (BIN / "peal").exists():
-        pytest.skip("this is not Debian, or `peal` was not built")
-    last_stage = (ROOT / "deploy/Dockerfile").read_text(encoding="utf-8").split("FROM ")[-1]
-    said = subprocess.run(["ldd", BIN / "peal"], capture_output=True, text=True, check=True).stdout
-    base = {"libc6", "libgcc-s1", "libstdc++6"}  # every Debian image has these, because apt needs them
-    for path in re.findall(r"=> (/\S+)", said):
-        real = os.path.realpath(path)
-        owners = [subprocess.run(["dpkg", "-S", name], capture_output=True, text=True, check=False).stdout
-                  for name in (real, real.removeprefix("/usr"))]
-        package = "".join(owners).split(":")[0]
-        assert package in base or re.search(rf"\b{re.escape(package)}(?=\s)", last_stage), f"{path} is in {package}"

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `make deb` and deploy/Dockerfile build agrees with the sources: versions, folders, packages, libraries."""
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+DEBIAN = ROOT / "deploy/debian"
+BIN = Path(os.environ.get("PEAL_BIN_DIR", ROOT / "build/dev/bin"))
+# Every Debian image has these, because apt needs them.
+IN_EVERY_IMAGE = {"libc6", "libgcc-s1", "libstdc++6"}
+
+
+def text(path):
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def paragraphs():
+    """The paragraphs of debian/control as {field: value}."""
+    return [dict(re.findall(r"^(\S+): ?((?:.|\n )*)", paragraph, re.MULTILINE))
+            for paragraph in text("deploy/debian/control").split("\n\n")]
+
+
+def project_version():
+    return re.search(r"^project\(peal VERSION ([\d.]+)", text("CMakeLists.txt"), re.MULTILINE).group(1)
+
+
+def named(field):
+    """The names of packages in a field such as Depends."""
+    return {re.split(r"[ :(]", entry.strip())[0] for entry in field.split(",")}
+
+
+def test_every_package_has_the_version_of_the_project():
+    version = project_version()
+    assert text("deploy/debian/changelog").startswith(f"peal ({version}) ")
+    assert f'"version": "{version}"' in text("deploy/vcpkg/vcpkg.json")
+    shared = ".".join(version.split(".")[:2])
+    assert f"PEAL_{shared} {{" in text("cmake/libpeal.map")
+    assert any(package.get("Package") == f"libpeal{shared}" for package in paragraphs())
+
+
+def test_every_folder_of_public_headers_is_in_one_package():
+    rooms = {path.relative_to(ROOT / "peal").parts[0] for path in (ROOT / "peal").rglob("*.h")}
+    installed = re.findall(r"^usr/include/peal/(\S+)$", "".join(
+        path.read_text(encoding="utf-8") for path in DEBIAN.glob("*.install")), re.MULTILINE)
+    assert sorted(installed) == sorted(rooms)
+
+
+def test_every_package_has_a_list_of_its_files():
+    packages = {package["Package"] for package in paragraphs() if "Package" in package}
+    assert packages == {path.name.removesuffix(".install") for path in DEBIAN.glob("*.install")}
+
+
+def test_setup_installs_what_the_packages_are_built_with():
+    listed = set(re.findall(r"^([a-z][\w.+-]+)", text("scripts/packages.txt"), re.MULTILINE))
+    wanted = named(paragraphs()[0]["Build-Depends"]) - {"debhelper-compat", "pkgconf", "python3"}
+    assert wanted <= listed
+
+
+def test_who_links_the_static_library_gets_what_it_links():
+    modules = re.search(r"^Requires.private: (.*)$", text("cmake/peal.pc.in"), re.MULTILINE).group(1).split()
+    debian = {"spdlog": "libspdlog-dev", "liburing": "liburing-dev", "libcares": "libc-ares-dev", "zlib": "zlib1g-dev",
+              "libzstd": "libzstd-dev"}
+    depends = next(package for package in paragraphs() if package.get("Package") == "libpeal-dev")["Depends"]
+    assert {debian[module] for module in modules} <= named(depends)
+
+
+@pytest.mark.parametrize("stage, programs", [("program", ["peal", "peal-model"]),
+                                             ("service", ["examples/notes_production"])])
+def test_the_image_has_every_library_of_its_programs(stage, programs):
+    if shutil.which("dpkg") is None or not all((BIN / program).exists() for program in programs):
+        pytest.skip("this is not Debian, or the programs were not built")
+    stages = text("deploy/Dockerfile").split("FROM ")
+    recipe = next(part for part in stages if part.split("\n")[0].endswith(f" AS {stage}"))
+    for program in programs:
+        said = subprocess.run(["ldd", BIN / program], capture_output=True, text=True, check=True).stdout
+        for path in re.findall(r"=> (/\S+)", said):
+            real = os.path.realpath(path)
+            if real.startswith(str(BIN.resolve().parent)):
+                continue  # peal itself, which this build has as shared libraries
+            owners = [subprocess.run(["dpkg", "-S", name], capture_output=True, text=True, check=False).stdout
+                      for name in (real, real.removeprefix("/usr"))]
+            package = "".join(owners).split(":")[0]
+            assert package in IN_EVERY_IMAGE or re.search(rf"\b{re.escape(package)}(?=\s)", recipe), (
+                f"{path} of {program} is in {package}")
