@@ -28,6 +28,7 @@ void add_commands(CLI::App& app, int& exit_code) {
   add_drum(app, exit_code);
   add_doctor(app, exit_code);
   add_tls(app, exit_code);
+  add_new(app, exit_code);
   refuse_empty_texts(app);
 }
 

@@ -40,6 +40,7 @@ void add_drum(CLI::App& app, int& exit_code);
 void add_model_commands(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 void add_tls(CLI::App& app, int& exit_code);
+void add_new(CLI::App& app, int& exit_code);
 
 // Each of these functions adds a command of `peal load`.
 void add_duel(CLI::App& load, int& exit_code);
@@ -48,8 +49,8 @@ void add_merge(CLI::App& load, int& exit_code);
 void add_compare(CLI::App& load, int& exit_code);
 void add_judge(CLI::App& load, int& exit_code);
 
-// Adds the commands serve, load, drum, doctor and tls to `peal`, then calls refuse_empty_texts(app). Other functions
-// add the remaining commands. run_program() adds completion and man, because every program has these two.
+// Adds the commands serve, load, drum, doctor, tls and new to `peal`, then calls refuse_empty_texts(app). Other
+// functions add the remaining commands. run_program() adds completion and man, because every program has these two.
 // add_model_program() adds model, because model runs another program, peal-model.
 void add_commands(CLI::App& app, int& exit_code);
 // Makes all options of `command` and of its subcommands refuse an empty text. A script passes an empty text if its

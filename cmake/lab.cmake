@@ -37,6 +37,9 @@ set(model_main ${PROJECT_SOURCE_DIR}/cli/model_main.cc)
 set(model_commands ${PROJECT_SOURCE_DIR}/cli/model.cc)
 peal_lab_sources(rpc_sources cli/rpc)
 list(REMOVE_ITEM cli_sources ${cli_main} ${model_main} ${model_commands} ${rpc_sources})
+include(cmake/starters.cmake)
+peal_starters_source(starters_source)
+list(APPEND cli_sources ${starters_source})
 add_library(peal_cli STATIC ${cli_sources})
 target_include_directories(peal_cli PUBLIC ${PROJECT_SOURCE_DIR})
 target_link_libraries(peal_cli PUBLIC peal_load peal_tls peal CLI11::CLI11 nlohmann_json::nlohmann_json
@@ -134,6 +137,8 @@ if(PEAL_PROTOBUF AND NOT PEAL_SANITIZE)
     target_link_libraries(example_${stem} PRIVATE peal_protobuf peal_example_protos)
   endforeach()
 endif()
+
+peal_add_starters()
 
 # What the quick lab starts (`make run`), the program and its contenders, and nothing else.
 add_custom_target(quick_lab)

@@ -28,7 +28,8 @@ from affected import Affected
 ROOT = Path(__file__).resolve().parent.parent
 TIDY = "clang-tidy-19"
 # What is included counts as a header. That a source is included is what we do, not what is to be found.
-LOOKED_AT = r"/((peal|load|cli|models|examples)/.*\.h|(peal|load|cli|models|examples|fuzz|versus)/.*\.cc)$"
+LOOKED_AT = (r"/((peal|load|cli|models|examples|starters)/.*\.h"
+             r"|(peal|load|cli|models|examples|starters|fuzz|versus)/.*\.cc)$")
 CHECKS = "-bugprone-suspicious-include"
 NAMES = "readability-identifier-naming"
 MOST_TOGETHER = 40

@@ -14,7 +14,7 @@ FRONT_PAGE_LINES, FRONT_PAGE_WORDS = 200, 1400
 SIZES = "docs/lineage.md"
 SIZE_TOLERANCE = 0.05  # a size is counted when a page is written, and the code goes on
 
-_TOP = r"(?:\.ci|\.github|cli|cmake|deploy|docs|examples|fuzz|load|models|peal|scripts|tests|tools|versus)"
+_TOP = r"(?:\.ci|\.github|cli|cmake|deploy|docs|examples|fuzz|load|models|peal|scripts|starters|tests|tools|versus)"
 _ENDING = r"(?:cc|cmake|h|html|j2|json|md|proto|py|sh|txt|yml|yaml)"
 # A path in backquotes, as a whole; and a file that a comment names.
 _QUOTED_PATH = re.compile(rf"`({_TOP}/(?:[\w./*{{}},-]*/)?(?:[\w*{{}},-]*|[\w.*{{}},-]*\.{_ENDING}))`")

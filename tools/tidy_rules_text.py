@@ -54,7 +54,8 @@ def names(tree):
             yield file.path, 1, "name", f"{file.name} is not snake_case"
         if _PART.search(file.stem):
             yield file.path, 1, "name", f"{file.name}: split by what it decides, not into parts"
-        if file.is_c:
+        # The kinds of starters are projects of their own, so the names of their files say what each of them has.
+        if file.is_c and not file.path.startswith("starters/"):
             folders[re.sub(r"_(test|bench)$", "", file.stem)].append(file)
     for stem, files in folders.items():
         first = files[0]
@@ -112,7 +113,8 @@ def _exists(tree, includer, name):
     """Whether the tree has that header, or the .proto that protoc generates it from."""
     if tree.resolve(includer, name):
         return True
-    return name.endswith(".pb.h") and (tree.root / (name.removesuffix(".pb.h") + ".proto")).is_file()
+    proto = name.removesuffix(".pb.h") + ".proto"
+    return name != proto and any((folder / proto).is_file() for folder in (tree.root, tree.root / includer.folder))
 
 
 def include_style(tree):

@@ -22,6 +22,9 @@ GOOD = {
     "peal/net/server.cc": SPDX + "#include <peal/net/server.h>\n#include <peal/net/parts/session.h>\n",
     "peal/net/parts/session.h": HEADER + "struct Session {};\n",
     "peal/net/soon.cc": SPDX + "// now() + wait\nauto due = later(now(), wait), soon = now() + kSoon, at = now + 1s;\n",
+    "starters/rpc/run_test.cc": SPDX + '#include "run.pb.h"\n',
+    "starters/rpc/run.proto": 'syntax = "proto3";\n',
+    "starters/tcp/run_test.cc": SPDX + "int two;\n",
     "peal/base/plain.h": HEADER + "// Reads " + "a " * 28 + "word. Then:\n//     " + "drawn " * 15
                          + "end\n//     " + "drawn " * 15 + "end\n"
                          "//  - one item of a list\n//  - " + "a " * 29 + "word\n"
@@ -94,6 +97,7 @@ BAD = [
     ("name", {"peal/base/TimerWheel.cc": SPDX}),
     ("name", {"peal/net/clock.h": HEADER + "int clock();\n"}),
     ("name", {"peal/base/clock_part2.cc": SPDX}),
+    ("name", {"starters/tcp/RunIt.cc": SPDX}),
     ("tab", {"peal/base/tabbed.cc": SPDX + "\tint a;\n"}),
     ("trailing-space", {"tools/spaced.py": HASH_SPDX + "pass \n"}),
     ("columns", {"peal/base/wide.cc": SPDX + "// " + "x" * 118 + "\n"}),
