@@ -141,6 +141,12 @@ struct ConnectOptions {
   std::string_view host = {};
 };
 
+// Options of a socket that is open already.
+//
+// kReceiveBuffer should only make the buffer larger. If it makes the buffer smaller, the kernel drops packets that lie
+// beyond the smaller window (RFC 9293, section 3.8.6: a receiver should not shrink the window). Seen on Linux 6.18: the
+// output of this end may then stop until this end reads. To have a small buffer, set it in SocketOptions, before the
+// connection exists.
 enum class SocketOption : uint8_t { kNoDelay, kKeepAlive, kSendBuffer, kReceiveBuffer };
 
 // Ways in which close() ends a connection.
