@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the public headers declare, as plain values: no libclang from here on.
+
+A Header has its declarations in the order of the file. A class has members, which are declarations again. Everything
+internal is left out before: namespace peal::detail, private members, folders `parts/`.
+"""
+import re
+from dataclasses import dataclass, field
+
+CLASS_KINDS = ("class", "struct", "union")
+# Spelled in a comment, such a phrase says that the comment is about the declarations that follow it, too.
+_ABOUT_SEVERAL = re.compile(r"\b(?:Each of these|These|Both|All of these|All of them|They|each of them)\b")
+
+
+@dataclass
+class Declaration:
+    kind: str  # class, struct, union, enum, enumerator, function, field, variable, alias, concept, macro
+    name: str
+    scope: str = ""  # the classes around it: "Outer::Inner"
+    signature: str = ""
+    line: int = 0
+    last_line: int = 0
+    comment: list = field(default_factory=list)
+    access: str = "public"
+    members: list = field(default_factory=list)  # of a class, or the enumerators of an enum
+    bases: list = field(default_factory=list)  # names of public bases, as written
+    type: str = ""  # of a field or a variable; what a function returns
+    default: str = ""
+    folded: bool = False  # a special member or an operator that is only defaulted or deleted
+    section: str = ""  # the heading of the header that it stands under
+    shares: bool = False  # its comment is that of the declaration before it
+    template: bool = False
+    header: str = ""
+    awaited: str = ""  # what `co_await` of the result gives, if the result's type is internal
+
+    @property
+    def qualified(self):
+        return f"{self.scope}::{self.name}" if self.scope else self.name
+
+    @property
+    def is_class(self):
+        return self.kind in CLASS_KINDS
+
+
+@dataclass
+class Header:
+    path: str
+    essay: list
+    declarations: list
+
+    @property
+    def floor(self):
+        return self.path.split("/")[1]
+
+    @property
+    def room(self):
+        return self.path.rpartition("/")[0].removeprefix("peal/")
+
+    @property
+    def name(self):
+        return self.path.rpartition("/")[2]
+
+    def main(self):
+        """The class that the essay is about; None if the essay is about the header as a whole."""
+        classes = [one for one in self.declarations if one.is_class]
+        first = re.match(r"\W*(\w+)", " ".join(self.essay))
+        stem = self.name.removesuffix(".h").replace("_", "")
+        named = first[1].lower() if first else ""
+        for one in classes:
+            if one.name.lower() == stem and (named == stem or not any(named == c.name.lower() for c in classes)):
+                return one
+        return next((one for one in classes if one.name.lower() == named), None)
+
+
+def share_comments(members, is_adjacent):
+    """Gives a declaration without a comment that of the one before it, if both stand together and the comment is about
+    both. `is_adjacent(before, after)` says whether they stand together."""
+    source = None
+    for before, one in zip([None, *members], members):
+        if one.comment:
+            source = one
+            continue
+        if before is None or source is None or not is_adjacent(before, one):
+            source = None
+            continue
+        text = " ".join(source.comment)
+        same = one.name == source.name and one.kind == source.kind
+        if same or re.search(rf"\b{re.escape(one.name)}\b", text) or _ABOUT_SEVERAL.search(text):
+            one.comment, one.shares = source.comment, True
+
+
+def every(declarations):
+    """All of them and all their members."""
+    for one in declarations:
+        yield one
+        yield from every(one.members)
+
+
+def undocumented(headers):
+    """Those that have no comment, neither of their own nor a shared one. Left out: what is only defaulted or deleted,
+    and the class that the header's essay is about."""
+    for header in headers:
+        main = header.main()
+        for one in every(header.declarations):
+            if not (one.comment or one.folded or one is main and header.essay):
+                yield header, one
