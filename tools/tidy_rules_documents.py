@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rules about what documents and comments say of the tree: paths and links that exist, sizes that are so, a front page
-that can be read at once.
+that can be read at once, translations that say what their originals say.
 
 A rule is a generator over the tree of (path, line, rule, sentence).
 """
@@ -8,6 +8,7 @@ import re
 from functools import cache
 
 import tidy_rules_house
+import translations
 
 FRONT_PAGE = "README.md"
 FRONT_PAGE_LINES, FRONT_PAGE_WORDS = 200, 1400
@@ -126,4 +127,9 @@ def front_page(tree):
             yield file.path, 1, "front-page", f"{words} words, of {FRONT_PAGE_WORDS}: move details to docs/"
 
 
-RULES = [paths, links, make_targets, sizes, front_page]
+def translated_pages(tree):
+    for path, line, sentence in translations.Checker(tree.root).findings():
+        yield path, line, "translation", sentence
+
+
+RULES = [paths, links, make_targets, sizes, front_page, translated_pages]

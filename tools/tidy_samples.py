@@ -146,6 +146,7 @@ BAD = [
     ("doc-size", {"docs/lineage.md": "| `net` | 1,000 | all of it |\n"}),
     ("front-page", {"README.md": GOOD["README.md"] + "\n" * 200}),
     ("front-page", {"README.md": GOOD["README.md"] + "word " * 1400 + "end\n"}),
+    ("translation", {"docs/zh/README.md": GOOD["README.md"]}),
     ("quote", {"README.md": GOOD["README.md"].replace("return 0", "return 1")}),
     ("quote", {"README.md": "```cpp\nint drifting;\n```\n"}),
     ("quote", {"README.md": "<!-- quote: examples/gone.cc -->\n```cpp\n```\n"}),

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from tidy_functions import c_functions, python_functions, shell_functions
 
-# Folders nobody writes by hand: builds, caches, recorded data.
-SKIPPED_FOLDERS = {"build", "__pycache__", "goldens", "testdata", "corpus", "node_modules"}
+# Folders nobody writes by hand here: builds, caches, recorded data, files of other people as they came.
+SKIPPED_FOLDERS = {"build", "__pycache__", "goldens", "testdata", "corpus", "node_modules", "third_party"}
 C_SUFFIXES = {".h", ".cc", ".c"}
 TEXT_SUFFIXES = C_SUFFIXES | {".py", ".sh", ".cmake", ".md", ".txt", ".json", ".in", ".j2", ".html", ".css", ".js"}
 

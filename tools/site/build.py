@@ -88,7 +88,8 @@ class Stage:
     def write_documents(self):
         for path, page in self.pages.items():
             text = (self.root / path).read_text(encoding="utf-8")
-            self._write(page, documents.converted(text, path, self._target(page)))
+            head = "---\nhide:\n  - navigation\n---\n\n" if page in navigation.ALONE else ""
+            self._write(page, head + documents.converted(text, path, self._target(page)))
         for place, source in _ASSETS.items():
             target = self.folder / place
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -130,7 +131,7 @@ def write_configuration(stage, tabs, out, others, number, commit):
               "docs_dir": str(stage.folder), "site_dir": str(out / _folder_of(language)), "copyright": said,
               "nav": tabs, "theme": {"language": language}, "extra": extra, "hooks": [str(HERE / "hooks.py")],
               "plugins": [{"search": {"lang": ["en"] if language == "en" else [language, "en"],
-                                      "separator": r"""[\s\u200b\u3000\-_,:!=\[\]()"/&<>.`+~、。，．？！；：（）]+"""}},
+                                      "separator": r"""[\s\u200b\u3000\-,:!=\[\]()"/&<>.`+~、。，．？！；：（）]+"""}},
                           "offline"]}
     path = WORK / f"mkdocs-{language}.yml"
     path.write_text(json.dumps(values, ensure_ascii=False, indent=1), encoding="utf-8")
@@ -143,8 +144,13 @@ def _folder_of(language):
 
 def run_builder(configuration, out):
     """Runs mkdocs, and removes what only a web server would use: their links begin at its root."""
-    subprocess.run([VENV / "bin/python", "-m", "mkdocs", "build", "--quiet", "--strict", "--config-file",
-                    configuration], check=True, cwd=WORK, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"})
+    temporary = WORK / "tmp"  # the splitter of Chinese words keeps its dictionary there
+    temporary.mkdir(exist_ok=True)
+    done = subprocess.run([VENV / "bin/python", "-m", "mkdocs", "build", "--quiet", "--strict", "--config-file",
+                           configuration], cwd=WORK, capture_output=True, text=True,
+                          env=os.environ | {"NO_MKDOCS_2_WARNING": "1", "TMPDIR": str(temporary)})
+    if done.returncode:
+        raise SystemExit(f"site: mkdocs failed\n{done.stdout}{done.stderr}")
     for name in ("404.html", "sitemap.xml", "sitemap.xml.gz"):
         (out / name).unlink(missing_ok=True)
 
@@ -155,7 +161,7 @@ def build(root, out):
     shutil.rmtree(out, ignore_errors=True)
     shutil.rmtree(WORK / "pages", ignore_errors=True)
     number, commit = version(root)
-    api = reference.make(root, number)
+    api = reference.make(root, number, navigation.documents(root, "en"))
     stages = [Stage(root, WORK / "pages" / "en", "en")]
     stages += [Stage(root, WORK / "pages" / one, one, stages[0]) for one in languages(root)[1:]]
     for stage in stages:

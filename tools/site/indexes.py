@@ -39,7 +39,10 @@ def _rows(names, header, page):
             place = page_of(header, one)
         else:
             comment, place = one.comment, f"{own}#{anchor_of(one.name)}"
-        said = Prose(names, page).text(first_sentence(comment, one.name))
+        said = first_sentence(comment, one.name)
+        if not said and (options := re.fullmatch(r"(\w+)Options", one.name)) and names.place(options[1]):
+            said = f"Options of {options[1]}"
+        said = Prose(names, page).text(said)
         call = "()" if one.kind == "function" and not one.name.startswith("operator") else ""
         yield one, f'<a href="{relative(page, place)}"><code>{html.escape(one.name)}{call}</code></a>', said
 

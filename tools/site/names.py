@@ -40,7 +40,11 @@ def page_of_header(header):
 
 
 def has_page(header):
-    """Whether a header has a page besides those of its classes."""
+    """Whether a header has a page besides those of its classes. What is internal as a whole has none."""
+    return bool(header.declarations) and _says_more(header)
+
+
+def _says_more(header):
     return any(not one.is_class for one in header.declarations) or bool(header.essay and header.main() is None)
 
 
@@ -55,7 +59,9 @@ def relative(page, target):
 class Names:
     """Every public name with its place."""
 
-    def __init__(self, headers):
+    def __init__(self, headers, documents=()):
+        """`documents` has the page of each document of the repository, by path."""
+        self._documents = {path: page.removesuffix(".md") + ".html" for path, page in dict(documents).items()}
         self._places = {}  # qualified name: page and anchor
         self._by_member = defaultdict(set)  # the name of a member: places
         self.headers = {}  # path of a header: page
@@ -101,8 +107,8 @@ class Names:
         return next(iter(places)) if len(places) == 1 else None
 
     def place_of_header(self, path):
-        """The page of a header, named from the root or by its file name alone."""
-        return self.headers.get(path) or self._by_file.get(path)
+        """The page of a header or a document, named from the root, or a header's by its file name alone."""
+        return self._documents.get(path) or self.headers.get(path) or self._by_file.get(path)
 
     def all(self):
         """(qualified name, place), in the order of the alphabet."""

@@ -22,6 +22,8 @@ TABS = {
     "Design": {"": ["ARCHITECTURE.md", "docs/engines.md", "docs/lineage.md"]},
     "Project": {"": ["CHANGELOG.md", "CONTRIBUTING.md", "docs/stability.md", "SECURITY.md"]},
 }
+# Pages that are their tab's only one: no navigation beside them.
+ALONE = {"index.md", "models.md", "findings.md", "figures.md", "glossary.md"}
 GUIDE = "docs/guide/README.md"
 # The words of the navigation in each language; what is missing stays in English.
 WORDS = {"zh": {"Home": "首页", "Guide": "指南", "Glossary": "术语表", "In English": "英文文档",

@@ -6,7 +6,7 @@ A page is Markdown with headings, so that the site's search and table of content
 import html
 import re
 
-from names import AWAITABLE, anchor_in, anchor_of, has_page, page_of, page_of_header, relative
+from names import AWAITABLE, HOME, anchor_in, anchor_of, has_page, page_of, page_of_header, relative
 from prose import Prose, first_sentence
 
 TARGETS = {"tls": "peal::tls", "sim": "peal::sim", "protobuf": "peal::protobuf"}
@@ -69,7 +69,7 @@ class Writer:
         target = TARGETS.get(header.floor, "peal::peal")
         include = f'<span class="cp">#include</span> <span class="s">&lt;{header.path}&gt;</span>'
         head = f"\n\n{head}" if head else ""
-        room = relative(page, f"{page.split('/')[0]}/{header.floor}/index.html")
+        room = relative(page, f"{HOME}/{header.floor}/index.html")
         return (f'<div class="facts"><div class="highlight"><pre><code>{include}{head}</code></pre></div>\n<p>CMake target '
                 f'<code>{target}</code> · folder <a href="{room}"><code>peal/{header.floor}/</code></a> · '
                 f"peal {self._version}</p></div>")
@@ -107,8 +107,7 @@ class Writer:
             heading = "Protected" if group[0].access == "protected" else group[0].section or plain
             if heading != section:
                 section = heading
-                text = prose.text(heading)
-                parts.append(f"{'#' * level} {text} {{ #{anchor_of(one.name)}-{_slug(heading)} }}")
+                parts += self._section(prose, one, heading, level)
             parts += self._entry(prose, group, level + 1)
         facts = _special_facts(one)
         if awaited := next((m for m in one.members if m.name == "await_resume"), None):
@@ -118,6 +117,13 @@ class Writer:
         if facts:
             parts.append(f'<p class="folded">{". ".join(facts)}.</p>')
         return parts
+
+    def _section(self, prose, one, heading, level):
+        """The heading over a group of members: its first sentence is the title, the rest a text below."""
+        title, _, rest = heading.partition(". ")
+        title = re.sub(r" \([^)]*\.cc\)", "", title).rstrip(".")
+        return [f"{'#' * level} {title} {{ #{anchor_of(one.name)}-{_slug(title)} }}",
+                self._doc(prose.comment([rest])) if rest else ""]
 
     @staticmethod
     def _name_of_fields(one):
@@ -218,7 +224,7 @@ def _entries(declarations):
         key = (one.name, one.kind == "function")
         if key in by_name:
             by_name[key].append(one)
-        elif one.shares and found:
+        elif one.shares and found and found[-1][0].kind == one.kind:
             found[-1].append(one)
             by_name[key] = found[-1]
         else:

@@ -16,8 +16,8 @@ from names import HOME, Names, has_page, page_of, page_of_header
 class Reference:
     """The whole reference: `pages` has the Markdown by path, `navigation` what mkdocs takes."""
 
-    def __init__(self, headers, version, architecture=""):
-        names = Names(headers)
+    def __init__(self, headers, version, architecture="", documents=()):
+        names = Names(headers, documents)
         told = indexes.folders_of(architecture)
         self.headers, self.names = headers, names
         self.figures = self._count()
@@ -64,7 +64,7 @@ class Reference:
             target.write_text(text, encoding="utf-8")
 
 
-def make(root, version):
-    """The reference of the headers under `root`."""
+def make(root, version, documents=()):
+    """The reference of the headers under `root`. `documents` has the pages that comments may name."""
     architecture = (Path(root) / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    return Reference(reader.read(root, reader.public_headers(root)), version, architecture)
+    return Reference(reader.read(root, reader.public_headers(root)), version, architecture, documents)

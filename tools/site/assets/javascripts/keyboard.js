@@ -26,8 +26,19 @@ function focusDrawer() {
   if (target) setTimeout(() => target.focus(), 50);
 }
 
-for (const label of document.querySelectorAll(".md-header label[for=__drawer], .md-header label[for=__search]")) {
+for (const label of document.querySelectorAll("label.md-header__button[for=__drawer], " +
+                                              "label.md-header__button[for=__search]")) {
   makeButton(label);
+}
+// The list of results can have the focus only while it can be seen.
+const searching = document.getElementById("__search");
+const results = document.querySelector(".md-search__scrollwrap");
+if (searching && results) {
+  const update = () => {
+    results.tabIndex = searching.checked ? 0 : -1;
+  };
+  searching.addEventListener("change", update);
+  update();
 }
 document.addEventListener("keydown", (event) => {
   const drawer = document.getElementById("__drawer");
