@@ -173,6 +173,11 @@ goldens: setup ## rebuild tests/goldens with the public Python packages hdrhisto
 	@$(PYTHON) tools/make_goldens.py --tests build/dev/bin/base_tests
 	@$(PYTHON) tools/protobuf_goldens.py
 
+.PHONY: site
+site: setup ## the documents and the reference of the API, to be read offline: build/site/html/index.html (2 minutes)
+	@$(PYTHON) tools/site/build.py
+	@$(PYTHON) tools/site/look.py
+
 .PHONY: clean
 clean: ## remove build/
 	@rm -rf build

@@ -64,11 +64,10 @@ class Comments:
 
     def above(self, number):
         """The lines of the comment directly above line `number`; empty if there is none."""
-        last = number - 1
+        first = last = number - 1
         if not self._is_comment(last) or self._trailing_column(last) >= 0:
             return []
-        first = last
-        while self._is_comment(first - 1):
+        while self._is_comment(first - 1) and self._trailing_column(first - 1) < 0:
             first -= 1
         if first == 1:
             return []  # the essay of a header that lacks `#pragma once`

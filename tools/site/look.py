@@ -28,8 +28,10 @@ SOME = ("index.html", "guide/index.html", "models.html", "figures.html", "archit
 _OWN = re.compile(r"^(?:file|data|blob|about):")
 # A switch of colours is drawn as the label behind the hidden input that has the focus.
 _FOCUS = """(() => { const has = document.activeElement,
-  at = has.matches('.md-option') ? has.nextElementSibling : has, box = at.getBoundingClientRect(), style = getComputedStyle(at);
-  return {what: at.tagName + ' ' + (at.getAttribute('for') || at.getAttribute('href') || at.className || ''),
+  at = has.matches('.md-option') ? has.nextElementSibling : has, box = at.getBoundingClientRect(),
+  style = getComputedStyle(at);
+  const name = at.getAttribute('for') || at.getAttribute('href') || at.className || '';
+  return {what: at.tagName + ' ' + name,
           seen: box.width > 0 && box.height > 0 && box.bottom > 0 && box.right > 0,
           outline: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0}; })()"""
 _KEYS = {"Tab": ("Tab", 9), "Enter": ("Enter", 13), "Escape": ("Escape", 27), "/": ("Slash", 191), "End": ("End", 35)}

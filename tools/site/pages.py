@@ -70,8 +70,8 @@ class Writer:
         include = f'<span class="cp">#include</span> <span class="s">&lt;{header.path}&gt;</span>'
         head = f"\n\n{head}" if head else ""
         room = relative(page, f"{HOME}/{header.floor}/index.html")
-        return (f'<div class="facts"><div class="highlight"><pre><code>{include}{head}</code></pre></div>\n<p>CMake target '
-                f'<code>{target}</code> · folder <a href="{room}"><code>peal/{header.floor}/</code></a> · '
+        return (f'<div class="facts"><div class="highlight"><pre><code>{include}{head}</code></pre></div>\n'
+                f'<p>CMake target <code>{target}</code> · folder <a href="{room}"><code>peal/{header.floor}/</code></a> · '
                 f"peal {self._version}</p></div>")
 
     def _about_header(self, header, page):
