@@ -5,6 +5,8 @@
 #include <chrono>
 #include <utility>
 
+#include <peal/base/log.h>
+
 #include "my_service.pb.h"
 
 namespace app {
@@ -17,12 +19,17 @@ constexpr peal::Duration kPatience = std::chrono::seconds(2);  // for an answer,
 }  // namespace
 
 TestClient::TestClient(peal::Loop& loop, std::string address) : address_(std::move(address)), channel_(loop) {
-  (void)channel_.connect(address_);  // fails only if the address is no address; then every call times out
+  connect();
+}
+
+void TestClient::connect() {
+  const peal::Result<void> begun = channel_.connect(address_);
+  if (!begun) PEAL_LOG_ERROR("cannot connect to {}: {}", address_, begun.error().message());
 }
 
 void TestClient::connect_again() {
   channel_.stop();
-  (void)channel_.connect(address_);
+  connect();
 }
 
 peal::Task<peal::Result<void>> TestClient::put(std::string key, std::string value) {

@@ -22,6 +22,8 @@ class TestClient {
   peal::Task<peal::Result<std::optional<std::string>>> get(std::string key);
 
  private:
+  // Begins to connect. The channel then tries again by itself, and the calls wait.
+  void connect();
   // The network may lose a connection so that neither side is told. So a call that has timed out ends the connection.
   void connect_again();
 

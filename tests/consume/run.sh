@@ -4,7 +4,8 @@
 # installation must work at any path. It checks that
 # - a user's project finds the installation by find_package and by pkg-config, and cannot include private headers,
 # - the sources can be a part of a user's project,
-# - the library can be built without the lab.
+# - the library can be built without the lab,
+# - the projects that `peal new` writes build, pass their tests and run (starters.sh).
 set -euo pipefail
 build="$1"
 compiler="$2"
@@ -79,6 +80,10 @@ for kind in static prefix; do
     "$scratch/cmake-$kind/$program" || fail "the $program built through find_package failed"
   done
 done
+
+if [ -e "$build/bin/peal" ]; then
+  "$here/starters.sh" "$prefix" "$compiler" "${flags[@]}" || fail "a project of peal new fails"
+fi
 
 echo "consume: the command on the front page builds the program on the front page"
 command="$(sed -nE 's/^\$ (g\+\+ .*) && \.\/echo$/\1/p' "$root/README.md")"
