@@ -123,11 +123,23 @@ def _indent(line):
     return len(line) - len(line.lstrip(" "))
 
 
-def _code_block(lines):
+def _code_blocks(lines):
+    """Indented lines as blocks: what is drawn or tabled apart from what is code."""
     least = min(_indent(line) for line in lines if line.strip())
-    text = "\n".join(line[least:].rstrip() for line in lines)
-    drawing = any(_DRAWING.search(line) for line in lines) or not any(_CODE.search(line) for line in lines)
-    return Block("drawing" if drawing else "code", text)
+    parts, found = [[]], []
+    for line in lines:
+        if line.strip():
+            parts[-1].append(line[least:].rstrip())
+        elif parts[-1]:
+            parts.append([])
+    for part in filter(None, parts):
+        drawing = any(_DRAWING.search(line) for line in part) or not any(_CODE.search(line) for line in part)
+        kind, text = "drawing" if drawing else "code", "\n".join(part)
+        if found and found[-1].kind == kind:
+            found[-1].text += "\n\n" + text
+        else:
+            found.append(Block(kind, text))
+    return found
 
 
 def _take_code(lines, at):
@@ -177,7 +189,7 @@ def blocks(lines):
             end = _take_code(lines, at)
             if end == at:
                 end = at + 1
-            found.append(_code_block(lines[at:end]))
+            found += _code_blocks(lines[at:end])
             at = end
         else:
             end = at

@@ -8,6 +8,8 @@ import re
 from dataclasses import dataclass, field
 
 CLASS_KINDS = ("class", "struct", "union")
+# The functions that `co_await` and select() call. They are no entries of their own.
+AWAITABLE = {"await_ready", "await_suspend", "await_resume", "selectable", "withdrawn", "suffices"}
 # Spelled in a comment, such a phrase says that the comment is about the declarations that follow it, too.
 _ABOUT_SEVERAL = re.compile(r"\b(?:Each of these|These|Both|All of these|All of them|They|each of them)\b")
 
@@ -26,7 +28,8 @@ class Declaration:
     bases: list = field(default_factory=list)  # names of public bases, as written
     type: str = ""  # of a field or a variable; what a function returns
     default: str = ""
-    folded: bool = False  # a special member or an operator that is only defaulted or deleted
+    special: bool = False  # it copies, moves or destroys
+    folded: bool = False  # nobody says more of it than that it is there: special, defaulted or deleted
     section: str = ""  # the heading of the header that it stands under
     shares: bool = False  # its comment is that of the declaration before it
     template: bool = False
@@ -80,6 +83,8 @@ def share_comments(members, is_adjacent):
         if one.comment:
             source = one
             continue
+        if one.special:
+            continue
         if before is None or source is None or not is_adjacent(before, one):
             source = None
             continue
@@ -96,11 +101,19 @@ def every(declarations):
         yield from every(one.members)
 
 
-def undocumented(headers):
-    """Those that have no comment, neither of their own nor a shared one. Left out: what is only defaulted or deleted,
-    and the class that the header's essay is about."""
+def counted(headers):
+    """Every (header, declaration) that has an entry, a row or a page of its own."""
     for header in headers:
-        main = header.main()
         for one in every(header.declarations):
-            if not (one.comment or one.folded or one is main and header.essay):
+            if not (one.folded or one.name in AWAITABLE):
                 yield header, one
+
+
+def undocumented(headers):
+    """Those of counted() that have no comment, neither of their own nor a shared one. A class or an enum counts as
+    documented if the essay of its header is about it, or if each of its members is documented."""
+    for header, one in counted(headers):
+        members = [member for member in one.members if not member.folded]
+        by_members = bool(members) and all(member.comment for member in members)
+        if not (one.comment or by_members or one is header.main() and header.essay):
+            yield header, one

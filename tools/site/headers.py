@@ -160,7 +160,8 @@ class _Reader:
     def _function(self, cursor, scope):
         code, rest = self._code(cursor), self._rest_of_line(cursor)
         body = next((child.extent.start.offset for child in cursor.get_children()
-                     if child.kind in (_KIND.COMPOUND_STMT, _KIND.CXX_TRY_STMT)), None)
+                     if child.kind == _KIND.COMPOUND_STMT and self._source[child.extent.start.offset:][:1] == b"{"),
+                    None)  # a defaulted function may have a body that nobody wrote
         if body is not None:
             code, rest = code.removesuffix(self._source[body:cursor.extent.end.offset].decode()), ""
         is_constructor = cursor.kind == _KIND.CONSTRUCTOR or (
@@ -171,7 +172,10 @@ class _Reader:
             code += " " + ending[1]
         one = self._made("function", cursor, scope, signatures.of_function(code, is_constructor))
         one.name, one.type = name, cursor.result_type.spelling
-        one.folded = bool(re.search(r"=\s*(?:default|delete)\s*$", code)) and not one.comment
+        if "type-parameter" in name and (match := re.search(r"operator ([^()]+)\(\)", one.signature)):
+            one.name = f"operator {match[1]}"  # a conversion to a parameter of a template
+        one.special = signatures.is_special(one.signature, scope.rpartition("::")[2])
+        one.folded = not one.comment and (one.special or bool(re.search(r"=\s*(?:default|delete)\s*$", code)))
         one.template = cursor.kind == _KIND.FUNCTION_TEMPLATE
         one.awaited = _awaited(cursor.result_type)
         return one

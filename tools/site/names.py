@@ -4,11 +4,9 @@ import posixpath
 import re
 from collections import defaultdict
 
-from declarations import every
+from declarations import AWAITABLE, every
 
 HOME = "reference"
-# The functions that `co_await` and select() call. They are no entries of their own.
-AWAITABLE = {"await_ready", "await_suspend", "await_resume", "selectable", "withdrawn", "suffices"}
 _OPERATORS = {"==": "eq", "!=": "ne", "<": "lt", ">": "gt", "=": "assign", "()": "call", "[]": "at", "*": "star",
               "->": "arrow", "<=>": "compare", "+": "plus", "-": "minus", "+=": "add", "-=": "subtract", "&": "and",
               "|": "or", "++": "next", "--": "before", "<<": "shift", ">>": "unshift"}
@@ -65,11 +63,14 @@ class Names:
         self._places = {}  # qualified name: page and anchor
         self._by_member = defaultdict(set)  # the name of a member: places
         self.headers = {}  # path of a header: page
+        self._aliases = {}  # the name of an alias: the class that it means, if that is of the API
         for header in headers:
             own = page_of_header(header)
             for one in header.declarations:
                 page = page_of(header, one) if one.is_class else own
                 self._places.setdefault(one.name, page if one.is_class else f"{page}#{anchor_of(one.name)}")
+                if one.kind == "alias" and (match := re.search(r"=\s*(?:peal::)?(\w+)", one.signature)):
+                    self._aliases[one.name] = match[1]
                 self._add_members(one, page, one.qualified if one.is_class else "")
             main = header.main() or next((one for one in header.declarations if one.is_class), None)
             if has_page(header):
@@ -94,12 +95,18 @@ class Names:
         """The place that `word` means inside of `scope`, such as "Server" or "Outer::Inner"; None if it is no public
         name."""
         word = word.removeprefix("::").removeprefix("peal::")
+        first, _, rest = word.partition("::")
+        if rest and first in self._aliases:
+            word = f"{self._aliases[first]}::{rest}"
         while True:
             if found := self._places.get(f"{scope}::{word}" if scope else word):
                 return found
             if not scope:
                 return None
             scope = scope.rpartition("::")[0]
+
+    def is_alias(self, word):
+        return word in self._aliases
 
     def place_of_member(self, word):
         """The place of a member that only one class has."""

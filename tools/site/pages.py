@@ -6,11 +6,15 @@ A page is Markdown with headings, so that the site's search and table of content
 import html
 import re
 
-from names import AWAITABLE, HOME, anchor_in, anchor_of, has_page, page_of, page_of_header, relative
+from declarations import AWAITABLE
+from names import HOME, anchor_in, anchor_of, has_page, page_of, page_of_header, relative
 from prose import Prose, first_sentence
 
 TARGETS = {"tls": "peal::tls", "sim": "peal::sim", "protobuf": "peal::protobuf"}
-_COPY, _MOVE = r"\((?:const \w+(?:<[^>]*>)?&)(?: \w+)?\)", r"\((?:\w+(?:<[^>]*>)?&&)(?: \w+)?\)"
+
+
+def _enums(header):
+    return [one.name for one in header.declarations if one.kind == "enum"]
 
 
 def _escaped(text):
@@ -26,7 +30,7 @@ class Writer:
     def class_page(self, header, one):
         """(path, Markdown) of the page of a class."""
         page = page_of(header, one)
-        prose = Prose(self._names, page, one.qualified)
+        prose = Prose(self._names, page, one.qualified, _enums(header))
         is_main = one is header.main()
         title = one.name
         comment = [*(header.essay if is_main else []), *([""] if is_main and one.comment else []), *one.comment]
@@ -42,7 +46,8 @@ class Writer:
     def header_page(self, header):
         """(path, Markdown) of the page of what a header declares besides classes."""
         page = page_of_header(header)
-        prose = Prose(self._names, page)
+        classes = [one.name for one in header.declarations if one.is_class]
+        prose = Prose(self._names, page, "", [*_enums(header), *classes])
         parts = [f"# {header.name}", self._facts(header, page)]
         main = header.main()
         if header.essay and main is None:
@@ -71,7 +76,8 @@ class Writer:
         head = f"\n\n{head}" if head else ""
         room = relative(page, f"{HOME}/{header.floor}/index.html")
         return (f'<div class="facts"><div class="highlight"><pre><code>{include}{head}</code></pre></div>\n'
-                f'<p>CMake target <code>{target}</code> · folder <a href="{room}"><code>peal/{header.floor}/</code></a> · '
+                f'<p>CMake target <code>{target}</code> · folder '
+                f'<a href="{room}"><code>peal/{header.floor}/</code></a> · '
                 f"peal {self._version}</p></div>")
 
     def _about_header(self, header, page):
@@ -114,6 +120,9 @@ class Writer:
             result = f"<code>{prose.code(awaited.type)}</code>"
             facts.append("It can be awaited" if "type-parameter" in awaited.type else
                          f"It can be awaited: <code>co_await</code> gives {result}")
+        for base in one.bases:
+            if "<a " in (linked := prose.code(base)):
+                facts.append(f"It also has the members of <code>{linked}</code>")
         if facts:
             parts.append(f'<p class="folded">{". ".join(facts)}.</p>')
         return parts
@@ -138,9 +147,9 @@ class Writer:
         comment stand above it together."""
         has_default = any(one.default for one in fields)
         columns = 3 if has_default else 2
-        rows, at = [], 0
+        rows, at, group = [], 0, []
         while at < len(fields):
-            end = at + 1
+            group, end = fields[at].comment or group, at + 1
             while end < len(fields) and fields[end].shares:
                 end += 1
             for one in fields[at:end]:
@@ -148,16 +157,24 @@ class Writer:
                 cell = f'<td class="default">{default}</td>' if has_default else ""
                 rows.append(f'<tr class="field"><td id="{anchor_in(one, prose.top)}"><code>{one.name}</code></td>'
                             f"<td><code>{prose.code(one.type)}</code></td>{cell}</tr>")
-            if told := prose.comment(fields[at].comment) or self._by_type(prose, fields[at]):
+            if told := prose.comment(fields[at].comment) or self._by_type(prose, fields[at], group):
                 rows.append(f'<tr class="told"><td colspan="{columns}">{told}</td></tr>')
             at = end
         head = "".join(f"<th>{text}</th>" for text in ("Name", "Type", "Default")[:columns])
         return f'<table class="fields"><thead><tr>{head}</tr></thead>\n<tbody>' + "\n".join(rows) + "</tbody></table>"
 
-    def _by_type(self, prose, one):
-        """What an option without a comment is: its type says so, if that is of the API."""
-        linked = prose.code(one.type)
-        return f"<p>See <code>{linked}</code>.</p>" if "<a " in linked else ""
+    def _by_type(self, prose, one, group):
+        """Where one reads what an option without a comment is: at the option whose default it has, at the option of
+        the same name of a class that the comment of its group names, or at its type."""
+        places = [match[1] for match in [re.match(r"(\w+)(?:\{\}|\(\))\.", one.default)] if match]
+        places += re.findall(r"\b[A-Z]\w+", " ".join(group))
+        for word in places:
+            if self._names.place(f"{word}::{one.name}") and word != prose.top:
+                return f"<p>See {prose.text(f'{word}::{one.name}')}.</p>"
+        types = [word for word in re.findall(r"\w+", one.type) if self._names.place(word, prose.top)]
+        if not types or self._names.is_alias(types[0]):
+            return ""
+        return f"<p>See {prose.text(f'`{types[0]}`')}.</p>"
 
     # ---- Entries.
 
@@ -244,20 +261,20 @@ def _by_comment(group):
 
 
 def _special_facts(one):
-    """What the special members that have no comment say, in words."""
-    signatures = [m.signature for m in one.members if m.kind == "function"]
-    own = re.escape(one.name)
-
-    def declared(pattern, ending=""):
-        return any(re.search(rf"^(?:constexpr )?{own}{pattern}(?: noexcept)?{ending}$", text) for text in signatures)
-
+    """What the special members that nobody comments say, in words."""
     folded = [m for m in one.members if m.folded]
+    own = re.escape(one.name)
+    kinds = {}
+    for m in one.members:
+        if match := re.match(rf"(?:constexpr )?{own}\((const )?{own}(?:<[^>]*>)? ?(&&?)", m.signature):
+            kinds["move" if match[2] == "&&" else "copy"] = not m.signature.endswith("= delete")
     facts = []
-    if declared(_COPY, " = delete"):
-        facts.append("It can be moved, but not copied" if declared(_MOVE, "(?: = default)?") else
-                     "It can be neither copied nor moved")
-    elif declared(_COPY, " = default") and folded:
+    if kinds.get("copy"):
         facts.append("It can be copied and moved")
+    elif kinds.get("move"):
+        facts.append("It can be moved, but not copied")
+    elif kinds:
+        facts.append("It can be neither copied nor moved")
     if any(m.name in ("operator==", "operator<=>") for m in folded):
         facts.append("Two of them can be compared")
     if any(m.signature.startswith(f"{one.name}() = default") for m in folded):

@@ -28,10 +28,11 @@ _WORD = re.compile(r"""`(?P<quoted>[^`]+)`
 
 
 class Prose:
-    """Writes the text of one page. `scope` is the class whose members need no qualification."""
+    """Writes the text of one page. `scope` is the class whose members need no qualification; `near` has other types
+    of its header, whose members are meant next."""
 
-    def __init__(self, names, page, scope=""):
-        self._names, self._page, self._scope, self.top = names, page, scope, scope
+    def __init__(self, names, page, scope="", near=()):
+        self._names, self._page, self._scope, self.top, self._near = names, page, scope, scope, near
 
     def _link(self, place, inside):
         if not place or place == self._page:
@@ -52,7 +53,8 @@ class Prose:
             elif match[0] in _KEYWORDS or match[0] in _TYPES:
                 out.append(f'<span class="{"k" if match[0] in _KEYWORDS else "kt"}">{word}</span>')
             else:
-                out.append(self._link(self._names.place(match[0], scope), f'<span class="n">{word}</span>'))
+                place = self._names.place(match[0], scope) if _is_reference(text, match) else None
+                out.append(self._link(place, f'<span class="n">{word}</span>'))
             at = match.end()
         out.append(html.escape(text[at:], quote=False))
         return "".join(out)
@@ -63,7 +65,8 @@ class Prose:
 
     def _place_of(self, word):
         bare = re.sub(r"\(.*$", "", re.sub(r"<.*$", "", word)).lstrip("*&~")
-        place = self._names.place(bare, self._scope)
+        scopes = [self._scope, *(near for near in self._near if "::" not in bare)]
+        place = next(filter(None, (self._names.place(bare, scope) for scope in scopes)), None)
         if not place and ("_" in bare or re.match(r"k[A-Z]", bare)):
             place = self._names.place_of_member(bare)
         return place
@@ -110,6 +113,14 @@ class Prose:
         if parts and parts[0].kind == "text":
             return self.text(parts[0].text) + "".join(self._block(part) for part in parts[1:])
         return "".join(self._block(part) for part in parts)
+
+
+def _is_reference(text, match):
+    """Whether a name in code can mean something of the API: a type, a constant, or a function that is called. Others
+    are variables of the code itself."""
+    if text[:match.start()].endswith((".", "->")):
+        return False
+    return bool(re.search(r"::|^[A-Z]|^k[A-Z]", match[0])) or text[match.end():match.end() + 1] == "("
 
 
 def first_sentence(lines, name=""):

@@ -9,7 +9,7 @@ from pathlib import Path
 import headers as reader
 import indexes
 import pages
-from declarations import every, undocumented
+from declarations import counted, undocumented
 from names import HOME, Names, has_page, page_of, page_of_header
 
 
@@ -33,12 +33,11 @@ class Reference:
                            *({floor: self._of_floor(floor)} for floor in floors)]
 
     def _count(self):
-        told = list(every(one for header in self.headers for one in header.declarations))
+        all_of_them = [one for _, one in counted(self.headers)]
         silent = Counter(one.kind for _, one in undocumented(self.headers))
-        counted = [one for one in told if not one.folded]
-        return {"headers": len(self.headers), "declarations": len(counted),
-                "classes": sum(1 for one in counted if one.is_class),
-                "documented": len(counted) - sum(silent.values()), "silent": dict(sorted(silent.items()))}
+        return {"headers": len(self.headers), "declarations": len(all_of_them),
+                "classes": sum(1 for one in all_of_them if one.is_class),
+                "documented": len(all_of_them) - sum(silent.values()), "silent": dict(sorted(silent.items()))}
 
     def _of_floor(self, floor):
         """The navigation of one floor: its own pages, then its rooms."""

@@ -182,7 +182,7 @@ def test_options_are_a_table_with_type_default_and_reason(api):
     assert "16 * 1024" in plain(page) and "larger ones hurt" in page
     assert page.count("Both are needed") == 1
     assert page.index('id="first_step"') < page.index('id="last_step"') < page.index("Both are needed")
-    assert 'See <code><a href="thing_h.html#Ending">' in page
+    assert 'See <a href="thing_h.html#Ending"><code>Ending</code></a>.' in page
 
 
 def test_enums_macros_concepts_and_functions_are_on_the_page_of_the_header(api):

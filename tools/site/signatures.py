@@ -54,16 +54,26 @@ def of_function(text, is_constructor):
 def of_variable(text, name, spelled_type):
     """(type, default) of a field or a variable, as written."""
     text = of_plain(text)
-    match = re.search(rf"\b{re.escape(name)}\b(?!.*\b{re.escape(name)}\b\s*(?:=|\{{|\[|$))", text)
-    if not match:
-        return spelled_type, ""
-    kind, rest = text[:match.start()].strip(), text[match.end():].strip()
-    if any(letter in ",=" and depth == 0 for _, letter, depth in _depths(kind)):
-        kind = spelled_type  # one of several in a declaration
+    at = next((at for at, letter, depth in _depths(text) if depth == 0 and (
+        letter == "=" or letter == "{" and text[:at].rstrip().endswith(name))), len(text))
+    head, rest = text[:at].rstrip(), text[at:]
+    head = re.sub(r"(?:(?<!:):(?!:) *\d+|\[[^\]]*\])+$", "", head).rstrip()  # a bit-field, an array
     default = rest[1:].strip() if rest.startswith("=") else rest
-    if rest.startswith(":"):  # a bit-field
-        default = rest.partition("=")[2].strip()
+    if not re.search(rf"\b{re.escape(name)}$", head):  # one of several in a declaration
+        match = re.search(rf"\b{re.escape(name)}\b\s*(=?)\s*(.*)$", text)
+        return spelled_type, match[2] if match else ""
+    kind = head[:-len(name)].strip()
+    if any(letter == "," and depth == 0 for _, letter, depth in _depths(kind)):
+        kind = spelled_type
     return kind, default
+
+
+def is_special(signature, name):
+    """Whether a member function of the class `name` copies, moves or destroys, as far as one can see."""
+    own = rf"{re.escape(name)}(?:<[^>]*>)?"
+    parameter = rf"\((?:const )?{own} ?&&?(?: \w+)?\)"
+    return bool(name) and bool(re.match(rf"(?:constexpr |virtual )*(?:{own}{parameter}|{own} ?& operator={parameter}"
+                                        rf"|~{re.escape(name)}\(\))", signature))
 
 
 def of_class(text, kind):
