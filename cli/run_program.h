@@ -8,9 +8,11 @@ namespace peal::cli {
 
 struct ProgramName {
   const char* name = "peal";
-  const char* about = "peal: test servers, a load generator and checks of the machine, for the peal network library";
+  const char* about =
+      "peal: new projects, test servers, a load generator and checks of the machine, for the peal network library";
   const char* file = "peal";  // name of the executable file; peal-model has another `name`: "peal"
   const char* examples =      // a line each
+      "  peal new chat-server\n"
       "  peal serve http --listen 127.0.0.1:8080 --root .\n"
       "  peal load http http://127.0.0.1:8080/ --duration 10s\n"
       "  peal load http --help";

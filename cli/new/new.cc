@@ -83,7 +83,7 @@ void add_new(CLI::App& app, int& exit_code) {
       "new", "Write a small project that uses peal: a service with limits, drain and inspector, and its test");
   auto words = std::make_shared<NewArguments>();
   command
-      ->add_option("name", words->place,
+      ->add_option("NAME", words->place,
                    "Name of the project, which becomes its folder; with a path, as in work/chat-server, the last part "
                    "is the name")
       ->required();

@@ -68,7 +68,7 @@ TEST(NewCommand, a_path_with_blanks_is_quoted_for_the_shell) {
 }
 
 TEST(NewCommand, a_wrong_command_line_gets_one_sentence) {
-  expect_new_refused(kCalledWrongly, {}, "name is required");
+  expect_new_refused(kCalledWrongly, {}, "NAME is required");
   expect_new_refused(kCalledWrongly, {""}, "may not be empty");
   expect_new_refused(kCalledWrongly, {"Chat"}, "'Chat' cannot be the name of a project");
   expect_new_refused(kCalledWrongly, {"work/.."}, "'..' cannot be the name of a project");
