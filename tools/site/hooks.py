@@ -9,6 +9,8 @@ import posixpath
 import re
 
 _MARK = "to-language-"
+# From a language named in a page's head, the theme would ask for that language's sitemap, which no file answers.
+_IN_HEAD = re.compile(rf'\s*<link rel="alternate" href="[^"]*{_MARK}[^>]*>')
 _MARKED = re.compile(rf'href="[^"]*{_MARK}(\w+)"')
 
 
@@ -23,7 +25,8 @@ def on_config(config):
 
 def on_post_page(output, page, config):
     languages = {one["lang"]: one for one in config.extra.get("languages", [])}
-    return _MARKED.sub(lambda match: f'href="{address(languages[match[1]], page.file.src_uri)}"', output)
+    return _MARKED.sub(lambda match: f'href="{address(languages[match[1]], page.file.src_uri)}"',
+                       _IN_HEAD.sub("", output))
 
 
 def address(language, page):
