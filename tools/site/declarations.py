@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 CLASS_KINDS = ("class", "struct", "union")
 # The functions that `co_await` and select() call. They are no entries of their own.
 AWAITABLE = {"await_ready", "await_suspend", "await_resume", "selectable", "withdrawn", "suffices"}
-# Spelled in a comment, such a phrase says that the comment is about the declarations that follow it, too.
-_ABOUT_SEVERAL = re.compile(r"\b(?:Each of these|These|Both|All of these|All of them|They|each of them)\b")
+# Such a phrase says that the comment is about the declarations that follow it, too.
+_ABOUT_SEVERAL = re.compile(r"\b(?:Each of these|These|Both|All of these)(?: \w+)? (?:functions|overloads|constructors|"
+                            r"callbacks|members)\b|^The (?:functions|callbacks|overloads)\b|\beither limit\b")
 
 
 @dataclass
@@ -75,6 +76,16 @@ class Header:
         return next((one for one in classes if one.name.lower() == named), None)
 
 
+def _names(text, one):
+    """Whether a text is about a declaration by its name: a function with parentheses, a plain word in backquotes."""
+    name = re.escape(one.name)
+    if one.kind == "function":
+        return bool(re.search(rf"(?<!::)\b{name}\(", text))
+    if "_" in one.name or one.name[0].isupper() or re.match("k[A-Z]", one.name):
+        return bool(re.search(rf"(?<!::)\b{name}\b", text))
+    return f"`{one.name}`" in text
+
+
 def share_comments(members, is_adjacent):
     """Gives a declaration without a comment that of the one before it, if both stand together and the comment is about
     both. `is_adjacent(before, after)` says whether they stand together."""
@@ -90,7 +101,7 @@ def share_comments(members, is_adjacent):
             continue
         text = " ".join(source.comment)
         same = one.name == source.name and one.kind == source.kind
-        if same or re.search(rf"\b{re.escape(one.name)}\b", text) or _ABOUT_SEVERAL.search(text):
+        if same or _names(text, one) or _ABOUT_SEVERAL.search(text):
             one.comment, one.shares = source.comment, True
 
 

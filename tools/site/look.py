@@ -34,7 +34,8 @@ _FOCUS = """(() => { const has = document.activeElement,
   return {what: at.tagName + ' ' + name,
           seen: box.width > 0 && box.height > 0 && box.bottom > 0 && box.right > 0,
           outline: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0}; })()"""
-_KEYS = {"Tab": ("Tab", 9), "Enter": ("Enter", 13), "Escape": ("Escape", 27), "/": ("Slash", 191), "End": ("End", 35)}
+_KEYS = {"Tab": ("Tab", 9), "Enter": ("Enter", 13), "Escape": ("Escape", 27), "/": ("Slash", 191), "End": ("End", 35),
+         "ArrowDown": ("ArrowDown", 40)}
 
 
 def press(page, key):
@@ -138,6 +139,10 @@ def look(site, paths, others=(), shots=None):
                             ("zh/index.html", "协程")):
             if (site / path).exists() and not hits(page, site, path, words):
                 found.append(f"the search of {path} finds nothing for {words}")
+        hits(page, site, "index.html", "Server")
+        press(page, "ArrowDown")
+        press(page, "Enter")
+        page.until("!location.pathname.endsWith('/index.html') && document.readyState === 'complete'")
         found += faults_of_keyboard(page, site) + _told(page, "search and keyboard")
     return found
 

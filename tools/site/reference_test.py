@@ -6,6 +6,8 @@ import re
 import headers
 import pytest
 import reference
+import signatures
+from declarations import Declaration, share_comments
 
 THING = """// SPDX-License-Identifier: BSD-3-Clause
 // Thing: runs things, as ThingOptions says.
@@ -160,6 +162,55 @@ def test_overloads_are_one_entry(thing):
 def test_functions_that_share_a_comment_are_one_entry(thing):
     assert "### `pause()`, `resume()` { #pause }" in thing and '<a id="resume"></a>' in thing
     assert "### `silent()` { #silent }" in thing
+
+
+@pytest.mark.parametrize(("comment", "shared"), [
+    ("first() and second() count.", True),
+    ("Both functions count.", True),
+    ("Each of these functions counts.", True),
+    ("Counts. These answers say so.", False),
+    ("Counts as Other::second() does.", False),
+    ("Counts, a second time.", False),
+])
+def test_a_comment_is_shared_only_with_what_it_is_about(comment, shared):
+    first, second = (Declaration("function", name, line=number) for number, name in ((1, "first"), (2, "second")))
+    first.comment = [comment]
+    share_comments([first, second], lambda before, after: True)
+    assert second.shares == shared and bool(second.comment) == shared
+
+
+def test_nothing_is_shared_across_an_empty_line():
+    first, second = (Declaration("function", "same", line=number) for number in (1, 3))
+    first.comment = ["Counts."]
+    share_comments([first, second], lambda before, after: False)
+    assert not second.comment
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("const int* a = nullptr", ("const int*", "nullptr")),
+    ("bool a : 1 = false", ("bool", "false")),
+    ("char a[16] = {}", ("char[16]", "{}")),
+    ("std::map<int, A> a{{1, A{}}}", ("std::map<int, A>", "{{1, A{}}}")),
+    ("size_t a = Other().a", ("size_t", "Other().a")),
+    ("std::string b = {}, a = {1}", ("std::string", "{1}")),
+])
+def test_the_type_and_the_default_of_a_field(text, expected):
+    assert signatures.of_variable(text, "a", "std::string") == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("explicit A(int b = {}) noexcept : b_(b), c_{b} ", "explicit A(int b = {}) noexcept"),
+    ("A(std::string_view a = peal::kNone) : a_(a) ", "A(std::string_view a = peal::kNone)"),
+])
+def test_a_constructor_loses_its_initializers(text, expected):
+    assert signatures.of_function(text, True) == expected
+
+
+def test_private_and_internal_bases_are_left_out():
+    assert signatures.of_class("class A final : public B, private C, public detail::D {", "class") == (
+        "class A final : public B", ["B"])
+    assert signatures.of_class("struct A : B<C, D>, private E {", "struct") == (
+        "struct A : public B<C, D>", ["B<C, D>"])
 
 
 def test_special_members_are_a_sentence(thing):

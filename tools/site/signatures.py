@@ -57,12 +57,14 @@ def of_variable(text, name, spelled_type):
     at = next((at for at, letter, depth in _depths(text) if depth == 0 and (
         letter == "=" or letter == "{" and text[:at].rstrip().endswith(name))), len(text))
     head, rest = text[:at].rstrip(), text[at:]
-    head = re.sub(r"(?:(?<!:):(?!:) *\d+|\[[^\]]*\])+$", "", head).rstrip()  # a bit-field, an array
+    head = re.sub(r"(?<!:):(?!:) *\d+$", "", head).rstrip()  # a bit-field
+    array = re.search(r"(?:\[[^\]]*\])*$", head)[0]
+    head = head[:len(head) - len(array)]
     default = rest[1:].strip() if rest.startswith("=") else rest
     if not re.search(rf"\b{re.escape(name)}$", head):  # one of several in a declaration
         match = re.search(rf"\b{re.escape(name)}\b\s*(=?)\s*(.*)$", text)
         return spelled_type, match[2] if match else ""
-    kind = head[:-len(name)].strip()
+    kind = head[:-len(name)].strip() + array
     if any(letter == "," and depth == 0 for _, letter, depth in _depths(kind)):
         kind = spelled_type
     return kind, default
