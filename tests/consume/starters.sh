@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # starters.sh PREFIX COMPILER [FLAGS...] writes each kind of project by the `peal new` of the installation in PREFIX. It
-# builds, tests and runs the project against that installation. It also configures a project with peal's sources as a
+# builds, tests and runs the project against that installation, in a folder "starters" that it makes beside PREFIX. It also configures a project with peal's sources as a
 # part of it, and one that cannot find peal.
 set -euo pipefail
 prefix="$(realpath "$1")"
@@ -9,8 +9,16 @@ compiler="$2"
 read -ra flags <<<"${*:3}"
 here="$(realpath "$(dirname "${BASH_SOURCE[0]}")")"
 root="$(realpath "$here/../..")"
-scratch="$(mktemp -d)"
+outer="$(dirname "$prefix")"
+scratch="$outer/starters"
+mkdir "$scratch"
 trap 'rm -rf "$scratch"' EXIT
+# ccache finds what another run has compiled, because the projects lie at the same place beside the installation.
+launcher=()
+if command -v ccache >/dev/null; then
+  export CCACHE_BASEDIR="$outer" CCACHE_NOHASHDIR=1
+  launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+fi
 
 fail() {
   echo "starters: $*" >&2
@@ -20,7 +28,7 @@ fail() {
 # configure PROJECT [ARGUMENT...] is the first of the two commands that README.md of a project names.
 configure() {
   cmake -G Ninja -S "$scratch/$1" -B "$scratch/$1/build" -DCMAKE_CXX_COMPILER="$compiler" \
-    -DCMAKE_CXX_FLAGS="${flags[*]} -O0 -g0" -DCMAKE_BUILD_TYPE=None "${@:2}" 2>&1
+    -DCMAKE_CXX_FLAGS="${flags[*]} -O0 -g0" -DCMAKE_BUILD_TYPE=None "${launcher[@]}" "${@:2}" 2>&1
 }
 
 cd "$scratch"
@@ -42,10 +50,16 @@ for kind in tcp http rpc; do
 done
 
 echo "starters: peal's sources as a part of a project"
-"$prefix/bin/peal" new fetched --tcp >said
-configure fetched -DPEAL_SOURCE="$root" >said || fail "cmake fails with PEAL_SOURCE: $(cat said)"
-ninja -C fetched/build -t targets all | grep -qE '/libpeal\.a: ' || fail "peal is not a part of the project"
-if ninja -C fetched/build -t targets all | grep -q protobuf; then fail "a project without rpc builds peal::protobuf"; fi
+for kind in tcp rpc; do
+  "$prefix/bin/peal" new "fetched-$kind" "--$kind" >said
+  configure "fetched-$kind" -DPEAL_SOURCE="$root" >said || fail "cmake fails with PEAL_SOURCE: $(cat said)"
+  ninja -C "fetched-$kind/build" -t targets all >targets
+  grep -qE '/libpeal\.a: ' targets || fail "peal is not a part of the project"
+  # Only a project that asks for the component builds it.
+  built="$(grep -cE '/libpeal_protobuf\.a: ' targets || true)"
+  if [ "$kind" = rpc ]; then wanted=1; else wanted=0; fi
+  [ "$built" = "$wanted" ] || fail "$kind: libpeal_protobuf.a is built $built times, not $wanted"
+done
 
 echo "starters: a project that does not find peal says what to do"
 "$prefix/bin/peal" new lost --tcp >said
