@@ -1,24 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The libraries: peal, every source under peal/ but the tests and the benchmarks; peal_tls, the layer over OpenSSL, and
 # peal_protobuf (protobuf.cmake), for who wants them; and peal_sim, the simulator, for the tests of who uses peal.
-# Where programs are static, only archives are looked for. Of fmt and spdlog, Debian has no archive: their headers do.
-set(peal_fmt fmt::fmt)
-set(peal_spdlog spdlog::spdlog)
-if(PEAL_STATIC)
-  set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
-  set(Boost_USE_STATIC_LIBS ON)
-  add_link_options(-static-pie)
-  set(peal_fmt fmt::fmt-header-only)
-  set(peal_spdlog spdlog::spdlog_header_only)
-endif()
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
-if(PEAL_STATIC)
-  set_target_properties(spdlog::spdlog_header_only PROPERTIES
-    INTERFACE_LINK_LIBRARIES "Threads::Threads;fmt::fmt-header-only")
-endif()
 find_package(ZLIB REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED)
@@ -67,11 +53,13 @@ foreach(suffix html css js)
 endforeach()
 string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
 string(STRIP "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${build_type}}" peal_built_flags)
+# In which folder a package is built must not be seen in it.
+string(REGEX REPLACE " ?-f(file|debug|macro)-prefix-map=[^ ]*" "" peal_built_flags "${peal_built_flags}")
 configure_file(${PROJECT_SOURCE_DIR}/peal/inspect/parts/built_in.cc.in ${PROJECT_BINARY_DIR}/inspect/built_in.cc @ONLY)
 list(APPEND peal_sources ${PROJECT_BINARY_DIR}/inspect/built_in.cc)
 
-set(PEAL_NEEDS PUBLIC Threads::Threads ${peal_fmt}
-  PRIVATE $<BUILD_INTERFACE:peal_flags> $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> ${peal_spdlog}
+set(PEAL_NEEDS PUBLIC Threads::Threads fmt::fmt
+  PRIVATE $<BUILD_INTERFACE:peal_flags> $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> spdlog::spdlog
   PkgConfig::LIBURING PkgConfig::CARES PkgConfig::ZSTD ZLIB::ZLIB
   backtrace)
 
