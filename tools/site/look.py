@@ -31,8 +31,9 @@ _FOCUS = """(() => { const has = document.activeElement,
   at = has.matches('.md-option') ? has.nextElementSibling : has, box = at.getBoundingClientRect(),
   style = getComputedStyle(at);
   const name = at.getAttribute('for') || at.getAttribute('href') || at.className || '';
+  const top = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
   return {what: at.tagName + ' ' + name,
-          seen: box.width > 0 && box.height > 0 && box.bottom > 0 && box.right > 0,
+          seen: box.width > 0 && box.height > 0 && top !== null && (at.contains(top) || top.contains(at)),
           outline: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0}; })()"""
 _KEYS = {"Tab": ("Tab", 9), "Enter": ("Enter", 13), "Escape": ("Escape", 27), "/": ("Slash", 191), "End": ("End", 35),
          "ArrowDown": ("ArrowDown", 40)}
@@ -98,6 +99,9 @@ def faults_of_keyboard(page, site):
     seen = []
     for _ in range(14):
         press(page, "Tab")
+        if seen and "md-search" in seen[-1]:
+            page.until("!document.getElementById('__search').checked "
+                       "&& document.getAnimations().every(one => one.playState !== 'running')")
         at = page.value(_FOCUS)
         seen.append(at["what"])
         if not at["outline"] and "md-search__input" not in at["what"]:
@@ -108,19 +112,35 @@ def faults_of_keyboard(page, site):
         found.append(f"the first Tab reaches {seen[0]}, not the link that skips the menus")
     if not any("md-search" in what for what in seen):
         found.append("Tab does not reach the search")
+    return found + faults_of_menu(page, site)
+
+
+def faults_of_menu(page, site):
+    """What a reader without a mouse cannot do with the menu of a narrow screen."""
     resize(page, WIDTHS[1])
-    page.open(site / "index.html")
+    page.open(site / "reference/net/Server.html")
     for _ in range(6):
         press(page, "Tab")
         if "__drawer" in page.value(_FOCUS)["what"]:
             break
     else:
-        return [*found, "at 400 pixels, Tab does not reach the menu's button"]
-    press(page, "Enter")
-    page.until("document.getElementById('__drawer').checked")
-    page.until("document.activeElement.closest('.md-nav--primary')")
+        return ["at 400 pixels, Tab does not reach the menu's button"]
+    found = []
+    for levels in range(3):  # the menu opens at the page's own level; its first entry leads up
+        press(page, "Enter")
+        page.until("document.activeElement.matches('.md-nav--primary [tabindex=\"0\"]') "
+                   f"&& document.querySelectorAll('.md-nav--primary .md-nav__toggle:checked').length === {2 - levels}")
+        page.until("document.getAnimations().every(one => one.playState !== 'running')")
+        at = page.value(_FOCUS)
+        if not at["seen"] or not at["outline"]:
+            found.append(f"in the menu, the focus cannot be seen on {at['what']}")
+    for _ in range(3):
+        press(page, "Tab")
+        if not (at := page.value(_FOCUS))["seen"]:
+            found.append(f"in the menu, Tab reaches {at['what']}, which is covered")
     press(page, "Escape")
-    page.until("!document.getElementById('__drawer').checked")
+    page.until("!document.getElementById('__drawer').checked "
+               "&& document.activeElement.matches('label.md-header__button')")
     return found
 
 
