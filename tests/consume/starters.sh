@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # starters.sh PREFIX COMPILER [FLAGS...] writes each kind of project by the `peal new` of the installation in PREFIX. It
-# builds, tests and runs the project against that installation, in a folder "starters" that it makes beside PREFIX. It also configures a project with peal's sources as a
-# part of it, and one that cannot find peal.
+# builds, tests and runs the project against that installation. It also configures a project with peal's sources as a
+# part of it, and one that cannot find peal. All of this happens in a folder "starters" that it makes beside PREFIX.
 set -euo pipefail
 prefix="$(realpath "$1")"
 compiler="$2"
@@ -39,7 +39,7 @@ for kind in tcp http rpc; do
   [ "$option" = "-DCMAKE_PREFIX_PATH=$prefix" ] || fail "peal new does not say where it is installed: $(cat said)"
   # The sources of a target are compiled together, which takes half the time.
   configure "$kind-starter" "$option" -DCMAKE_UNITY_BUILD=ON >said || fail "$kind: cmake fails: $(cat said)"
-  cmake --build "$kind-starter/build" >said || fail "$kind: the build fails: $(cat said)"
+  cmake --build "$kind-starter/build" -j 2 >said || fail "$kind: the build fails: $(cat said)"
   ctest --test-dir "$kind-starter/build" --output-on-failure >said || fail "$kind: the test fails: $(cat said)"
   if "$kind-starter/build/${kind}_starter" --listen nonsense --inspect 127.0.0.1:0 2>said; then
     fail "$kind: the service listens on nonsense"
