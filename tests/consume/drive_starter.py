@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 PATIENCE_SECONDS = 60
 CONNECTIONS = 20
@@ -23,6 +24,12 @@ REQUESTS = {"tcp": (b"put late 1\nget la", b"te\n", b"= 1\n"),
 
 def connect(address):
     return socket.create_connection(address, timeout=PATIENCE_SECONDS)
+
+
+def wait_until(happened):
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while not happened():
+        assert time.monotonic() < give_up
 
 
 def read_all(peer):
@@ -98,14 +105,16 @@ def check_health(program, inspector):
 
 
 def open_too_many(address, inspector):
-    """Opens twice as many connections as the service takes. It must close half of them, and count them."""
+    """Opens twice as many connections as the service takes. It must close half of them, and count them. It closes a
+    new connection itself if the loop of that connection has no idle one."""
+    def closed():
+        return sum(metric(inspector, f"peal_server_{why}_connections_total") for why in ("evicted", "refused"))
+
     with contextlib.ExitStack() as stack:
         for _ in range(2 * CONNECTIONS):
             stack.enter_context(connect(address))
-        while metric(inspector, "peal_server_evicted_connections_total") < CONNECTIONS:
-            pass
-    while metric(inspector, "peal_server_connections") > 0:
-        pass
+        wait_until(lambda: closed() >= CONNECTIONS)
+    wait_until(lambda: metric(inspector, "peal_server_connections") == 0)
 
 
 def end(process, address, kind):
