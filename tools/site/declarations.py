@@ -101,7 +101,8 @@ def share_comments(members, is_adjacent):
             continue
         text = " ".join(source.comment)
         same = one.name == source.name and one.kind == source.kind
-        if same or _names(text, one) or _ABOUT_SEVERAL.search(text):
+        named = one.kind in (source.kind, "function") and _names(text, one)
+        if same or named or _ABOUT_SEVERAL.search(text):
             one.comment, one.shares = source.comment, True
 
 
