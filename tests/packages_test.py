@@ -4,11 +4,15 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+from project_version import project_version  # noqa: E402
+
 DEBIAN = ROOT / "deploy/debian"
 BIN = Path(os.environ.get("PEAL_BIN_DIR", ROOT / "build/dev/bin"))
 # Every Debian image has these, because apt needs them.
@@ -25,17 +29,13 @@ def paragraphs():
             for paragraph in text("deploy/debian/control").split("\n\n")]
 
 
-def project_version():
-    return re.search(r"^project\(peal VERSION ([\d.]+)", text("CMakeLists.txt"), re.MULTILINE).group(1)
-
-
 def named(field):
     """The names of packages in a field such as Depends."""
     return {re.split(r"[ :(]", entry.strip())[0] for entry in field.split(",")}
 
 
 def test_every_package_has_the_version_of_the_project():
-    version = project_version()
+    version = project_version(ROOT)
     assert text("deploy/debian/changelog").startswith(f"peal ({version}) ")
     shared = ".".join(version.split(".")[:2])
     assert f"PEAL_{shared} {{" in text("cmake/libpeal.map")

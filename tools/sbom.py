@@ -19,8 +19,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from project_version import project_version
+
 REPOSITORY = Path(__file__).resolve().parent.parent
-LIBRARIES = ("libpeal", "libpeal_tls", "libpeal_sim", "libpeal_protobuf", "peal", "peal-model", "peal-rpc")
+OURS = ("libpeal", "libpeal_tls", "libpeal_sim", "libpeal_protobuf", "peal", "peal-model", "peal-rpc")
 
 
 @dataclass(frozen=True)
@@ -67,11 +69,6 @@ def upstream_version(package: str) -> str:
     return re.sub(r"-[^-]*$", "", shown.split(":", 1)[-1])
 
 
-def own_version() -> str:
-    cmake = (REPOSITORY / "CMakeLists.txt").read_text(encoding="utf-8")
-    return re.search(r"^project\(peal VERSION ([\d.]+)", cmake, re.MULTILINE).group(1)
-
-
 def reference(name: str) -> str:
     return "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]", "-", name)
 
@@ -84,11 +81,11 @@ def described(name: str, version: str, licence: str, home: str | None, **more: s
 
 def document(created_seconds: int) -> dict:
     """The whole document."""
-    version = own_version()
+    version = project_version(REPOSITORY)
     packages = [described(name, version, "BSD-3-Clause", None,
                           primaryPackagePurpose="LIBRARY" if name.startswith("lib") else "APPLICATION",
-                          copyrightText="Copyright (c) 2026, the peal authors") for name in LIBRARIES]
-    relations = [("SPDXRef-DOCUMENT", "DESCRIBES", reference(name)) for name in LIBRARIES]
+                          copyrightText="Copyright (c) 2026, the peal authors") for name in OURS]
+    relations = [("SPDXRef-DOCUMENT", "DESCRIBES", reference(name)) for name in OURS]
     relations += [(reference(outer), "STATIC_LINK", reference(inner)) for outer, inners in INNER.items()
                   for inner in inners]
     for part in PARTS:

@@ -18,7 +18,10 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from clang.cindex import Cursor, CursorKind, Index, StorageClass, TranslationUnit
+from clang.cindex import Cursor, CursorKind, StorageClass, TranslationUnit
+
+from project_version import project_version
+from public_headers import parse, public_headers
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 MAP = Path("cmake/libpeal.map")
@@ -31,21 +34,9 @@ TEMPLATES = {CursorKind.CLASS_TEMPLATE, CursorKind.FUNCTION_TEMPLATE}
 VERSIONED = re.compile(r"\bfmt::v\d+::")
 
 
-def public_headers(root: Path) -> list[Path]:
-    """The headers whose declarations libpeal.so defines."""
-    return sorted(path for path in root.glob("peal/**/*.h")
-                  if "parts" not in path.parts and path.relative_to(root).parts[1] not in ROOMS_OF_OTHER_LIBRARIES)
-
-
-def parse(root: Path, headers: list[Path]) -> TranslationUnit:
-    """All headers as one source."""
-    text = "".join(f"#include <{header.relative_to(root)}>\n" for header in headers)
-    source = str(root / "every_public_header.cc")
-    unit = Index.create().parse(source, args=["-std=c++23", "-xc++", f"-I{root}", "-Wno-everything"],
-                                unsaved_files=[(source, text)])
-    if errors := [str(diagnostic) for diagnostic in unit.diagnostics if diagnostic.severity >= 3]:
-        raise SystemExit("shared_exports: the headers do not compile: " + "; ".join(errors[:5]))
-    return unit
+def headers_of_core(root: Path) -> list[str]:
+    """The public headers whose declarations libpeal.so defines."""
+    return [path for path in public_headers(root) if path.split("/")[1] not in ROOMS_OF_OTHER_LIBRARIES]
 
 
 def qualified(cursor: Cursor) -> str:
@@ -72,9 +63,8 @@ def has_static_local(function: Cursor) -> bool:
 class Exports:
     """Collects from a translation unit: mangled names, names as they are read, and patterns, each by its header."""
 
-    def __init__(self, root: Path, headers: list[Path]):
-        self.root = root
-        self.headers = {str(header) for header in headers}
+    def __init__(self, root: Path, headers: list[str]):
+        self.headers = {str(root / header): header for header in headers}
         self.mangled: dict[str, str] = {}
         self.plain: dict[str, str] = {}
         self.troubles: list[str] = []
@@ -89,9 +79,9 @@ class Exports:
             for child in cursor.get_children():
                 self.add(child)
             return
-        if cursor.location.file is None or cursor.location.file.name not in self.headers:
+        header = self.headers.get(cursor.location.file.name) if cursor.location.file else None
+        if header is None:
             return
-        header = str(Path(cursor.location.file.name).relative_to(self.root))
         if cursor.kind in TEMPLATES:
             self.add_template(cursor, header)
         elif cursor.kind in CLASSES:
@@ -153,24 +143,18 @@ def version_script(exports: Exports, version: str) -> str:
     return "\n".join([*text, "  };", "  local: *;", "};", ""])
 
 
-def project_version(root: Path) -> str:
-    """MAJOR.MINOR, as the shared library is numbered."""
-    cmake = (root / "CMakeLists.txt").read_text(encoding="utf-8")
-    return re.search(r"^project\(peal VERSION (\d+\.\d+)", cmake, re.MULTILINE).group(1)
-
-
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("root", nargs="?", type=Path, default=REPOSITORY, help="the repository")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if the list is not up to date")
     asked = parser.parse_args(arguments)
     root = asked.root.resolve()
-    headers = public_headers(root)
+    headers = headers_of_core(root)
     exports = Exports(root, headers)
     exports.add_all(parse(root, headers))
     for trouble in exports.troubles:
         print(trouble)
-    text = version_script(exports, project_version(root))
+    text = version_script(exports, project_version(root).rpartition(".")[0])
     if not asked.check:
         (root / MAP).write_text(text, encoding="utf-8")
     elif not (root / MAP).is_file() or (root / MAP).read_text(encoding="utf-8") != text:

@@ -73,12 +73,8 @@ def paths(tree):
 @cache
 def _anchors(path):
     """The anchors that a page has, as the usual hosts make them of its headings."""
-    found = set()
-    for _, line in _without_fences(path.read_text(encoding="utf-8").splitlines()):
-        if match := _HEADING.match(line):
-            words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", match[1]).lower()
-            found.add(re.sub(r"[^\w\- ]", "", words).replace(" ", "-"))
-    return found
+    matches = (_HEADING.match(line) for _, line in _without_fences(path.read_text(encoding="utf-8").splitlines()))
+    return {translations.anchor_of(match[1]) for match in matches if match}
 
 
 def links(tree):

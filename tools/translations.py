@@ -31,6 +31,12 @@ _FIGURES = re.compile(r"<!-- figures: .*?<!-- end of figures -->", re.DOTALL)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
+def anchor_of(title):
+    """The anchor that the usual hosts make of a heading."""
+    words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title).lower()
+    return re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+
+
 class Section:
     """A heading and what follows it, up to the next heading. The text before the first heading is a section, too."""
 
@@ -79,8 +85,7 @@ class Document:
     def anchor_index(self, anchor):
         """Which section has that anchor; the anchor itself if none has."""
         for number, section in enumerate(self.sections):
-            words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", section.title).lower()
-            if section.level and re.sub(r"[^\w\- ]", "", words).replace(" ", "-") == anchor:
+            if section.level and anchor_of(section.title) == anchor:
                 return number
         return anchor
 

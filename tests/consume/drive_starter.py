@@ -137,6 +137,7 @@ def end(process, address, kind):
 
 
 def main(kind, prefix, program):
+    talk = {"tcp": talk_tcp, "http": talk_http, "rpc": talk_rpc}[kind]
     words = [program, "--listen", "127.0.0.1:0", "--inspect", "127.0.0.1:0", "--threads", "2", "--max-connections",
              str(CONNECTIONS), "--drain", str(PATIENCE_SECONDS)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -144,11 +145,11 @@ def main(kind, prefix, program):
             line = process.stdout.readline()
             ports = re.fullmatch(r"listening on 127\.0\.0\.1:(\d+), inspected at http://127\.0\.0\.1:(\d+)/\n", line)
             address, inspector = (("127.0.0.1", int(port)) for port in ports.groups())
-            {"tcp": talk_tcp, "http": talk_http, "rpc": talk_rpc}[kind](address, prefix)
+            talk(address, prefix)
             check_health(program, inspector)
             send_garbage(address)
             open_too_many(address, inspector)
-            {"tcp": talk_tcp, "http": talk_http, "rpc": talk_rpc}[kind](address, prefix)
+            talk(address, prefix)
             end(process, address, kind)
         finally:
             process.kill()

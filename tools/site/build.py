@@ -11,7 +11,6 @@ import argparse
 import json
 import os
 import posixpath
-import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +21,7 @@ import link_check
 import navigation
 import reference
 import sources
+from project_version import project_version
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -46,11 +46,10 @@ def prepare_environment():
     installed.write_text(wanted.read_text())
 
 
-def version(root):
-    """The version of the library, and the commit if there is one."""
-    number = re.search(r"^project\(peal VERSION ([\d.]+)", (root / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
-    said = subprocess.run(["git", "-C", root, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True)
-    return number, said.stdout.strip()
+def commit_of(root):
+    """The commit of the sources; empty if they are in no repository."""
+    return subprocess.run(["git", "-C", root, "rev-parse", "--short=12", "HEAD"], capture_output=True,
+                          text=True).stdout.strip()
 
 
 class Stage:
@@ -160,7 +159,7 @@ def build(root, out):
     prepare_environment()
     shutil.rmtree(out, ignore_errors=True)
     shutil.rmtree(WORK / "pages", ignore_errors=True)
-    number, commit = version(root)
+    number, commit = project_version(root), commit_of(root)
     api = reference.make(root, number, navigation.documents(root, "en"))
     stages = [Stage(root, WORK / "pages" / "en", "en")]
     stages += [Stage(root, WORK / "pages" / one, one, stages[0]) for one in languages(root)[1:]]

@@ -41,6 +41,7 @@ class _Lists:
     def __init__(self):
         self._columns = []  # where the text of each open item begins
         self._before = ""
+        self._in_list = False
 
     def line(self, line):
         found = []
@@ -59,8 +60,6 @@ class _Lists:
         self._in_list = bool(self._columns)
         self._before = line
         return found
-
-    _in_list = False
 
     def _other(self, line):
         at = len(line) - len(line.lstrip())

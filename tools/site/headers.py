@@ -5,6 +5,7 @@ libclang knows the declarations. It does not read `//` comments, so comments.py 
 an error: the reference must not lack half of it.
 """
 import re
+import sys
 from pathlib import Path
 
 from clang import cindex
@@ -13,8 +14,10 @@ import signatures
 from comments import Comments
 from declarations import Declaration, Header, share_comments
 
-FLAGS = ["-std=c++23", "-xc++"]
-UNIT = "all_public_headers.cc"
+# From here on, every module of the site finds the modules of tools/.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from public_headers import parse  # noqa: E402
+
 _KIND = cindex.CursorKind
 _CLASSES = {_KIND.CLASS_DECL: "class", _KIND.STRUCT_DECL: "struct", _KIND.UNION_DECL: "union",
             _KIND.CLASS_TEMPLATE: "class"}
@@ -26,23 +29,9 @@ _ACCESS = {cindex.AccessSpecifier.PROTECTED: "protected", cindex.AccessSpecifier
 _MACRO = re.compile(r"^#define (PEAL_\w+)(\([^)]*\))?")
 
 
-class HeaderErrors(RuntimeError):
-    """The headers do not compile; the text is what the compiler says."""
-
-
-def public_headers(root):
-    """The API: every header under peal/ that is in no folder `parts/`, as paths from the root."""
-    return sorted(str(path.relative_to(root)) for path in (Path(root) / "peal").rglob("*.h")
-                  if "parts" not in path.relative_to(root).parts)
-
-
 def read(root, paths):
     """Parses the headers and returns a Header for each path, in order."""
-    unit = "".join(f"#include <{path}>\n" for path in paths)
-    parsed = cindex.Index.create().parse(UNIT, args=[*FLAGS, f"-I{root}"], unsaved_files=[(UNIT, unit)])
-    errors = [str(one) for one in parsed.diagnostics if one.severity >= cindex.Diagnostic.Error]
-    if errors:
-        raise HeaderErrors("\n".join(errors))
+    parsed = parse(Path(root), paths)
     readers = {str(Path(root) / path): _Reader(root, path) for path in paths}
     for cursor in _top_level(parsed.cursor):
         reader = readers.get(cursor.location.file.name) if cursor.location.file else None

@@ -72,6 +72,13 @@ def _fault_of(root, path, target):
     return None
 
 
+def _fault_of_load(root, path, target):
+    """What is wrong with something that a page or a style sheet loads; None if nothing is."""
+    if _REMOTE.match(target):
+        return f"loads {target}"
+    return None if target.startswith("data:") else _fault_of(root, path, target)
+
+
 def faults(site):
     """Every fault of the site in `site`, as one line each."""
     root, found = Path(site).resolve(), []
@@ -79,9 +86,7 @@ def faults(site):
     for path in sorted(root.rglob("*.html")):
         page, shown = _page(path), path.relative_to(root)
         for line, target in page.loads:
-            if _REMOTE.match(target):
-                found.append(f"{shown}:{line}: loads {target}")
-            elif not target.startswith("data:") and (fault := _fault_of(root, path, target)):
+            if fault := _fault_of_load(root, path, target):
                 found.append(f"{shown}:{line}: {fault}")
         for line, target in page.links:
             if not re.match(r"[a-z][a-z0-9+.-]*:|//", target, re.IGNORECASE) and \
@@ -90,9 +95,7 @@ def faults(site):
         found += [f"{shown}: the anchor {name} is there twice" for name in dict.fromkeys(page.duplicates)]
     for path in sorted(root.rglob("*.css")):
         for target in _targets_in_css(path.read_text(encoding="utf-8")):
-            if _REMOTE.match(target):
-                found.append(f"{path.relative_to(root)}: loads {target}")
-            elif not target.startswith(("data:", "#")) and (fault := _fault_of(root, path, target)):
+            if not target.startswith("#") and (fault := _fault_of_load(root, path, target)):
                 found.append(f"{path.relative_to(root)}: {fault}")
     return found
 

@@ -11,6 +11,7 @@ import indexes
 import pages
 from declarations import counted, undocumented
 from names import HOME, Names, has_page, page_of, page_of_header
+from public_headers import public_headers
 
 
 class Reference:
@@ -66,4 +67,4 @@ class Reference:
 def make(root, version, documents=()):
     """The reference of the headers under `root`. `documents` has the pages that comments may name."""
     architecture = (Path(root) / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    return Reference(reader.read(root, reader.public_headers(root)), version, architecture, documents)
+    return Reference(reader.read(root, public_headers(Path(root))), version, architecture, documents)
