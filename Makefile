@@ -70,7 +70,7 @@ deb: ## Debian packages of the libraries and the programs, into build/deb, looke
 	@JOBS=$(JOBS) scripts/deb build/deb
 
 .PHONY: deb-check
-deb-check: deb ## the same again elsewhere, byte for byte; installs, uses and removes the packages in an empty Debian
+deb-check: deb ## builds the packages twice and compares the bytes; installs, uses and removes them in an empty Debian
 	@JOBS=$(JOBS) scripts/deb build/deb_again
 	@for package in build/deb/*.deb; do cmp "$$package" "build/deb_again/$${package##*/}"; done
 	@scripts/deb_check build/deb

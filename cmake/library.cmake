@@ -53,7 +53,7 @@ foreach(suffix html css js)
 endforeach()
 string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
 string(STRIP "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${build_type}}" peal_built_flags)
-# In which folder a package is built must not be seen in it.
+# A package must not show the folder in which it was built.
 string(REGEX REPLACE " ?-f(file|debug|macro)-prefix-map=[^ ]*" "" peal_built_flags "${peal_built_flags}")
 configure_file(${PROJECT_SOURCE_DIR}/peal/inspect/parts/built_in.cc.in ${PROJECT_BINARY_DIR}/inspect/built_in.cc @ONLY)
 list(APPEND peal_sources ${PROJECT_BINARY_DIR}/inspect/built_in.cc)
