@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <cli/words/shell_quoting.h>
+
 namespace peal::cli {
 namespace {
 
@@ -46,18 +48,6 @@ Trouble host_trouble(const DuelArguments& words, const load::DuelOptions& option
 }
 
 }  // namespace
-
-std::string quoted_for_shell(std::string_view word) {
-  std::string text = "'";
-  for (const char c : word) {
-    if (c == '\'') {
-      text += "'\\''";
-    } else {
-      text += c;
-    }
-  }
-  return text + "'";
-}
 
 std::expected<std::optional<load::RemoteHost>, std::string> read_remote_host(const DuelArguments& words,
                                                                              const load::DuelOptions& options) {

@@ -5,7 +5,6 @@
 #include <expected>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include <cli/load/duel_arguments.h>
 #include <load/remote/servers_there.h>
@@ -18,8 +17,5 @@ void add_remote_options(CLI::App& command, DuelArguments& words);
 // are started on this machine. The error is a sentence about a wrong option.
 std::expected<std::optional<load::RemoteHost>, std::string> read_remote_host(const DuelArguments& words,
                                                                              const load::DuelOptions& options);
-
-// Returns `word` in single quotation marks, so that a shell reads it as one unchanged word.
-std::string quoted_for_shell(std::string_view word);
 
 }  // namespace peal::cli

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cli/load/duel_arguments.h>
+#include <cli/words/shell_quoting.h>
 #include <tests/support/load_call.h>
 #include <tests/support/program.h>
 
@@ -78,11 +79,6 @@ TEST(RemoteArguments, the_defaults_are_ssh_and_the_agent_of_this_program) {
   EXPECT_EQ((*host)->agent, quoted_for_shell(std::filesystem::read_symlink("/proc/self/exe").string()) + " load agent");
   EXPECT_FALSE((*host)->address.is_set());
   EXPECT_FALSE(read_remote_host({}, {})->has_value()) << "no host is this machine";
-}
-
-TEST(RemoteArguments, a_word_in_quotation_marks_for_a_shell) {
-  EXPECT_EQ(quoted_for_shell("/opt/my peal"), "'/opt/my peal'");
-  EXPECT_EQ(quoted_for_shell("it's"), "'it'\\''s'");
 }
 
 TEST(RemoteArguments, a_duel_through_an_agent) {

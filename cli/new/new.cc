@@ -12,6 +12,7 @@
 #include <cli/command.h>
 #include <cli/new/starters.h>
 #include <cli/new/write_project.h>
+#include <cli/words/shell_quoting.h>
 
 namespace peal::cli {
 namespace {
@@ -22,15 +23,6 @@ struct NewArguments {
   bool http = false;
   bool rpc = false;
 };
-
-// Returns the text as one word for a shell.
-std::string shell_word(const std::string& text) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=";
-  if (text.find_first_not_of(kPlain) == text.npos) return text;
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? std::string(R"('\'')") : std::string(1, c);
-  return word + "'";
-}
 
 // Returns the option that tells CMake where peal is installed, with a blank before it. Returns an empty text if this
 // program does not belong to an installation, or if CMake looks there anyway.
