@@ -220,7 +220,7 @@ TEST_F(InspectorOverTlsTest, certificate_that_a_browser_shows_for_another_site_c
 TEST_F(InspectorOverTlsTest, page_asks_for_nothing_in_the_clear) {
   start(TlsClientAuth::kOff);
   const auto nobody = client({});
-  for (const char* path : {"/", "/inspector.js", "/inspector.css"}) {
+  for (const char* path : {"/", "/page/inspector.js", "/page/inspector.css"}) {
     const auto answer = get(*nobody, path);
     ASSERT_EQ(status(answer), 200) << path;
     std::string text = answer->body;

@@ -106,7 +106,7 @@ TEST_F(InspectorTest, browser_gets_a_page_and_others_json) {
   EXPECT_THAT(loops, Not(HasSubstr("<section id=\"connections\">")));
   EXPECT_THAT(loops, HasSubstr("data-json=\"/loops?format=json\""));
   EXPECT_TRUE(json::accept(body(get("/loops?format=json", "Accept: text/html\r\n"))));
-  for (const char* path : {"/inspector.css", "/inspector.js"})
+  for (const char* path : {"/page/inspector.css", "/page/inspector.js"})
     EXPECT_THAT(get(path), StartsWith("HTTP/1.1 200 ")) << path;
   EXPECT_THAT(get("/nothing"), StartsWith("HTTP/1.1 404 "));
 }

@@ -30,6 +30,9 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view kText = "text/plain; charset=utf-8";
 constexpr std::string_view kHtml = "text/html; charset=utf-8";
 constexpr std::string_view kJson = "application/json";
+constexpr std::string_view kCss = "text/css; charset=utf-8";
+constexpr std::string_view kScript = "text/javascript; charset=utf-8";
+constexpr std::string_view kPageName = "inspector.html";
 constexpr Duration kDrainDeadline = std::chrono::seconds(30);
 
 class InspectorPages {
@@ -114,7 +117,7 @@ bool InspectorPages::check_access(HttpExchange& exchange,
 // Returns the page inspector.html with the texts in place of {{title}}, {{json}} and {{tables}}.
 std::string page(std::string_view title, std::string_view json_path, std::string_view tables) {
   std::string text;
-  std::string_view rest = kPageHtml;
+  std::string_view rest = std::ranges::find(page_files(), kPageName, &PageFile::name)->text;
   for (size_t hole = rest.find("{{"); hole != rest.npos; hole = rest.find("{{")) {
     text += rest.substr(0, hole);
     const size_t end = rest.find("}}", hole);
@@ -273,9 +276,12 @@ Router inspector_pages(const std::shared_ptr<Collector>& collector, InspectorRul
   for (const ProcPage& each : proc_pages()) {
     look(each.path, [each](HttpExchange& exchange) { answer(exchange, 200, kText, each.text()); });
   }
-  look("/inspector.css", [](HttpExchange& exchange) { answer(exchange, 200, "text/css; charset=utf-8", kPageCss); });
-  look("/inspector.js",
-       [](HttpExchange& exchange) { answer(exchange, 200, "text/javascript; charset=utf-8", kPageJs); });
+  for (const PageFile& file : page_files()) {
+    if (file.name == kPageName) continue;
+    look(fmt::format("/page/{}", file.name), [&file](HttpExchange& exchange) {
+      answer(exchange, 200, file.name.ends_with(".css") ? kCss : kScript, file.text);
+    });
+  }
   act("/actions/log_level", &InspectorPages::set_log_level);
   act("/actions/drain", &InspectorPages::drain);
   act("/actions/end", &InspectorPages::end_connection);
