@@ -7,6 +7,7 @@
 #include <peal/coro/co_server.h>
 #include <peal/http/server/http_server.h>
 #include <peal/inspect/parts/collector.h>
+#include <peal/inspect/parts/history.h>
 #include <peal/inspect/parts/inspector_pages.h>
 #include <peal/loop/loop_group.h>
 #include <peal/loop/on_loop.h>
@@ -20,16 +21,29 @@ using detail::Collector;
 struct Inspector::Core {
   Core(Loop& loop, const InspectorOptions& options)
       : mailbox(loop.mailbox()),
-        collector(
-            std::make_shared<Collector>(loop, detail::CollectorOptions{.reply_timeout = options.reply_timeout,
-                                                                       .most_connections = options.most_connections,
-                                                                       .measure_turns = options.measure_turns})),
+        collector(std::make_shared<Collector>(loop, detail::CollectorOptions{.reply_timeout = options.reply_timeout,
+                                                                             .measure_turns = options.measure_turns})),
         http(std::in_place, loop,
-             detail::inspector_pages(collector, {.token = options.token, .hosts = options.hosts}, options.on_drain),
+             detail::inspector_pages({.collector = collector,
+                                      .history = history,
+                                      .rules = {.token = options.token, .hosts = options.hosts},
+                                      .on_drain = options.on_drain,
+                                      .most_connections = options.most_connections}),
              HttpServerOptions{.layer = options.layer}) {}
+
+  // Adds a sample to the history now, and every second from now on. Must be called on the collector's loop.
+  void sample(Loop& loop) {
+    const auto take = [collector = collector, history = history] {
+      collector->collect({}, [history](const detail::Snapshot& snapshot) { history->add(snapshot); });
+    };
+    take();
+    sampling = loop.every(detail::History::kPeriod, take);
+  }
 
   const std::shared_ptr<Mailbox> mailbox;
   const std::shared_ptr<Collector> collector;
+  const std::shared_ptr<detail::History> history = std::make_shared<detail::History>();
+  TimerId sampling;
   std::optional<HttpServer> http;
 };
 
@@ -41,12 +55,16 @@ void Inspector::on_loop(Task&& task) {
   if (!asked) task(*core_->collector);
 }
 
-Inspector::Inspector(Loop& loop, const InspectorOptions& options) : core_(std::make_shared<Core>(loop, options)) {}
+Inspector::Inspector(Loop& loop, const InspectorOptions& options) : core_(std::make_shared<Core>(loop, options)) {
+  if (!options.keep_history) return;
+  detail::on_loop_and_wait(*core_->mailbox, [this](Loop& its_loop) { core_->sample(its_loop); });
+}
 
-// Makes the collector forget the servers and watchdogs and show no loop. The collector may outlive this Inspector, as
-// long as loops still have to answer it.
+// Ends the samples, and makes the collector forget the servers and watchdogs and show no loop. The collector may
+// outlive this Inspector, as long as loops still have to answer it.
 Inspector::~Inspector() {
   core_->http.reset();
+  detail::on_loop_and_wait(*core_->mailbox, [this](Loop& loop) { loop.cancel(core_->sampling); });
   on_loop([](Collector& collector) { collector.forget_all(); });
 }
 

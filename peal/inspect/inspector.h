@@ -9,10 +9,11 @@
 //   inspector.add(group);
 //   inspector.listen("127.0.0.1:9990");
 //
-// Cost: figures are collected only when a client asks for them. Apart from that, each loop that is shown reads the
-// clock twice a turn, unless measure_turns is false. attach() gives the inspector a loop and a thread of its own, so
-// that it answers even if all other loops hang. A loop that does not answer in time is shown as stalled, with the
-// figures of its last answer.
+// Cost: once a second, the inspector asks each loop for its figures, so that the page can show the last ten minutes.
+// This visits no connection. More is collected only when a client asks for it. Each loop that is shown reads the clock
+// twice a turn, unless measure_turns is false. attach() gives the inspector a loop and a thread of its own, so that it
+// answers even if all other loops hang. A loop that does not answer in time is shown as stalled, with the figures of
+// its last answer.
 //
 // Access: any client that can reach the inspector's address may read the pages. The default address can be reached from
 // this machine only. The actions are: set the log level, drain a server, end a connection. Without a token, only
@@ -70,9 +71,12 @@ struct InspectorOptions {
   // How long a page waits for the figures of a loop. The default is longer than a turn of a healthy loop, and short for
   // a user who waits for the page.
   Duration reply_timeout = std::chrono::milliseconds(250);
-  // The most connections shown for each server on each loop. The connections with the most queued bytes are shown
-  // first. Each shown connection costs a few system calls.
+  // The most connections that a page shows, unless its query says otherwise. /json has as many of each server on each
+  // loop. The connections with the most queued bytes are shown first. Each shown connection costs a few system calls.
   size_t most_connections = 100;
+  // True if the inspector keeps the figures of the last ten minutes, which the page shows as graphs. They are collected
+  // once a second, while the inspector's loop runs. Each loop and each server that is shown takes about 20 KiB.
+  bool keep_history = true;
   // True if the turns of the shown loops are timed. The inspector can then show how busy each loop is and how long its
   // turns are.
   bool measure_turns = true;

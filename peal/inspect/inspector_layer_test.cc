@@ -83,7 +83,7 @@ class InspectorLayerTest : public testing::Test {
         .value()
         .body;
   }
-  json get_json(std::string_view path) { return json::parse(get(path)); }
+  json get_json(std::string_view path) { return json::parse(get(path, "application/json")); }
 
   const std::unique_ptr<LoopGroup> group = LoopGroup::start(2, {.engine = "epoll"}).value();
   ToldLayer layer;

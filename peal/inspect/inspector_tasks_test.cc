@@ -24,15 +24,15 @@ TEST(InspectorTasks, are_counted_until_they_end) {
   });
   auto inspector = Inspector::start("127.0.0.1:0").value();
   inspector->add(server);
-  EXPECT_THAT(http_answer(inspector->address(), "GET /servers"), HasSubstr("\"tasks\":0"));
+  EXPECT_THAT(http_answer(inspector->address(), "GET /servers?format=json"), HasSubstr("\"tasks\":0"));
   RawPeer peer = RawPeer::connected(server.listen("127.0.0.1:0").value());
   while (server.tasks() == 0) std::this_thread::yield();
-  EXPECT_THAT(http_answer(inspector->address(), "GET /servers"), HasSubstr("\"tasks\":1"));
+  EXPECT_THAT(http_answer(inspector->address(), "GET /servers?format=json"), HasSubstr("\"tasks\":1"));
   EXPECT_THAT(http_answer(inspector->address(), "GET /metrics"),
               HasSubstr("\npeal_server_tasks{server=\"0\",name=\"server 0\"} 1\n"));
   peer.close();
   while (server.tasks() != 0) std::this_thread::yield();
-  EXPECT_THAT(http_answer(inspector->address(), "GET /servers"), HasSubstr("\"tasks\":0"));
+  EXPECT_THAT(http_answer(inspector->address(), "GET /servers?format=json"), HasSubstr("\"tasks\":0"));
   inspector->remove(server.server());
 }
 

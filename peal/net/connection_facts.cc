@@ -49,7 +49,7 @@ ConnectionFacts Connection::facts() const {
   facts.local = local_address().value_or(SocketAddress());
   facts.peer = peer_address().value_or(SocketAddress());
   facts.state = to_string(fast_path_.state);
-  if (was_open_) facts.age = Duration(int64_t{age_stamp(loop().now()) - opened_at_} << kAgeShift);
+  facts.age = detail::ConnectionSet::age(*this);
   facts.received_bytes = received_bytes_;
   facts.sent_bytes = sent_bytes_;
   facts.queued_bytes = queued_bytes();

@@ -6,6 +6,25 @@
 #include <peal/net/parts/connection_set.h>
 
 namespace peal {
+namespace {
+
+std::string peer_text(const Connection& connection) {
+  const Result<SocketAddress> peer = connection.peer_address();
+  return peer ? peer->to_string() : std::string();
+}
+
+uint64_t sort_key(Connection& connection, ConnectionSort by) {
+  switch (by) {
+    case ConnectionSort::kQueued: return connection.queued_bytes();
+    case ConnectionSort::kReceived: return connection.received_bytes();
+    case ConnectionSort::kSent: return connection.sent_bytes();
+    case ConnectionSort::kKept: return connection.kept_input().size();
+    case ConnectionSort::kAge: return static_cast<uint64_t>(detail::ConnectionSet::age(connection).count());
+  }
+  return 0;
+}
+
+}  // namespace
 
 const std::shared_ptr<Mailbox>& ConnectionsView::mailbox() const { return set_->shared_mailbox(); }
 size_t ConnectionsView::count() const { return set_->load().load(std::memory_order_relaxed); }
@@ -18,15 +37,22 @@ std::optional<LayerStats> ConnectionsView::layer_stats() const {
   return layer == nullptr || set_->retired() ? std::nullopt : std::optional(layer->stats());
 }
 
-std::vector<ConnectionFacts> ConnectionsView::list(size_t most) const {
-  std::vector<std::pair<size_t, const Connection*>> found;
-  set_->each([&found](Connection& connection) { found.emplace_back(connection.queued_bytes(), &connection); });
-  const auto end = found.begin() + static_cast<ptrdiff_t>(std::min(most, found.size()));
+ConnectionList ConnectionsView::list(const ConnectionQuery& query) const {
+  std::vector<std::pair<uint64_t, const Connection*>> found;
+  set_->each([&](Connection& connection) {
+    if (!query.state.empty() && to_string(connection.life()) != query.state) return;
+    if (!query.search.empty() && !peer_text(connection).contains(query.search)) return;
+    const uint64_t key = sort_key(connection, query.sort);
+    // The complement of a key sorts the other way round.
+    found.emplace_back(query.ascending ? ~key : key, &connection);
+  });
+  ConnectionList list{.matched = found.size()};
+  const size_t count = std::min(query.most, found.size());
+  const auto end = found.begin() + static_cast<ptrdiff_t>(count);
   std::ranges::partial_sort(found, end, [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::vector<ConnectionFacts> facts;
-  facts.reserve(std::min(most, found.size()));
-  for (auto each = found.begin(); each != end; ++each) facts.push_back(each->second->facts());
-  return facts;
+  list.facts.reserve(count);
+  for (auto each = found.begin(); each != end; ++each) list.facts.push_back(each->second->facts());
+  return list;
 }
 
 std::optional<ConnectionFacts> ConnectionsView::find(uint32_t slot, uint32_t generation) const {

@@ -6,10 +6,13 @@
 // thread.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,6 +32,36 @@ enum class EndHow : uint8_t {
   kAbort,  // at once, by RST
 };
 
+// What a list of connections is sorted by.
+enum class ConnectionSort : uint8_t {
+  kQueued,    // ConnectionFacts::queued_bytes
+  kReceived,  // received_bytes
+  kSent,      // sent_bytes
+  kKept,      // kept_bytes
+  kAge,       // age
+};
+
+// The names of ConnectionSort's values, in their order: "queued", "received", ...
+inline constexpr std::array<std::string_view, 5> kConnectionSorts{"queued", "received", "sent", "kept", "age"};
+
+// Which connections to list, and in which order.
+struct ConnectionQuery {
+  ConnectionSort sort = ConnectionSort::kQueued;
+  bool ascending = false;  // true: the smallest first
+  std::string state = {};  // only connections in the state of this name (ConnectionFacts::state); empty: all states
+  // Only connections whose peer's address as text contains this; empty: all peers. The peer's address is read by one
+  // system call for each connection in the wanted state.
+  std::string search = {};
+  size_t most = 100;  // the most connections to return
+
+  bool operator==(const ConnectionQuery&) const = default;
+};
+
+struct ConnectionList {
+  size_t matched = 0;                  // connections that match the query, also those that were not returned
+  std::vector<ConnectionFacts> facts;  // the first `most` of them
+};
+
 class ConnectionsView {
  public:
   explicit ConnectionsView(std::shared_ptr<detail::ConnectionSet> set) : set_(std::move(set)) {}
@@ -45,9 +78,11 @@ class ConnectionsView {
   // Returns the counters of ConnectionOptions::layer, summed over all servers and clients that use that layer. Returns
   // nullopt if no layer is set, and after the server was destroyed.
   std::optional<LayerStats> layer_stats() const;
-  // Returns the facts of at most `most` connections, those with the most queued bytes first. Visits all connections,
-  // and makes a few system calls for each connection that is returned.
-  std::vector<ConnectionFacts> list(size_t most) const;
+  // Returns the facts of the connections that match the query. Visits all connections, and makes a few system calls for
+  // each connection that is returned.
+  ConnectionList list(const ConnectionQuery& query) const;
+  // Returns the facts of at most `most` connections, those with the most queued bytes first.
+  std::vector<ConnectionFacts> list(size_t most) const { return list({.most = most}).facts; }
   // Returns the facts of one connection, or nullopt if that connection has ended.
   std::optional<ConnectionFacts> find(uint32_t slot, uint32_t generation) const;
   // Returns at most `most` events of one connection, oldest first, as far as the loop's flight recorder still holds

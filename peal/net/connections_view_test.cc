@@ -57,6 +57,33 @@ TEST_P(ConnectionsViewTest, unconsumed_input_and_a_pause_are_seen) {
   EXPECT_TRUE(list(view)[0].paused);
 }
 
+TEST_P(ConnectionsViewTest, a_query_sorts_and_filters) {
+  auto server = serve(test::echoing());
+  const ConnectionsView view = server->views().at(0);
+  std::vector<RawPeer> peers;
+  for (const char* text : {"four", "sixsix", "ee"}) {
+    peers.push_back(connect_peer());
+    peers.back().send(text);
+    ASSERT_TRUE(hears_all(peers.back(), text));
+  }
+  const auto received = [&](const ConnectionQuery& query) {
+    std::vector<uint64_t> sizes;
+    const ConnectionList found = ask([&] { return view.list(query); });
+    for (const ConnectionFacts& facts : found.facts) sizes.push_back(facts.received_bytes);
+    return std::pair(found.matched, sizes);
+  };
+  using enum ConnectionSort;
+  EXPECT_EQ(received({.sort = kReceived}), std::pair(size_t{3}, std::vector<uint64_t>{6, 4, 2}));
+  EXPECT_EQ(received({.sort = kSent, .ascending = true}), std::pair(size_t{3}, std::vector<uint64_t>{2, 4, 6}));
+  EXPECT_EQ(received({.sort = kReceived, .most = 1}), std::pair(size_t{3}, std::vector<uint64_t>{6}));
+  EXPECT_EQ(received({.sort = kAge, .most = 0}).first, 3u);
+  EXPECT_EQ(received({.sort = kKept, .state = "open"}).first, 3u);
+  EXPECT_EQ(received({.state = "paused"}).first, 0u);
+  const std::string peer = ask([&] { return view.list({.sort = kReceived}); }).facts.at(0).peer.to_string();
+  EXPECT_EQ(received({.search = peer}), std::pair(size_t{1}, std::vector<uint64_t>{6}));
+  EXPECT_EQ(received({.search = "nowhere"}).first, 0u);
+}
+
 TEST_P(ConnectionsViewTest, of_many_those_with_most_queued_come_first) {
   ConnectionCallbacks callbacks;
   callbacks.on_message = [](Connection& connection, Buffer& input) {

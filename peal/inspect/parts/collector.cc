@@ -27,16 +27,19 @@ struct Collector::WatchedLoop {
 
 namespace {
 
+Duration cpu_time(clockid_t clock) {
+  timespec time{};
+  if (::clock_gettime(clock, &time) != 0) return {};
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
 // Reads the figures of a loop. Must be called on the loop's thread.
 LoopSnapshot take_loop_snapshot(Loop& loop, size_t number) {
   LoopSnapshot seen{.number = number, .answered = true};
   seen.thread = current_thread_name();
   seen.thread_id = current_thread_id();
   seen.engine = loop.engine().name();
-  timespec cpu{};
-  if (::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0) {
-    seen.cpu = std::chrono::seconds(cpu.tv_sec) + std::chrono::nanoseconds(cpu.tv_nsec);
-  }
+  seen.cpu = cpu_time(CLOCK_THREAD_CPUTIME_ID);
   seen.timers = loop.timers_pending();
   seen.stats = loop.stats();
   seen.engine_stats = loop.engine().stats();
@@ -109,9 +112,15 @@ size_t Collector::loop_number(const Mailbox& mailbox) const {
   return static_cast<size_t>(found - loops_.begin());
 }
 
-void Collector::collect(Done done) {
-  waiting_.push_back(std::move(done));
-  if (waiting_.size() > 1) return;
+void Collector::collect(const Wanted& wanted, Done done) {
+  auto round = std::ranges::find(rounds_, wanted, &Round::wanted);
+  if (round == rounds_.end()) round = rounds_.insert(round, Round{.wanted = wanted, .waiting = {}});
+  round->waiting.push_back(std::move(done));
+  if (!in_round_) begin_round();
+}
+
+void Collector::begin_round() {
+  in_round_ = true;
   forget_destroyed_servers();
   snapshot_ = {};
   snapshot_.loops.resize(loops_.size());
@@ -131,32 +140,42 @@ void Collector::collect(Done done) {
   if (--outstanding_ == 0) finish();
 }
 
-void Collector::ask_loop(size_t number) {
-  const std::shared_ptr<WatchedLoop>& watched = loops_[number];
-  if (watched->owes.exchange(true)) return add_answer(number, std::nullopt);
-  watched->asked = loop_.now();
+std::vector<Collector::View> Collector::views_on(const Mailbox& mailbox) const {
+  const Wanted& wanted = rounds_.front().wanted;
   std::vector<View> views;
   for (size_t i = 0; i < servers_.size(); ++i) {
     for (size_t part = 0; part < servers_[i].views.size(); ++part) {
       const ShownServer& shown = servers_[i];
-      if (shown.views[part].mailbox() != watched->mailbox) continue;
-      views.push_back({.name = {.server = i, .part = part}, .connections = shown.views[part]});
-      if (part < shown.http.size()) views.back().http = shown.http[part];
-      if (part < shown.methods.size()) views.back().methods = shown.methods[part];
+      if (shown.views[part].mailbox().get() != &mailbox) continue;
+      View& view = views.emplace_back(View{.name = {.server = i, .part = part}, .connections = shown.views[part]});
+      if (part < shown.http.size()) view.http = shown.http[part];
+      if (part < shown.methods.size()) view.methods = shown.methods[part];
+      if (wanted.server.value_or(i) == i) view.wanted = wanted.connections;
     }
   }
-  auto work = [watched, number, views = std::move(views), most = options_.most_connections] {
+  return views;
+}
+
+void Collector::ask_loop(size_t number) {
+  const std::shared_ptr<WatchedLoop>& watched = loops_[number];
+  if (watched->owes.exchange(true)) return add_answer(number, std::nullopt);
+  watched->asked = loop_.now();
+  auto work = [watched, number, views = views_on(*watched->mailbox)] {
     Answer answer{.loop = take_loop_snapshot(*watched->mailbox->here(), number)};
     for (const View& view : views) {
       Share share{.server = view.name.server, .stats = view.connections.stats()};
       share.layer = view.connections.layer_stats();
       if (view.http) share.http = view.http();
       if (view.methods) share.methods = view.methods();
-      for (const ConnectionFacts& facts : view.connections.list(most)) {
-        ConnectionRow row{.name = view.name, .loop = number, .facts = facts};
-        row.name.slot = row.facts.slot;
-        row.name.generation = row.facts.generation;
-        share.rows.push_back(std::move(row));
+      if (view.wanted) {
+        const ConnectionList list = view.connections.list(*view.wanted);
+        share.matched = list.matched;
+        for (const ConnectionFacts& facts : list.facts) {
+          ConnectionRow row{.name = view.name, .loop = number, .facts = facts};
+          row.name.slot = row.facts.slot;
+          row.name.generation = row.facts.generation;
+          share.rows.push_back(std::move(row));
+        }
       }
       answer.shares.push_back(std::move(share));
     }
@@ -181,6 +200,8 @@ void Collector::add_answer(size_t number, std::optional<Answer> answer) {
     if (answer && share.layer) servers_[share.server].layer = share.layer;
     if (share.http) server.http = server.http.value_or(HttpStats()) += *share.http;
     add_methods(server.methods, share.methods);
+    if (!answer) continue;
+    server.matched += share.matched;
     std::ranges::copy(share.rows, std::back_inserter(server.rows));
   }
   for (ServerSnapshot& server : snapshot_.servers) {
@@ -219,13 +240,20 @@ void Collector::finish() {
     std::ranges::move(watchdog->recent(), std::back_inserter(snapshot_.stalls));
   }
   snapshot_.process = read_process_facts(::getpid()).value_or(ProcessFacts());
-  snapshot_.threads = read_thread_facts(::getpid()).value_or(std::vector<ThreadFacts>());
+  snapshot_.process_cpu = cpu_time(CLOCK_PROCESS_CPUTIME_ID);
+  if (rounds_.front().wanted.threads) {
+    snapshot_.threads = read_thread_facts(::getpid()).value_or(std::vector<ThreadFacts>());
+  }
   snapshot_.system = read_system_facts();
   snapshot_.marks = MemoryBudget::marks();
   snapshot_.held_bytes = MemoryBudget::held_bytes();
   snapshot_.log_level = peal::log_level();
   const Snapshot taken = std::move(snapshot_);
-  for (Done& done : std::exchange(waiting_, {})) done(taken);
+  Round round = std::move(rounds_.front());
+  rounds_.pop_front();
+  in_round_ = false;
+  for (Done& done : round.waiting) done(taken);
+  if (!in_round_ && !rounds_.empty()) begin_round();
 }
 
 const ConnectionsView* Collector::find_view(const ConnectionName& name) const {

@@ -7,6 +7,7 @@
 // that loop keep it alive.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -24,8 +25,17 @@ namespace peal::detail {
 
 struct CollectorOptions {
   Duration reply_timeout{};
-  size_t most_connections = 0;  // the most connections to list for each server on each loop
-  bool measure_turns = true;    // true if the loops time their turns
+  bool measure_turns = true;  // true if the loops time their turns
+};
+
+// What a snapshot has besides the figures of the process, the loops and the servers. These cost more: a visit to each
+// connection, and three files of /proc for each thread.
+struct Wanted {
+  bool threads = false;
+  std::optional<ConnectionQuery> connections = {};  // the connections of each server that match
+  std::optional<size_t> server = {};                // only the connections of this server
+
+  bool operator==(const Wanted&) const = default;
 };
 
 struct ConnectionDetail {
@@ -65,9 +75,9 @@ class Collector : public std::enable_shared_from_this<Collector> {
   // that are still to come find their loop.
   void forget_all();
 
-  // Asks all shown loops and calls `done` with the snapshot that their answers give. Calls of collect() that are made
-  // before the answers are complete share one snapshot.
-  void collect(Done done);
+  // Asks all shown loops and calls `done` with the snapshot that their answers give. Calls that want the same share one
+  // snapshot if they are made before its answers are complete. Other calls wait until then.
+  void collect(const Wanted& wanted, Done done);
   // Asks the loop of a connection for the connection's details and passes them to `done`. `done` gets nullopt if the
   // loop did not answer, if there is no server with the number `name.server`, or if that server has no loop with the
   // index `name.part`.
@@ -98,6 +108,7 @@ class Collector : public std::enable_shared_from_this<Collector> {
     std::optional<HttpStats> http;
     std::vector<MethodStats> methods;
     std::optional<LayerStats> layer;
+    size_t matched = 0;
     std::vector<ConnectionRow> rows;
   };
   // The functions that read the figures of one server on one loop.
@@ -106,6 +117,12 @@ class Collector : public std::enable_shared_from_this<Collector> {
     ConnectionsView connections;
     std::function<HttpStats()> http;
     MethodsView methods;
+    std::optional<ConnectionQuery> wanted;  // the connections to list
+  };
+  // All loops are asked once for a round. `waiting` gets its snapshot.
+  struct Round {
+    Wanted wanted;
+    std::vector<Done> waiting;
   };
   struct Answer {
     LoopSnapshot loop;
@@ -117,6 +134,8 @@ class Collector : public std::enable_shared_from_this<Collector> {
   WatchedLoop& watched_loop(const std::shared_ptr<Mailbox>& mailbox);
   void forget_destroyed_servers();
   bool is_shown(const WatchedLoop& watched) const;
+  void begin_round();
+  std::vector<View> views_on(const Mailbox& mailbox) const;
   void ask_loop(size_t number);
   void add_answer(size_t number, std::optional<Answer> answer);
   void finish();
@@ -127,10 +146,12 @@ class Collector : public std::enable_shared_from_this<Collector> {
   std::vector<ShownServer> servers_;
   std::vector<const StallWatchdog*> watchdogs_;
 
-  // The state of the round in progress: collect() has asked the loops, and some have not answered yet.
-  std::vector<Done> waiting_;  // callbacks that wait for the snapshot; empty if no round is in progress
-  size_t outstanding_ = 0;     // loops that have not answered, plus 1 while collect() asks
-  Snapshot snapshot_;          // the answers so far
+  std::deque<Round> rounds_;  // the round in progress, if there is one, then those that wait for its end
+  bool in_round_ = false;
+
+  // The state of the round in progress: begin_round() has asked the loops, and some have not answered yet.
+  size_t outstanding_ = 0;  // loops that have not answered, plus 1 while begin_round() asks
+  Snapshot snapshot_;       // the answers so far
 };
 
 }  // namespace peal::detail

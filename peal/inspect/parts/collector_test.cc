@@ -24,16 +24,15 @@ class CollectorTest : public testing::Test {
     other.finish();
   }
   std::shared_ptr<Collector> make(Duration reply_timeout) {
-    return std::make_shared<Collector>(home.loop(),
-                                       CollectorOptions{.reply_timeout = reply_timeout, .most_connections = 10});
+    return std::make_shared<Collector>(home.loop(), CollectorOptions{.reply_timeout = reply_timeout});
   }
   template <class Task>
   auto at_home(Task&& task) {
     return test::ask(home.loop(), std::forward<Task>(task));
   }
-  Snapshot collect(Collector& collector) {
+  Snapshot collect(Collector& collector, const Wanted& wanted = {}) {
     std::promise<Snapshot> promise;
-    at_home([&] { collector.collect([&promise](const Snapshot& snapshot) { promise.set_value(snapshot); }); });
+    at_home([&] { collector.collect(wanted, [&promise](const Snapshot& snapshot) { promise.set_value(snapshot); }); });
     return promise.get_future().get();
   }
   // Blocks the other loop until let_go().
@@ -64,7 +63,7 @@ TEST_F(CollectorTest, loops_are_asked_on_their_own_threads) {
     collector->add_loop(other.loop().mailbox());
     collector->add_loop(other.loop().mailbox());
   });
-  const Snapshot snapshot = collect(*collector);
+  const Snapshot snapshot = collect(*collector, {.threads = true});
   ASSERT_THAT(snapshot.loops, SizeIs(2)) << "one that is added twice is there once";
   EXPECT_TRUE(snapshot.loops[0].answered);
   EXPECT_TRUE(snapshot.loops[1].answered);
@@ -73,6 +72,8 @@ TEST_F(CollectorTest, loops_are_asked_on_their_own_threads) {
   EXPECT_TRUE(snapshot.loops[1].times.has_value());
   EXPECT_GT(snapshot.process.resident_bytes, 0u);
   EXPECT_GE(snapshot.threads.size(), 3u);
+  EXPECT_GT(snapshot.process_cpu, Duration::zero());
+  EXPECT_TRUE(collect(*collector).threads.empty()) << "nobody wanted them";
 }
 
 TEST_F(CollectorTest, stalled_loop_is_shown_as_such_and_holds_up_nobody) {
@@ -120,7 +121,10 @@ TEST_F(CollectorTest, servers_are_shown_with_what_each_loop_knows) {
   ASSERT_THAT(snapshot.servers, SizeIs(1));
   EXPECT_EQ(snapshot.servers[0].name, "front");
   EXPECT_EQ(snapshot.servers[0].connections, 3u);
+  EXPECT_TRUE(snapshot.servers[0].rows.empty()) << "nobody wanted the connections";
+  snapshot = collect(*collector, {.connections = ConnectionQuery{}});
   EXPECT_THAT(snapshot.servers[0].rows, SizeIs(3));
+  EXPECT_EQ(snapshot.servers[0].matched, 3u);
   EXPECT_FALSE(snapshot.servers[0].partial);
   EXPECT_THAT(snapshot.loops, SizeIs(2));
 
@@ -198,12 +202,39 @@ TEST_F(CollectorTest, calls_made_meanwhile_share_the_answer) {
       EXPECT_TRUE(snapshot.loops[0].answered);
       if (++heard == 2) both.set_value();
     };
-    collector->collect(done);
-    collector->collect(done);
+    collector->collect({}, done);
+    collector->collect({}, done);
   });
   both.get_future().wait();
   EXPECT_EQ(test::ask(other.loop(), [&] { return other.loop().stats().tasks; }), 3u)
       << "measure, answer once, and this";
+}
+
+TEST_F(CollectorTest, calls_that_want_something_else_get_it_afterwards) {
+  Server one(other.loop(), test::echoing());
+  Server two(other.loop(), test::echoing());
+  std::vector<RawPeer> peers(2);
+  peers[0].connect(one.listen("127.0.0.1:0").value());
+  peers[1].connect(two.listen("127.0.0.1:0").value());
+  const TimePoint give_up = monotonic_now() + std::chrono::seconds(10);
+  while (one.connections() + two.connections() < 2 && monotonic_now() < give_up) std::this_thread::yield();
+  const auto collector = make(std::chrono::seconds(30));
+  std::array<std::promise<Snapshot>, 3> got;
+  at_home([&] {
+    collector->add_server("one", one, {});
+    collector->add_server("two", two, {});
+    const auto to = [&](size_t i) { return [&got, i](const Snapshot& snapshot) { got[i].set_value(snapshot); }; };
+    collector->collect({}, to(0));
+    collector->collect({.connections = ConnectionQuery{}, .server = 1}, to(1));
+    collector->collect({.threads = true}, to(2));
+  });
+  const Snapshot plain = got[0].get_future().get();
+  EXPECT_TRUE(plain.servers[1].rows.empty());
+  EXPECT_TRUE(plain.threads.empty());
+  const Snapshot of_two = got[1].get_future().get();
+  EXPECT_TRUE(of_two.servers[0].rows.empty());
+  EXPECT_THAT(of_two.servers[1].rows, SizeIs(1));
+  EXPECT_GE(got[2].get_future().get().threads.size(), 3u);
 }
 
 }  // namespace

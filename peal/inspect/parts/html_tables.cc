@@ -9,34 +9,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <peal/inspect/parts/human_values.h>
 #include <peal/wire/content/html_text.h>
 
 namespace peal::detail {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// Returns a number of bytes in the form that people read: 1234567 becomes "1.177 MiB".
-std::string human_bytes(double bytes) {
-  constexpr std::array<std::string_view, 5> kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
-  size_t unit = 0;
-  while (bytes >= 1024 && unit + 1 < kUnits.size()) {
-    bytes /= 1024;
-    ++unit;
-  }
-  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.4g} {}", bytes, kUnits.at(unit));
-}
-
-std::string human_seconds(double seconds) {
-  if (seconds < 0) return "-" + human_seconds(-seconds);
-  if (seconds == 0) return "0";
-  if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
-  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
-  if (seconds < 120) return fmt::format("{:.4g} s", seconds);
-  const auto whole = static_cast<uint64_t>(seconds);
-  if (whole < 86'400) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
-  return fmt::format("{} d {} h", whole / 86'400, whole / 3600 % 24);
-}
 
 // Returns a bar chart (SVG) of a histogram, which is an array of pairs [upper end in seconds, count].
 std::string bars(const Json& pairs) {
@@ -57,41 +36,16 @@ std::string bars(const Json& pairs) {
 // Returns whether the value is an array of texts. An empty array counts as one.
 bool is_text_list(const Json& value) { return value.is_array() && (value.empty() || value.front().is_string()); }
 
-std::string joined(const Json& texts) {
-  std::string text;
-  for (const Json& each : texts) text += (text.empty() ? "" : ", ") + html_escaped(each.get_ref<const std::string&>());
-  return text;
-}
-
 bool is_rows(const Json& value) { return value.is_array() && !value.empty() && value.front().is_object(); }
 
 std::string cell(std::string_view key, const Json& value) {
-  if (is_text_list(value)) return joined(value);
-  if (value.is_array()) return bars(value);
-  if (value.is_boolean()) {
-    if (value.get<bool>()) return "yes";
-    return "no";
-  }
-  if (value.is_string()) {
-    const std::string text = html_escaped(value.get_ref<const std::string&>());
-    if (key == "id") return fmt::format("<a href=\"/connection/{0}\">{0}</a>", text);
-    return key == "stack" ? fmt::format("<pre>{}</pre>", text) : text;
-  }
-  if (!value.is_number()) return {};
-  if (key.ends_with("_bytes")) return human_bytes(value.get<double>());
-  if (key.ends_with("_seconds")) return human_seconds(value.get<double>());
-  if (key.ends_with("_share")) return fmt::format("{:.1f} %", value.get<double>() * 100);
-  return value.is_number_float() ? fmt::format("{:.4g}", value.get<double>()) : value.dump();
+  if (value.is_array() && !is_text_list(value)) return bars(value);
+  const std::string text = html_escaped(human_value(key, value));
+  if (key == "id") return fmt::format("<a href=\"/connection/{0}\">{0}</a>", text);
+  return key == "stack" ? fmt::format("<pre>{}</pre>", text) : text;
 }
 
-std::string heading(std::string_view key) {
-  for (const std::string_view unit : {"_bytes", "_seconds"}) {
-    if (key.ends_with(unit)) key.remove_suffix(unit.size());
-  }
-  std::string text = html_escaped(key);
-  std::ranges::replace(text, '_', ' ');
-  return text;
-}
+std::string heading(std::string_view key) { return html_escaped(human_heading(key)); }
 
 // Returns whether the page has to mark this value, because an operator has to act soon: a certificate expires within
 // two weeks.

@@ -7,13 +7,21 @@
 #include <peal/base/callback.h>
 #include <peal/http/server/router.h>
 #include <peal/inspect/parts/collector.h>
+#include <peal/inspect/parts/history.h>
 #include <peal/inspect/parts/inspector_access.h>
 
 namespace peal::detail {
 
-// Returns the router with all handlers. The handlers run on the collector's loop, and own the collector and the rules.
-// `on_drain` is InspectorOptions::on_drain.
-Router inspector_pages(const std::shared_ptr<Collector>& collector, InspectorRules rules,
-                       CopyableCallback<void(Server&)> on_drain);
+// What the pages show, and what they may do.
+struct InspectorSources {
+  std::shared_ptr<Collector> collector;
+  std::shared_ptr<const History> history;
+  InspectorRules rules;
+  CopyableCallback<void(Server&)> on_drain;  // InspectorOptions::on_drain
+  size_t most_connections = 0;               // InspectorOptions::most_connections
+};
+
+// Returns the router with all handlers. The handlers run on the collector's loop, and own the sources.
+Router inspector_pages(InspectorSources sources);
 
 }  // namespace peal::detail

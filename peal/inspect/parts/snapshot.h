@@ -74,7 +74,8 @@ struct ServerSnapshot {
   std::optional<HttpStats> http;
   std::vector<MethodStats> methods;
   std::optional<LayerStats> layer;  // empty if the server has no layer
-  std::vector<ConnectionRow> rows;  // at most most_connections for each loop
+  size_t matched = 0;               // connections that match Wanted::connections
+  std::vector<ConnectionRow> rows;  // the first of them, loop by loop; none of a loop that did not answer
 };
 
 struct SystemFacts {
@@ -95,7 +96,8 @@ struct Snapshot {
   bool watched = false;  // true if a StallWatchdog was added
   TimePoint now;         // the time of the snapshot on the clock of the stalls' times
   ProcessFacts process;
-  std::vector<ThreadFacts> threads;
+  Duration process_cpu{};            // CPU time of the process, more precise than in `process`
+  std::vector<ThreadFacts> threads;  // empty unless Wanted::threads
   SystemFacts system;
   MemoryMarks marks;
   uint64_t held_bytes = 0;
@@ -108,6 +110,11 @@ SystemFacts read_system_facts();
 // negative after that. Returns nullopt if the layer has no certificate.
 std::optional<std::chrono::seconds> certificate_left(const LayerStats& layer,
                                                      std::chrono::system_clock::time_point now);
+
+// Returns a percentile of a histogram of nanoseconds, in seconds.
+inline double seconds_at(const Histogram& times, double percent) {
+  return static_cast<double>(times.value_at_percentile(percent)) * 1e-9;
+}
 
 // The upper ends of the histogram intervals for turns and calls, 10 us to 10 s, in nanoseconds.
 inline constexpr std::array<int64_t, 13> kTimeLimitsNs = {

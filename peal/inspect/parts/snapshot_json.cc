@@ -15,10 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double unix_seconds(std::chrono::system_clock::time_point time) {
-  return std::chrono::duration<double>(time.time_since_epoch()).count();
-}
-
 Json process_json(const Snapshot& snapshot) {
   const ProcessFacts& process = snapshot.process;
   Json json{{"pid", process.pid},
@@ -49,10 +45,6 @@ Json system_json(const SystemFacts& system) {
           {"memory_bytes", system.memory_bytes},
           {"available_bytes", system.available_bytes},
           {"up_seconds", in_seconds(system.up)}};
-}
-
-double seconds_at(const Histogram& times, double percent) {
-  return static_cast<double>(times.value_at_percentile(percent)) * 1e-9;
 }
 
 // Returns a histogram as an array of pairs [upper end in seconds, count].
@@ -256,6 +248,12 @@ Json thread_json(const ThreadFacts& thread) {
 }
 
 }  // namespace
+
+double unix_seconds(std::chrono::system_clock::time_point time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
+
+nlohmann::ordered_json to_json(const ConnectionRow& row) { return connection_json(row.name, row.facts); }
 
 nlohmann::ordered_json to_json(const Snapshot& snapshot) {
   Json json{{"taken_unix_seconds", unix_seconds(snapshot.taken)}, {"watches_for_stalls", snapshot.watched}};

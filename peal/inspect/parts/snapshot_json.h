@@ -16,11 +16,15 @@ namespace peal::detail {
 // Returns the whole snapshot, with the members taken_unix_seconds, watches_for_stalls, loops, servers, connections,
 // stalls, memory, process, threads, system, log, build.
 nlohmann::ordered_json to_json(const Snapshot& snapshot);
+// Returns one connection of a list.
+nlohmann::ordered_json to_json(const ConnectionRow& row);
 // Returns an object for one connection. Its members are `connection`, which is null if the connection has ended,
 // `recorded` and `flight`.
 nlohmann::ordered_json to_json(const ConnectionDetail& detail);
 // Returns how the library was built: version, compiler, flags, libraries, and the engines that this kernel supports.
 nlohmann::ordered_json build_facts();
+// Returns a time as seconds since 1970.
+double unix_seconds(std::chrono::system_clock::time_point time);
 // Returns JSON as text. Bytes that are not valid UTF-8, for example in names, are replaced by U+FFFD.
 std::string dump(const nlohmann::ordered_json& value);
 

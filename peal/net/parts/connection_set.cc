@@ -79,6 +79,12 @@ Connection& ConnectionSet::connect(const SocketAddress& address, const ConnectOp
   return connection;
 }
 
+Duration ConnectionSet::age(const Connection& connection) {
+  if (!connection.was_open_) return {};
+  const uint32_t stamps = Connection::age_stamp(connection.loop().now()) - connection.opened_at_;
+  return Duration(int64_t{stamps} << Connection::kAgeShift);
+}
+
 Connection* ConnectionSet::find(uint32_t slot, uint32_t generation) {
   Connection* connection = table_.find(slot, generation);
   if (connection != nullptr && connection->life() != ConnectionLife::kClosed) return connection;

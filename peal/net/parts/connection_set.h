@@ -50,6 +50,8 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   // Returns the connection with this slot and generation. If that connection has ended, adds 1 to NetStats::late_calls
   // and returns null.
   Connection* find(uint32_t slot, uint32_t generation);
+  // Returns ConnectionFacts::age.
+  static Duration age(const Connection& connection);
   // Calls `visit` with each connection that is not closed; `visit` may end connections.
   template <class Visit>
   void each(Visit&& visit) {

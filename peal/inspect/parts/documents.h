@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The documents that the inspector's pages show: what of a snapshot each of them has. A document is a JSON object.
+// documents.cc does not read any figures: snapshot_json.cc does.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <peal/inspect/parts/collector.h>
+#include <peal/inspect/parts/snapshot.h>
+
+namespace peal::detail {
+
+// Returns the document of "/": warnings, and of the process, each loop and each server the most important figures.
+nlohmann::ordered_json overview_document(const Snapshot& snapshot);
+
+// Returns one member of to_json(snapshot), such as "loops".
+nlohmann::ordered_json part_document(const Snapshot& snapshot, std::string_view part);
+
+// Returns all figures of one server, with its methods as a member of their own. Returns nullopt if the snapshot does
+// not have this server.
+std::optional<nlohmann::ordered_json> server_document(const Snapshot& snapshot, size_t number);
+
+// Returns the connections that the snapshot has because of `wanted`, sorted over all loops and servers, at most
+// `wanted.connections->most`. The document repeats the query, and says how many connections there are and how many
+// match.
+nlohmann::ordered_json connections_document(const Snapshot& snapshot, const Wanted& wanted);
+
+}  // namespace peal::detail

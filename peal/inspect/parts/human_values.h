@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes values of the inspector's JSON as people read them. The end of a member's name says what its number counts:
+// "_bytes", "_seconds" or "_share".
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace peal::detail {
+
+// Returns a duration as text: "250 us", "1.5 s", "2:03:04" (hours, minutes, seconds), "3 d 4 h".
+std::string human_seconds(double seconds);
+
+// Returns a value as text. `key` is the name of its member. Texts of an array are joined by commas. Returns an empty
+// text for null and for objects.
+std::string human_value(std::string_view key, const nlohmann::ordered_json& value);
+
+// Returns the name of a member as a heading: "held_bytes" becomes "held".
+std::string human_heading(std::string_view key);
+
+}  // namespace peal::detail

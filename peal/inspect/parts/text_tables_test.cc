@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/inspect/parts/text_tables.h>
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+namespace peal::detail {
+namespace {
+
+using nlohmann::ordered_json;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(TextTables, rows_become_aligned_columns) {
+  const ordered_json json = {
+      {"taken_unix_seconds", 7},
+      {"servers",
+       {{{"server", 0}, {"name", "api"}, {"held_bytes", 2048}}, {{"server", 10}, {"name", "\u00e9t\u00e9"}}}}};
+  EXPECT_EQ(text_tables(json),
+            "servers\n"
+            "server  name   held\n"
+            "     0  api   2 KiB\n"
+            "    10  \u00e9t\u00e9\n");
+}
+
+TEST(TextTables, members_become_lines) {
+  EXPECT_EQ(text_tables({{"memory", {{"held_bytes", 1024}, {"soft_mark_bytes", 0}}}}),
+            "memory\n"
+            "held       1 KiB\n"
+            "soft mark  0 B\n");
+}
+
+TEST(TextTables, nothing_is_said_to_be_nothing) {
+  EXPECT_EQ(text_tables({{"stalls", ordered_json::array()}}), "stalls\nnone\n");
+}
+
+ordered_json wide_row(size_t members) {
+  ordered_json row;
+  for (size_t i = 0; i < members; ++i) row["member_" + std::to_string(i)] = 1'000'000 + i;
+  return row;
+}
+
+TEST(TextTables, a_wide_table_is_turned) {
+  const std::string text = text_tables({{"loops", {wide_row(40), wide_row(40)}}});
+  EXPECT_THAT(text, HasSubstr("\nmember 39  1000039  1000039\n"));
+}
+
+TEST(TextTables, a_table_that_is_wide_either_way_has_its_first_members_and_says_so) {
+  const std::string text = text_tables({{"connections", ordered_json(30, wide_row(40))}});
+  EXPECT_THAT(text, HasSubstr("more columns; ?format=json has them)\n"));
+  EXPECT_THAT(text, Not(HasSubstr("member 39")));
+  for (size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) EXPECT_LE(text.find('\n', at) - at, 162U);
+}
+
+TEST(TextTables, values_cannot_break_lines) {
+  const std::string text = text_tables({{"servers", {{{"name", "a\nb\x1b[31m"}}}}});
+  EXPECT_EQ(text, "servers\nname\na b [31m\n");
+}
+
+TEST(TextTables, stacks_follow_the_table_and_histograms_are_left_out) {
+  const ordered_json json = {
+      {"stalls", {{{"what", "a task"}, {"stack", "f()\nmain()"}, {"turn_histogram", {{0.1, 2}, {0.2, 3}}}}}}};
+  EXPECT_EQ(text_tables(json), "stalls\nwhat\na task\n\nf()\nmain()\n");
+}
+
+TEST(TextTables, rows_within_rows_have_tables_of_their_own) {
+  const ordered_json json = {{"servers", {{{"name", "rpc"}, {"methods", {{{"method", "Get"}, {"calls", 2}}}}}}}};
+  EXPECT_EQ(text_tables(json), "servers\nname\nrpc\n\nmethods of rpc\nmethod  calls\nGet         2\n");
+}
+
+}  // namespace
+}  // namespace peal::detail
