@@ -21,6 +21,7 @@
 #include <peal/engine/listening_socket.h>
 #include <peal/http/server/http_server.h>
 #include <peal/observe/stall_watchdog.h>
+#include <tests/support/http/inspector_rig.h>
 #include <tests/support/http_rig.h>
 
 namespace peal {
@@ -28,51 +29,12 @@ namespace {
 
 using nlohmann::json;
 using test::http_answer;
-using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
-class InspectorTest : public testing::Test {
- protected:
-  ~InspectorTest() override { set_log_level(level_); }
-
-  std::string get(std::string_view path, const std::string& fields = {}) {
-    return http_answer(inspector->address(), fmt::format("GET {}", path), fields);
-  }
-  std::string post(std::string_view path, const std::string& fields = "Peal-Action: 1\r\n") {
-    return http_answer(inspector->address(), fmt::format("POST {}", path), "Content-Length: 0\r\n" + fields);
-  }
-  static std::string body(const std::string& answer) {
-    const size_t end = answer.find("\r\n\r\n");
-    return end == answer.npos ? std::string() : answer.substr(end + 4);
-  }
-  json get_json(std::string_view path) { return json::parse(body(get(path, "Accept: application/json\r\n"))); }
-  // Makes an echo server on `thread`, with one connection that has got its echo.
-  void serve() {
-    server = std::make_unique<Server>(thread.loop(), test::echoing());
-    served = server->listen("127.0.0.1:0").value();
-    peer.connect(served);
-    peer.send("hello");
-    while (peer.received() != "hello" && readable(peer.fd())) peer.pump();
-    ASSERT_EQ(peer.received(), "hello");
-  }
-  // The inspector waits for each loop for a minute unless told otherwise, because a busy machine may hold a loop up for
-  // longer than an inspector waits by default.
-  void attach(const InspectorOptions& options = {.reply_timeout = std::chrono::minutes(1)}) {
-    inspector = Inspector::attach(*server, "127.0.0.1:0", options).value();
-  }
-  std::string connection_id() { return get_json("/connections")["connections"][0]["id"]; }
-
-  const LogLevel level_ = log_level();
-  test::LoopThread thread{{.engine = "epoll"}};
-  std::unique_ptr<Server> server;
-  SocketAddress served;  // the address of `server`
-  std::unique_ptr<Inspector> inspector;
-  RawPeer peer;
-};
+using InspectorTest = test::InspectorRig;
 
 TEST_F(InspectorTest, one_line_shows_loops_servers_and_connections) {
   serve();
@@ -114,75 +76,6 @@ TEST_F(InspectorTest, browser_gets_a_page_and_a_terminal_gets_text) {
   for (const char* path : {"/page/inspector.css", "/page/inspector.js"})
     EXPECT_THAT(get(path), StartsWith("HTTP/1.1 200 ")) << path;
   EXPECT_THAT(get("/nothing"), StartsWith("HTTP/1.1 404 "));
-}
-
-TEST_F(InspectorTest, connections_are_sorted_and_filtered_as_the_query_says) {
-  serve();
-  RawPeer second = RawPeer::connected(served);
-  second.send("hello, hello");
-  while (second.received() != "hello, hello" && readable(second.fd())) second.pump();
-  attach();
-  const auto received = [&](const std::string& query) {
-    std::vector<int> found;
-    const json shown = get_json("/connections?" + query);
-    for (const json& each : shown["connections"]) found.push_back(each["received_bytes"]);
-    return found;
-  };
-  EXPECT_THAT(received("sort=received"), ElementsAre(12, 5));
-  EXPECT_THAT(received("sort=sent&order=asc"), ElementsAre(5, 12));
-  EXPECT_THAT(received("sort=received&most=1"), ElementsAre(12));
-  const std::string peer_of_second = get_json("/connections?sort=received&most=1")["connections"][0]["peer"];
-  EXPECT_THAT(received("search=" + peer_of_second), ElementsAre(12));
-  EXPECT_THAT(received("state=open&sort=received&server="), ElementsAre(12, 5));
-  EXPECT_THAT(received("state=reading+out"), IsEmpty());
-  EXPECT_THAT(received("server=1"), IsEmpty());
-  const json shown = get_json("/connections?sort=age&most=1&search=127");
-  EXPECT_EQ(shown["total"], 2);
-  EXPECT_EQ(shown["matched"], 2);
-  EXPECT_TRUE(shown["complete"]);
-  EXPECT_EQ(shown["query"]["sort"], "age");
-  EXPECT_EQ(shown["query"]["search"], "127");
-  EXPECT_EQ(shown["connections"].size(), 1U);
-  for (const char* wrong : {"sort=size", "order=up", "server=x", "most=-1"}) {
-    EXPECT_THAT(get(fmt::format("/connections?{}", wrong)), StartsWith("HTTP/1.1 400 ")) << wrong;
-  }
-  EXPECT_THAT(get("/connections?search=%3Cb%3E", "Accept: text/html\r\n"),
-              HasSubstr("data-json=\"/connections?search=%3Cb%3E&amp;format=json\""));
-}
-
-TEST_F(InspectorTest, a_server_has_a_page_of_its_own) {
-  serve();
-  attach();
-  const json shown = get_json("/server/0");
-  EXPECT_EQ(shown["server"]["name"], "server 0");
-  EXPECT_EQ(shown["server"]["opened"], 1);
-  EXPECT_THAT(get("/server/1"), StartsWith("HTTP/1.1 404 "));
-  EXPECT_THAT(get("/server/x"), StartsWith("HTTP/1.1 404 "));
-}
-
-TEST_F(InspectorTest, the_overview_warns_of_what_is_wrong) {
-  serve();
-  attach();
-  const json shown = get_json("/");
-  EXPECT_TRUE(shown["warnings"].is_array());
-  EXPECT_EQ(shown["servers"][0]["connections"], 1);
-  EXPECT_EQ(shown["loops"][0]["engine"], "epoll");
-  EXPECT_FALSE(shown.contains("connections")) << "no connection is visited for it";
-}
-
-TEST_F(InspectorTest, samples_are_taken_while_nobody_looks) {
-  serve();
-  attach();
-  json history;
-  do {  // the first sample may be older than the server
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    history = get_json("/history");
-  } while (history["newest"] < 2);
-  EXPECT_EQ(history["servers"][0]["connections"].back(), 1);
-  EXPECT_TRUE(history["loops"][0]["busy_share"].back().is_number());
-  EXPECT_GT(history["process"]["resident_bytes"].back(), 0);
-  const auto without = Inspector::attach(*server, "127.0.0.1:0", {.keep_history = false}).value();
-  EXPECT_THAT(http_answer(without->address(), "GET /history", {}), HasSubstr("\"loops\":[]"));
 }
 
 TEST_F(InspectorTest, metrics_in_both_formats) {

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include <peal/base/memory/block_pool.h>
-#include <tests/support/http_files_rig.h>
+#include <tests/support/http/http_files_rig.h>
 #include <tests/support/raw_peer.h>
 
 namespace peal {

@@ -2,7 +2,7 @@
 // Conditions and ranges, asked over a connection.
 #include <string>
 
-#include <tests/support/http_files_rig.h>
+#include <tests/support/http/http_files_rig.h>
 
 namespace peal {
 namespace {

@@ -7,7 +7,7 @@
 #include <peal/base/fd.h>
 #include <peal/http/files/parts/root_folder.h>
 #include <tests/support/files/temporary_folder.h>
-#include <tests/support/http_files_rig.h>
+#include <tests/support/http/http_files_rig.h>
 
 namespace peal {
 namespace {

@@ -4,7 +4,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include <tests/support/http_files_rig.h>
+#include <tests/support/http/http_files_rig.h>
 
 namespace peal {
 namespace {

@@ -2,7 +2,7 @@
 // Tests of each fault with its status, and of each limit with an input that just fits and one that just does not.
 #include <gtest/gtest.h>
 
-#include <tests/support/http_request_run.h>
+#include <tests/support/http/http_request_run.h>
 
 namespace peal {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tests/support/http_request_run.h>
+#include <tests/support/http/http_request_run.h>
 
 namespace peal {
 namespace {

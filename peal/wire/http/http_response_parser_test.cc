@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tests/support/http_response_run.h>
+#include <tests/support/http/http_response_run.h>
 
 namespace peal {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tests/support/http_request_run.h>
+#include <tests/support/http/http_request_run.h>
 
 namespace peal::detail {
 namespace {

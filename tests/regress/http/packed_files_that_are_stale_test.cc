@@ -14,7 +14,7 @@
 #include <gmock/gmock.h>
 
 #include <peal/http/files/static_files.h>
-#include <tests/support/http_files_rig.h>
+#include <tests/support/http/http_files_rig.h>
 
 namespace peal {
 namespace {
