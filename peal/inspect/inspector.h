@@ -75,7 +75,7 @@ struct InspectorOptions {
   // loop. The connections with the most queued bytes are shown first. Each shown connection costs a few system calls.
   size_t most_connections = 100;
   // True if the inspector keeps the figures of the last ten minutes, which the page shows as graphs. They are collected
-  // once a second, while the inspector's loop runs. Each loop and each server that is shown takes about 20 KiB.
+  // once a second, while the inspector's loop runs. Each loop, server and method that is shown takes about 40 KiB.
   bool keep_history = true;
   // True if the turns of the shown loops are timed. The inspector can then show how busy each loop is and how long its
   // turns are.
