@@ -41,7 +41,9 @@ std::expected<load::DuelRecord, std::string> play(const DuelJob& job, const std:
   DrawnLine line(live);
   const auto show = [&](const load::DuelProgress& progress) {
     const bool restart_is_over = progress.rounds == progress.record.options.rounds;
-    if (line.shows() && (line.over_itself() || restart_is_over)) line.draw(load::duel_line(progress, line.columns()));
+    if (!line.shows() || !(line.over_itself() || restart_is_over)) return;
+    // Only a line that a later one replaces must fit into the terminal. In a file or a pipe, the line stays whole.
+    line.draw(load::duel_line(progress, line.over_itself() ? line.columns() : std::string::npos));
   };
   return load::run_duel(job.options, job.protocol, show, job.place);
 }

@@ -266,6 +266,17 @@ TEST(LoadDuel, json_on_stdout_sends_the_report_to_stderr) {
   EXPECT_THAT(answer.error, testing::StartsWith("duel pingpong: "));
 }
 
+TEST(LoadDuel, a_live_line_without_a_terminal_names_every_pair) {
+  const load::ScriptedServer server;
+  std::vector<std::string> words = {"--slice",  "5ms", "--rounds", "1",     "--restarts", "2",
+                                    "--budget", "10s", "--engine", "epoll", "--live",     "on"};
+  for (const char* name : {"first", "second", "third", "fourth"}) {
+    words.push_back(fmt::format("contender_{}={}", name, server.address().to_string()));
+  }
+  const Answer answer = call_duel(std::move(words));
+  EXPECT_THAT(answer.error, HasSubstr(" | contender_fourth/contender_first ")) << "the line has over 100 columns";
+}
+
 TEST(LoadDuel, live_lines_without_a_terminal) {
   const load::ScriptedServer server;
   const Answer answer = call_duel(briefly({"a=" + server.address().to_string(), "--live", "on"}));
