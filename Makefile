@@ -16,6 +16,8 @@ export PYTHONDONTWRITEBYTECODE := 1
 
 # $(call build,PRESET): configures and builds into build/PRESET. Configuring again costs a second and keeps it true.
 build = cmake --preset $(1) --log-level=WARNING >/dev/null && cmake --build --preset $(1) -j $(JOBS)
+# Seconds of CPU that a command of the release build takes, without a compiler cache: the mean of a whole build.
+build_command_s = 4
 # $(call check,PRESET,JOBS): runs that build's tests, so many at a time; the last lines say how many passed. Most tests
 # wait, so that there may be three for each processor; under a sanitizer most of their time is its own.
 check = ctest --preset $(1) -j $(2)
@@ -30,8 +32,13 @@ help:
 ##@ First
 
 .PHONY: run
-run: setup-lab ## build what the quick lab starts, run it (five minutes), print the verdict and where the report is
-	@$(call build,release) --target quick_lab
+run: setup-lab ## build what the quick lab starts, run it (five minutes), say in five sentences what came out
+	@cmake --preset release --log-level=WARNING >/dev/null
+	@ninja -C build/release --quiet -t commands quick_lab | awk -v cores=$(JOBS) -v each=$(build_command_s) ' \
+	    END { printf "Step 1 of 2: build, at most %d commands and about %d minutes on %d cores\n", NR, \
+	          NR * each / cores / 60 + 1, cores }'
+	@NINJA_STATUS="[step 1 of 2: %f of %t] " cmake --build --preset release -j $(JOBS) --target quick_lab
+	@echo "Step 2 of 2: measure, about 5 minutes"
 	@$(PYTHON) -m versus quick
 
 .PHONY: test

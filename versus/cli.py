@@ -19,7 +19,7 @@ from versus.figures.ledger import BadLedger
 from versus.findings import findings_document
 from versus.models import model_plans, model_roster
 from versus.bars import bench
-from versus.quick import quick_lab, quick_plan, quick_words
+from versus.quick import quick_lab, quick_plan, quick_sentences, quick_words
 from versus.run import server_host
 from versus.run.process import StartFailed
 from versus.run.server_host import BadHost, Unreachable
@@ -245,7 +245,8 @@ def _run(options, command: str) -> int:
         return bench.run(options, command)
     if options.verb == "quick":
         results = quick_lab.run(options, command)
-        print(f"{quick_words.summary(results)}\n\n{(options.out / 'report.html').resolve()}")
+        print(f"{quick_words.summary(results)}\n\n{quick_sentences.text(results)}\n\n"
+              f"{(options.out / 'report.html').resolve()}")
         return DONE if results["cells"] or results["drum"] else FAILED
     results = comparison.compare(_plan_name(options), options, command)
     print(terminal.summary(results))

@@ -121,6 +121,9 @@ def load_duel(words: list[str]) -> int:
     found = document(names, every("--claim"), int(every("--restarts")[0]), int(every("--rounds")[0]),
                      short=every("--requests-per-connection") == ["1"], queueing=tuple(every("--expect-queueing")),
                      connections=int(every("--connections")[0]), faults=faults)
+    if "--live" in words:
+        for restart in range(found["restarts"]):
+            print(f"restart {restart + 1} of {found['restarts']}, round 1 of 1, 1.0 s of 9.0 s", file=sys.stderr)
     if "--server-host" in words:
         found["server_host"] = {"name": every("--server-host")[0], "address": "127.0.0.1", "kernel": "Linux",
                                 "processor": "", "cpus": 4, "is_here": False, "elapsed_s": 10.0, "stolen_s": 0.0,

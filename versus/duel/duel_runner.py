@@ -3,6 +3,7 @@
 
 import json
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -14,6 +15,7 @@ from versus.run.generator import EXIT_DONE, EXIT_GATE
 from versus.run.server_host import ServerHost
 
 SPARE_S = 60.0  # time beyond the budget, for a restart that takes long
+RESTART = "restart "  # how a line of --live begins
 TURN_START_S = 0.25  # starting, connecting and ending a server that plays alone
 
 
@@ -117,8 +119,8 @@ def _blamed(complaint: str, players: list[Player]) -> str:
 
 
 def play(program: str, load: DuelLoad, players: list[Player], claims: list[Claim], budget_s: float, seed: int,
-         folder: Path, host: ServerHost | None = None) -> Duel:
-    """Runs one duel. Raises NoDuel."""
+         folder: Path, host: ServerHost | None = None, on_restart: Callable[[str], None] | None = None) -> Duel:
+    """Runs one duel. on_restart() gets a line about the progress after each restart. Raises NoDuel."""
     budget_s = max(budget_s, 1.1 * load.least_s(len(players)))  # a duel has at least one restart
     folder.mkdir(parents=True, exist_ok=True)
     json_path = folder / f"duel-{load.name}.json"
@@ -128,9 +130,16 @@ def play(program: str, load: DuelLoad, players: list[Player], claims: list[Claim
     def words_for(some: list[Player]) -> list[str]:
         return command(program, load, some, claims, budget_s, seed, json_path, host)
 
+    def on_line(line: str) -> bool:
+        if not line.startswith(RESTART):
+            return False
+        on_restart(line)
+        return True
+
     words = words_for(players)
+    live = ["--live", "on"] if on_restart else []
     before = counters.sample()
-    outcome = process.run(words, limit_s=budget_s + SPARE_S)
+    outcome = process.run([*words, *live], limit_s=budget_s + SPARE_S, on_line=on_line if on_restart else None)
     happened = counters.between(before, counters.sample())
     if outcome.code not in (EXIT_DONE, EXIT_GATE):
         why = outcome.complaint or ("the duel did not end in time" if outcome.code is None
@@ -144,12 +153,13 @@ def play(program: str, load: DuelLoad, players: list[Player], claims: list[Claim
 
 
 def play_all(program: str, load: DuelLoad, players: list[Player], claims: list[Claim], budget_s: float, seed: int,
-             folder: Path, host: ServerHost | None = None) -> Duel:
-    """Runs one duel. Players that cannot play are left out and named. Raises NoDuel if none can."""
+             folder: Path, host: ServerHost | None = None,
+             on_restart: Callable[[str], None] | None = None) -> Duel:
+    """Runs one duel, as play() does. Players that cannot play are left out and named. Raises NoDuel if none can."""
     left_out, blamed, playing = [], [], list(players)
     while playing:
         try:
-            duel = play(program, load, playing, claims, budget_s, seed, folder, host)
+            duel = play(program, load, playing, claims, budget_s, seed, folder, host, on_restart)
             faults = {c["name"]: c["fault"] for c in duel.found["contenders"] if c.get("fault")}
             duel.left_out = left_out + [f"{load.title}: {fault}" for fault in faults.values()]
             duel.blamed = blamed + list(faults)

@@ -6,6 +6,7 @@ computed from its slices. judge.py decides what may be said about them.
 """
 
 import math
+import statistics
 
 from versus import published, stats
 from versus.duel import judge
@@ -20,6 +21,8 @@ HOLDS, NO_LONGER = "true here", "not true here"
 LAB, MODELS, UNPACKAGED = "by make lab", "by make models", "about programs that are in no package"
 DRUM = 2  # the quick page itself shows the findings of this experiment
 FIGURES = ("ratio", "low", "high", "restarts")
+PEALS = ("peal-epoll", "peal-uring", "http-peal-epoll")
+CROWD = "64Bx1000"  # the cell whose connections are enough to see what one costs in memory
 
 
 def judge_twins(duels: list[Duel]) -> None:
@@ -92,6 +95,46 @@ def then_and_now(duels: list[Duel]) -> list[dict]:
         rows.append({"experiment": past.experiment, "sentence": past.sentence, "then": past.then,
                      "what": f"{past.subject} / {past.rival}", "cell": duel.load.title, "verdict": verdict, "why": why}
                     | {key: answer[key] for key in FIGURES})
+    return rows
+
+
+def comparisons(duels: list[Duel]) -> list[dict]:
+    """Returns how each of peal's servers stands beside each other one, in each cell, in server CPU and in throughput.
+    The ratios of one peal server in one metric are a family."""
+    asked = []
+    for duel in duels:
+        names = [contender["name"] for contender in duel.found["contenders"]
+                 if not contender["twin_of"] and not contender.get("fault")]
+        asked += [(duel, metric, subject, rival) for metric in (CPU, RATE) for subject in names if subject in PEALS
+                  for rival in names if rival not in PEALS]
+    rows = []
+    for (duel, metric, subject, rival), answer in zip(asked, judge.ask([_beside(*each) for each in asked])):
+        full = metric == RATE and any(_bounded(duel.found, name) for name in (subject, rival))
+        rows.append({"cell": duel.load.name, "metric": metric, "subject": subject, "rival": rival, "bounded": full,
+                     "verdict": answer["verdict"], "why": answer["why"]} | {key: answer[key] for key in FIGURES})
+    return rows
+
+
+def _beside(duel: Duel, metric: str, subject: str, rival: str) -> dict:
+    sides = (("subject", subject), ("rival", rival))
+    return judge.question(pair_of(duel.found, metric, subject, rival).logs, subject, rival,
+                          family=f"{metric} {subject}", obstacle=obstacle(duel.found, metric, (subject, rival)),
+                          bounded=[side for side, name in sides if metric == RATE and _bounded(duel.found, name)])
+
+
+def memory(duels: list[Duel]) -> list[dict]:
+    """Returns the resident memory of each server with many connections, and how much of it came with each one: means
+    over the restarts, in bytes. Linux counts in steps of up to 128 KiB for a process."""
+    rows = []
+    for duel in (duel for duel in duels if duel.load.name == CROWD):
+        for contender in duel.found["contenders"]:
+            after, before = contender["rss_by_restart"], contender["rss_start_by_restart"]
+            served = contender["served_by_restart"]
+            if contender["twin_of"] or not after or not all((*after, *before, *served)):
+                continue
+            grown = [(end - start) / count for end, start, count in zip(after, before, served)]
+            rows.append({"contender": contender["name"], "bytes": statistics.fmean(after),
+                         "bytes_per_connection": statistics.fmean(grown)})
     return rows
 
 

@@ -38,6 +38,11 @@ class DuelCell:
         return "message" if self.kind == PINGPONG else "request"
 
     @property
+    def words(self) -> str:
+        """The title with the protocol."""
+        return f"{'echo' if self.kind == PINGPONG else 'HTTP'}, {self.title}"
+
+    @property
     def load(self) -> DuelLoad:
         words = ["--connections", str(self.connections)]
         words += ["--size", str(self.size)] if self.kind == PINGPONG else ["--path", HTTP_PATH]
@@ -99,6 +104,10 @@ CLAIMS = (
     DuelClaim("http-peal-epoll", "http-nginx", "short100", 1.05),
     DuelClaim("http-peal-epoll", "http-libevent", "short100"),
 )
+
+
+def claims_in(cell: str) -> list[DuelClaim]:
+    return [claim for claim in CLAIMS if claim.cell == cell]
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,10 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import BinaryIO
 
 START_LIMIT_S = 60.0  # long enough for a busy machine and for callgrind
 STOP_LIMIT_S = 30.0
@@ -229,17 +230,51 @@ class Outcome:
 MOST_WRITTEN_BYTES = 1 << 30
 
 
-def run(words: list[str], cpus: tuple[int, ...] = (), limit_s: float = 60.0,
-        most_bytes: int = MOST_WRITTEN_BYTES) -> Outcome:
-    """Runs a program until it ends, for at most `limit_s`. It may write at most `most_bytes` into one file."""
+def _pass_on(child: subprocess.Popen, limit_s: float, on_line: Callable[[str], bool], complaints: BinaryIO) -> None:
+    """Until `child` ends, or for at most `limit_s`, gives each line of its stderr to on_line(). A line for which that
+    returns False goes to `complaints`."""
+    deadline, rest, pipe = time.monotonic() + limit_s, b"", child.stderr.fileno()
+    handle = os.pidfd_open(child.pid)
+    try:
+        open_ends = [pipe, handle]
+        while ready := select.select(open_ends, [], [], max(0.0, deadline - time.monotonic()))[0]:
+            if pipe not in ready:  # the program has ended, and what it wrote has been read
+                break
+            piece = os.read(pipe, 65536)
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                if not on_line(line.decode(errors="replace")):
+                    complaints.write(line + b"\n")
+            if not piece:
+                open_ends.remove(pipe)
+                pipe = -1
+    finally:
+        os.close(handle)
+        complaints.write(rest)
+
+
+def run(words: list[str], cpus: tuple[int, ...] = (), limit_s: float = 60.0, most_bytes: int = MOST_WRITTEN_BYTES,
+        on_line: Callable[[str], bool] | None = None) -> Outcome:
+    """Runs a program until it ends, for at most `limit_s`. It may write at most `most_bytes` into one file. on_line()
+    gets each line of the program's stderr when it is written. It returns True if the line is no complaint."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as complaints:
+        began = time.monotonic()
         try:
-            child = spawn(words, cpus, stdout=out, stderr=complaints)
+            child = spawn(words, cpus, stdout=out, stderr=subprocess.PIPE if on_line else complaints)
         except OSError as error:
             return Outcome(127, "", f"{words[0]}: {error.strerror}")
         with suppress(OSError):  # it may have ended already
             resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
-        ended = reap(child, limit_s)
+        try:
+            if on_line:
+                _pass_on(child, limit_s, on_line, complaints)
+        except BaseException:
+            reap(child, 0.0)
+            raise
+        finally:
+            if child.stderr:
+                child.stderr.close()
+        ended = reap(child, max(0.0, limit_s - (time.monotonic() - began)))
         out.seek(0)
         complaints.seek(0)
         said = complaints.read(2000).decode(errors="replace").strip().splitlines()

@@ -158,3 +158,44 @@ def test_a_child_ends_when_its_harness_is_killed(state):
         assert select.select([watched], [], [], 60.0)[0]  # a pidfd is readable when the process has ended
     finally:
         os.close(watched)
+
+
+TELLS = """
+import os, sys, time
+for line in ("one", "two", "no port"):
+    print(line, file=sys.stderr, flush=True)
+print("torn", end="", file=sys.stderr, flush=True)
+if sys.argv[1] == "closes":
+    os.close(2)
+sys.exit(3)
+"""
+
+
+@pytest.mark.parametrize("how", ["ends", "closes"])
+def test_each_line_is_passed_on_and_what_is_no_progress_is_a_complaint(how):
+    told = []
+
+    def on_line(line: str) -> bool:
+        told.append(line)
+        return line != "no port"
+
+    outcome = process.run([sys.executable, "-c", TELLS, how], on_line=on_line)
+    assert told == ["one", "two", "no port"]
+    assert outcome.code == 3 and outcome.complaint == "no port"
+
+
+def test_an_interrupt_while_lines_are_passed_on_ends_the_program():
+    pids = []
+
+    def on_line(line: str) -> bool:
+        pids.append(int(line))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        process.run(["sh", "-c", "echo $$ >&2; exec sleep 1000"], on_line=on_line)
+    assert not os.path.exists(f"/proc/{pids[0]}")
+
+
+def test_a_program_that_writes_lines_for_too_long_is_ended():
+    outcome = process.run(["sh", "-c", "echo one >&2; exec sleep 1000"], limit_s=0.2, on_line=lambda line: True)
+    assert outcome.code is None and outcome.complaint == ""
