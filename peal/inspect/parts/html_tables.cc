@@ -36,8 +36,6 @@ std::string bars(const Json& pairs) {
 // Returns whether the value is an array of texts. An empty array counts as one.
 bool is_text_list(const Json& value) { return value.is_array() && (value.empty() || value.front().is_string()); }
 
-bool is_rows(const Json& value) { return value.is_array() && !value.empty() && value.front().is_object(); }
-
 std::string cell(std::string_view key, const Json& value) {
   if (value.is_array() && !is_text_list(value)) return bars(value);
   const std::string text = html_escaped(human_value(key, value));

@@ -62,4 +62,8 @@ std::string human_heading(std::string_view key) {
   return text;
 }
 
+bool is_rows(const nlohmann::ordered_json& value) {
+  return value.is_array() && !value.empty() && value.front().is_object();
+}
+
 }  // namespace peal::detail

@@ -20,4 +20,7 @@ std::string human_value(std::string_view key, const nlohmann::ordered_json& valu
 // Returns the name of a member as a heading: "held_bytes" becomes "held".
 std::string human_heading(std::string_view key);
 
+// Returns whether the value is an array of objects, which is shown as a table.
+bool is_rows(const nlohmann::ordered_json& value);
+
 }  // namespace peal::detail

@@ -67,7 +67,7 @@ size_t narrow(Cells& cells) {
   return before - widths.size();
 }
 
-void append(std::string& text, const Cells& cells) {
+void write(std::string& text, const Cells& cells) {
   const std::vector<size_t> widths = widths_of(cells);
   for (const auto& row : cells.rows) {
     std::string line;
@@ -83,8 +83,6 @@ void append(std::string& text, const Cells& cells) {
     text += line + '\n';
   }
 }
-
-bool is_rows(const Json& value) { return value.is_array() && !value.empty() && value.front().is_object(); }
 
 // Members that are shown as a table of their own, as graphs, or below the table have no column.
 bool has_column(std::string_view key, const Json& value) {
@@ -110,7 +108,7 @@ Cells cells_of(const Json& rows) {
   return cells;
 }
 
-void append_rows(std::string& text, const Json& rows) {
+void write_rows(std::string& text, const Json& rows) {
   Cells cells = cells_of(rows);
   size_t dropped = 0;
   if (total_width(widths_of(cells)) > kMostWidth) {
@@ -121,42 +119,42 @@ void append_rows(std::string& text, const Json& rows) {
       dropped = narrow(cells);
     }
   }
-  append(text, cells);
+  write(text, cells);
   if (dropped > 0) text += fmt::format("({} more columns; ?format=json has them)\n", dropped);
   for (const Json& row : rows) {
     if (const std::string stack = row.value("stack", std::string()); !stack.empty()) text += "\n" + stack + "\n";
   }
 }
 
-void append_members(std::string& text, const Json& object) {
+void write_members(std::string& text, const Json& object) {
   Cells cells{.rows = {}, .numbers = {false, false}};
   for (const auto& [key, value] : object.items()) {
     if (has_column(key, value)) cells.rows.push_back({human_heading(key), on_one_line(human_value(key, value))});
   }
-  append(text, cells);
+  write(text, cells);
 }
 
-void append_section(std::string& text, std::string_view name, const Json& value);
+void write_section(std::string& text, std::string_view name, const Json& value);
 
 // Appends a table for each array of objects that the rows contain, such as the methods of servers.
-void append_inner(std::string& text, const Json& rows) {
+void write_inner(std::string& text, const Json& rows) {
   for (const Json& row : rows) {
     for (const auto& [key, value] : row.items()) {
       if (!is_rows(value)) continue;
-      append_section(text, fmt::format("{} of {}", key, on_one_line(row.value("name", std::string()))), value);
+      write_section(text, fmt::format("{} of {}", key, on_one_line(row.value("name", std::string()))), value);
     }
   }
 }
 
-void append_section(std::string& text, std::string_view name, const Json& value) {
+void write_section(std::string& text, std::string_view name, const Json& value) {
   text += fmt::format("{}{}\n", text.empty() ? "" : "\n", human_heading(name));
   if (value.empty()) {
     text += "none\n";
   } else if (value.is_object()) {
-    append_members(text, value);
+    write_members(text, value);
   } else {
-    append_rows(text, value);
-    append_inner(text, value);
+    write_rows(text, value);
+    write_inner(text, value);
   }
 }
 
@@ -165,7 +163,7 @@ void append_section(std::string& text, std::string_view name, const Json& value)
 std::string text_tables(const nlohmann::ordered_json& object) {
   std::string text;
   for (const auto& [name, value] : object.items()) {
-    if (is_rows(value) || value.is_object() || (value.is_array() && value.empty())) append_section(text, name, value);
+    if (is_rows(value) || value.is_object() || (value.is_array() && value.empty())) write_section(text, name, value);
   }
   return text;
 }
