@@ -109,14 +109,15 @@ TEST_F(InspectorLayerTest, figures_of_a_layer_are_told_once_however_many_loops_u
   EXPECT_THAT(metrics, HasSubstr(fmt::format("peal_layer_handshakes_total{} 50\n", labels)));
   EXPECT_THAT(metrics, HasSubstr(fmt::format("peal_layer_handshakes_under_way{} 2\n", labels)));
   const std::string page = get("/servers", "text/html");
-  EXPECT_THAT(page, HasSubstr("<th>certificate left</th>"));
-  EXPECT_THAT(page, testing::ContainsRegex("<td class=\"n\">(89 d 23|90 d 0) h</td>"));
+  EXPECT_THAT(page,
+              HasSubstr("<th scope=\"col\" data-key=\"certificate_left_seconds\" class=\"n\">certificate left</th>"));
+  EXPECT_THAT(page, testing::ContainsRegex(" class=\"n\">(89 d 23|90 d 0) h</td>"));
   EXPECT_THAT(page, Not(HasSubstr("class=\"n bad\"")));
 }
 
 TEST_F(InspectorLayerTest, certificate_that_ends_soon_is_marked) {
   serve(hours(24 * 13 + 1));
-  EXPECT_THAT(get("/servers", "text/html"), testing::ContainsRegex("<td class=\"n bad\">13 d [01] h</td>"));
+  EXPECT_THAT(get("/servers", "text/html"), testing::ContainsRegex(" class=\"n bad\">13 d [01] h</td>"));
 }
 
 TEST_F(InspectorLayerTest, who_still_shakes_hands_is_connecting_and_then_told_with_what_was_agreed_on) {
@@ -136,7 +137,7 @@ TEST_F(InspectorLayerTest, who_still_shakes_hands_is_connecting_and_then_told_wi
   EXPECT_TRUE(open["peer_names"].is_array());
   EXPECT_EQ(open["resumed"], false);
   const std::string page = get("/connection/" + open["id"].get<std::string>(), "text/html");
-  EXPECT_THAT(page, HasSubstr("<tr><th>cipher</th><td>turned</td></tr>"));
+  EXPECT_THAT(page, HasSubstr("<dt>cipher</dt><dd data-key=\"cipher\">turned</dd>"));
 }
 
 class InspectorOverTlsTest : public testing::Test {

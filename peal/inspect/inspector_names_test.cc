@@ -62,7 +62,7 @@ TEST_F(InspectorNamesTest, are_on_the_page_in_the_json_and_in_the_metrics) {
               AllOf(HasSubstr("\npeal_server_connections{server=\"0\",name=\"api\"} 0\n"),
                     HasSubstr("{server=\"1\",name=\"a \\\"<b>&"), HasSubstr("{server=\"2\",name=\"server 2\"} 0\n")));
   EXPECT_THAT(ask("GET /", "Accept: text/html\r\n"),
-              AllOf(HasSubstr("<td>api</td>"), HasSubstr("a &quot;&lt;b&gt;&amp;"), Not(HasSubstr("<b>"))));
+              AllOf(HasSubstr(">api</a></td>"), HasSubstr("a &quot;&lt;b&gt;&amp;"), Not(HasSubstr("<b>"))));
   inspector.reset();
 }
 

@@ -271,7 +271,7 @@ TEST_F(InspectorTest, stalled_loop_is_shown_with_the_stack_of_what_holds_it) {
   EXPECT_GE(all["loops"][0]["silent_seconds"], 0.02);
   EXPECT_FALSE(all["servers"][0]["complete"]);
   EXPECT_THAT(get("/connection/0.0.0.1"), StartsWith("HTTP/1.1 503 "));
-  EXPECT_THAT(get("/", "Accept: text/html\r\n"), HasSubstr("<td>STALLED</td>"));
+  EXPECT_THAT(get("/", "Accept: text/html\r\n"), HasSubstr(">STALLED</td>"));
   while (!found) (*watchdog)->look();
   shut.reset();
   const json stalls = get_json("/stalls")["stalls"];

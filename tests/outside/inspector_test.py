@@ -86,36 +86,95 @@ def test_both_formats_are_read_by_prometheus_and_tell_the_same():
         assert older["peal_loop_received_bytes"].samples[0].name == "peal_loop_received_bytes_total"
 
 
+def live(page):
+    """Waits until the page of the browser shows figures that its script has fetched."""
+    page.until("document.getElementById('status').textContent === 'Live'")
+
+
+def confirmed(page):
+    """Confirms the dialog of an action, and returns the dialog's text."""
+    page.until("document.getElementById('confirm').open")
+    text = page.value("document.getElementById('confirm-text').textContent")
+    page.value("document.getElementById('confirm-yes').click()")
+    return text
+
+
+def pressed(page, key, code):
+    for kind in ("keyDown", "keyUp"):
+        page.ask("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code)
+
+
 def test_the_page_shows_a_live_connection_asks_nobody_else_and_ends_it_when_told(tmp_path):
     with serving("--threads", "2", "--flight-recorder", "256", "--stalls", "1s") as served, browser.opened() as page:
         page.visit(served.url("/"))
-        page.until("document.getElementById('status').textContent.startsWith('Live')")
+        live(page)
+        assert page.value("document.querySelectorAll('#loops tbody tr').length") == 3
+        page.until("document.querySelectorAll('#graphs .graph:not([hidden]) path.line').length >= 8")
+        light = page.screenshot(tmp_path / "light.png", whole=True)
+        page.theme("dark")
+        assert page.screenshot(tmp_path / "dark.png", whole=True) != light
         with served.client() as client:
             echoed(client)
             port = client.getsockname()[1]
+            page.visit(served.url(f"/connections?search={port}"))
+            live(page)
             rows = "[...document.querySelectorAll('#connections tbody tr')]"
             row = f"{rows}.find(r => r.textContent.includes(':{port}'))"
             page.until(f"Boolean({row})")
-            assert page.value("document.querySelectorAll('#loops tbody tr').length") == 3
-            assert page.value("document.querySelectorAll('#loops svg.bars').length") == 3
-            page.until("document.querySelectorAll('.tile polyline').length >= 5")
+            assert page.value("document.getElementById('counts').textContent") == "1 of 1 match."
             connection = page.value(f"({row}).querySelector('a').href")
-            light = page.screenshot(tmp_path / "light.png", whole=True)
-            page.theme("dark")
-            assert page.screenshot(tmp_path / "dark.png", whole=True) != light
             page.value(f"[...({row}).querySelectorAll('button')].find(b => b.textContent === 'kill').click()")
+            assert connection.rpartition("/")[2] in confirmed(page)
             with pytest.raises(ConnectionResetError):
                 client.recv(1)
         page.until(f"!({row})")
         assert "asked to end" in page.until("document.getElementById('outcome').textContent")
 
         page.visit(connection)
-        page.until("document.getElementById('status').textContent.startsWith('Live')")
-        assert "closed" in page.value("document.getElementById('flight').textContent")
-        assert page.value("document.documentElement.scrollWidth <= window.innerWidth"), "the page fits the window"
+        live(page)
+        page.until("document.querySelectorAll('#timeline .event').length >= 4")
+        assert "closed" in page.value("document.querySelector('#flight table').textContent")
         origin = served.url("/")
         assert {url for url in page.requests if not url.startswith((origin, "data:"))} == set()
         assert page.complaints == []
+
+
+def test_every_page_fits_a_desk_and_a_phone():
+    with serving("--threads", "2") as served, served.client() as client, browser.opened() as page:
+        echoed(client)
+        for width in (1280, 400):
+            page.ask("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=False)
+            for path in ("/", "/servers", "/server/0", "/loops", "/connections", "/stalls", "/threads", "/memory",
+                         "/build"):
+                page.visit(served.url(path))
+                live(page)
+                assert page.value("document.documentElement.scrollWidth <= window.innerWidth"), (path, width)
+        assert page.complaints == []
+
+
+def test_arrow_keys_read_the_values_of_a_graph():
+    with serving() as served, browser.opened() as page:
+        page.visit(served.url("/"))
+        live(page)
+        page.until("samples.times.length >= 2")
+        page.value("document.querySelector('.plot').focus()")
+        pressed(page, "ArrowLeft", 37)
+        said = page.until("document.querySelector('.graph output').textContent")
+        assert re.fullmatch(r"\d\d:\d\d:\d\d: received .+/s, sent .+/s", said), said
+        page.until("document.querySelectorAll('#graphs .cursor').length >= 4")
+        pressed(page, "Escape", 27)
+        page.until("document.querySelectorAll('#graphs .cursor').length === 0")
+
+
+def test_chosen_columns_are_in_the_address():
+    with serving() as served, browser.opened() as page:
+        page.visit(served.url("/loops?columns=loop,spins"))
+        live(page)
+        headings = "[...document.querySelectorAll('#loops th')].map((each) => each.dataset.key)"
+        assert page.value(headings) == ["loop", "spins"]
+        page.value("document.querySelector('#loops .menu input[value=wakeups]').click()")
+        assert sorted(page.value(headings)) == ["loop", "spins", "wakeups"]
+        assert "wakeups" in page.value("location.search")
 
 
 def test_the_log_level_and_a_drain_from_the_page():
@@ -123,16 +182,22 @@ def test_the_log_level_and_a_drain_from_the_page():
         page.visit(served.url("/loops"))
         page.until("document.getElementById('level').value === 'info'")
         page.visit(served.url("/"))
-        page.until("document.querySelectorAll('#servers button').length === 1")
+        page.until("document.querySelectorAll('#servers tbody button').length === 1")
         assert page.value("document.getElementById('level').value") == "info"
         page.value("level.value = 'error'; level.dispatchEvent(new Event('change'))")
         page.until("document.getElementById('outcome').textContent.includes('the log level is error')")
         assert json.loads(served.get("/json")[1])["log"]["level"] == "error"
-        page.value("document.querySelector('#servers button').click()")
+        page.value("document.querySelector('#servers tbody button').click()")
+        assert "0 connections" in confirmed(page)
         page.until("document.getElementById('outcome').textContent.includes('drains')")
         with pytest.raises(ConnectionRefusedError):
             while True:
                 served.client().close()
+        page.value("""window.cell = (key, value) => {
+            const td = element('td');
+            showValue(td, key, value, {});
+            return td;
+        }""")
         assert page.value("cell('state', 'STALLED').className") == "bad"
         assert page.value("cell('name', '<b>x</b>').children.length") == 0, "a name is shown as text, never as HTML"
         assert page.complaints == []
@@ -140,19 +205,18 @@ def test_the_log_level_and_a_drain_from_the_page():
 
 def test_methods_of_a_server_are_a_table_below_the_servers_while_there_are_some():
     with serving() as served, browser.opened() as page:
-        page.visit(served.url("/"))
-        page.until("document.getElementById('status').textContent.startsWith('Live')")
+        page.visit(served.url("/servers"))
+        live(page)
         server = "{server: 0, name: 'rpc', methods: [{method: '<b>x</b>', calls: 3, latency_p99_seconds: 0.002}]}"
         shown = page.value(f"""(() => {{
-            show({{servers: [{server}], stalls: [], log: {{level: 'info'}}}});
+            showSections({{servers: [{server}], log_level: 'info'}});
             return [...document.querySelectorAll('#servers + #methods tr')].map((row) =>
                 [...row.children].map((each) => each.textContent));
         }})()""")
         assert shown == [["server", "name", "method", "calls", "latency p99"], ["0", "rpc", "<b>x</b>", "3", "2 ms"]]
         # The next answer of this server has no methods, so the table disappears again.
-        page.until("document.getElementById('methods') === null && document.getElementById('connections') !== null")
-        assert page.value("[...document.querySelectorAll('main > section')].map((each) => each.id)")[:2] == [
-            "loops", "servers"]
+        page.until("document.getElementById('methods') === null")
+        assert page.value("[...document.querySelectorAll('main > section')].map((each) => each.id)") == ["servers"]
         assert page.complaints == []
 
 
@@ -162,7 +226,7 @@ def test_without_scripts_it_is_a_table_of_that_moment():
 
         def shown():
             page.ask("Emulation.setScriptExecutionDisabled", value=True)
-            page.visit(served.url("/"))
+            page.visit(served.url("/connections"))
             page.ask("Emulation.setScriptExecutionDisabled", value=False)
             return page.value("document.getElementById('connections').textContent")
 
@@ -176,9 +240,10 @@ def test_without_scripts_it_is_a_table_of_that_moment():
 def test_a_page_whose_server_is_gone_says_so():
     with serving() as served, browser.opened() as page:
         page.visit(served.url("/"))
-        page.until("document.getElementById('status').textContent.startsWith('Live')")
+        live(page)
         served.process.kill()
-        page.until("document.getElementById('status').className === 'lost'")
+        page.until("document.body.classList.contains('lost')")
+        assert page.value("document.getElementById('status').textContent").startswith("No answer")
 
 
 def test_a_stalled_loop_is_shown_while_it_stalls_and_what_held_it_afterwards():

@@ -1,117 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the page live: once a second this script fetches the page's figures as JSON and writes the tables again, in the
-// same form as html_tables.cc. Values of the JSON are only inserted as text, so that no value can add markup.
+// Makes the page live: fetches the document of the page, and the history for its graphs, and shows both. Read on in:
+//   values.js       how a value is written          samples.js      the figures of the last ten minutes
+//   tables.js       tables and lists of facts       graph.js        how a graph is drawn
+//   overview.js     which graphs a page has         connections.js  the list of connections
+//   connection.js   one connection                  actions.js      drain, kill, log level
 "use strict";
 
 const PERIOD_MS = 1000;
-const HISTORY = 120;
-const SOON_SECONDS = 14 * 86400;
-const SVG = "http://www.w3.org/2000/svg";
-const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
+const CONNECTIONS_PERIOD_MS = 2000;
+const FETCH_LIMIT_MS = 5000;
 
-const $ = (id) => document.getElementById(id);
+// What differs between the pages. `after` is the section above the graphs. A page that is not listed has tables only.
+const PAGES = {
+  overview: {graphs: ["traffic", "requests", "latency", "busy", "turns", "memory", "connections"], after: "process",
+             metrics: true},
+  loops: {graphs: ["busy", "turns"]},
+  servers: {graphs: ["connections", "requests", "latency"]},
+  server: {graphs: ["connections", "answers", "latency", "opened"], show: showServer},
+  memory: {graphs: ["memory"]},
+  connections: {graphs: [], show: showConnections, start: startConnections, path: connectionsPath, paused: whyPaused,
+                period: CONNECTIONS_PERIOD_MS},
+  connection: {graphs: [], show: showConnection, start: startConnection},
+};
+const page = PAGES[pageName] ?? {graphs: []};
 
-function element(name, text, className) {
-  const made = document.createElement(name);
-  if (text !== undefined) made.textContent = text;
-  if (className) made.className = className;
-  return made;
+async function fetchJson(path) {
+  const answer = await fetch(path, {signal: AbortSignal.timeout(FETCH_LIMIT_MS), cache: "no-store"});
+  if (!answer.ok) throw new Error(`${answer.status}, ${(await answer.text()).trim() || "without a text"}`);
+  return answer.json();
 }
-
-function drawn(name, attributes) {
-  const made = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  return made;
-}
-
-const digits = (value, count) => String(Number(value.toPrecision(count)));
-
-function humanBytes(value) {
-  let unit = 0;
-  for (; value >= 1024 && unit + 1 < UNITS.length; ++unit) value /= 1024;
-  return `${digits(value, 4)} ${UNITS[unit]}`;
-}
-
-function humanSeconds(value) {
-  if (value === 0) return "0";
-  if (value < 0) return `-${humanSeconds(-value)}`;
-  if (value < 1e-3) return `${digits(value * 1e6, 3)} us`;
-  if (value < 1) return `${digits(value * 1e3, 3)} ms`;
-  if (value < 120) return `${digits(value, 4)} s`;
-  const whole = Math.floor(value);
-  const two = (number) => String(number).padStart(2, "0");
-  if (whole < 86400) return `${Math.floor(whole / 3600)}:${two(Math.floor(whole / 60) % 60)}:${two(whole % 60)}`;
-  return `${Math.floor(whole / 86400)} d ${Math.floor(whole / 3600) % 24} h`;
-}
-
-function human(key, value) {
-  if (value === undefined || value === null) return "";
-  if (value === true || value === false) return value ? "yes" : "no";
-  if (typeof value !== "number") return value;
-  if (key.endsWith("_bytes")) return humanBytes(value);
-  if (key.endsWith("_seconds")) return humanSeconds(value);
-  if (key.endsWith("_share")) return `${(value * 100).toFixed(1)} %`;
-  return Number.isInteger(value) ? String(value) : digits(value, 4);
-}
-
-function bars(pairs) {
-  const height = 18;
-  const most = Math.max(1, ...pairs.map((pair) => pair[1]));
-  const svg = drawn("svg", {class: "bars", width: pairs.length * 6, height});
-  pairs.forEach(([limit, count], i) => {
-    const tall = count === 0 ? 0 : Math.max(1, (count / most) * height);
-    const rect = drawn("rect", {x: i * 6, y: height - tall, width: 5, height: tall});
-    const title = drawn("title", {});
-    title.textContent = `to ${humanSeconds(limit)}: ${count}`;
-    rect.append(title);
-    svg.append(rect);
-  });
-  return svg;
-}
-
-function cell(key, value) {
-  const td = element("td", undefined, typeof value === "number" ? "n" : "");
-  if (Array.isArray(value) && (value.length === 0 || typeof value[0] === "string")) {
-    td.textContent = value.join(", ");
-  } else if (Array.isArray(value)) {
-    td.append(bars(value));
-  } else if (key === "id") {
-    const link = element("a", value);
-    link.href = `/connection/${encodeURIComponent(value)}`;
-    td.append(link);
-  } else if (key === "stack") {
-    td.append(element("pre", value));
-  } else {
-    td.textContent = human(key, value);
-  }
-  if (value === "STALLED" || (key === "certificate_left_seconds" && value < SOON_SECONDS)) td.classList.add("bad");
-  return td;
-}
-
-const heading = (key) => key.replace(/_(bytes|seconds)$/, "").replaceAll("_", " ");
-
-// Returns the actions of a row, each as [label of the button, path of the request].
-function actionsOf(section, row) {
-  if (section === "servers") return [["drain", `/actions/drain?server=${row.server}`]];
-  if (section !== "connections" && section !== "connection") return [];
-  const id = encodeURIComponent(row.id);
-  return [["drain", `/actions/end?connection=${id}&how=drain`], ["kill", `/actions/end?connection=${id}&how=abort`]];
-}
-
-function addActionButtons(section, row, tr) {
-  const found = actionsOf(section, row);
-  if (found.length === 0) return;
-  const td = element("td");
-  for (const [label, address] of found) {
-    const button = element("button", label);
-    button.addEventListener("click", () => act(address));
-    td.append(button);
-  }
-  tr.append(td);
-}
-
-const isRows = (value) =>
-  Array.isArray(value) && value.length > 0 && typeof value[0] === "object" && !Array.isArray(value[0]);
 
 // Returns the arrays of objects inside rows, joined by the name of their member. Each of their rows begins with the
 // server and name of the outer row.
@@ -127,148 +44,74 @@ function rowsWithin(rows) {
   return found;
 }
 
-// Returns the sections of the page, each as [name, value].
-function sectionsOf(json) {
-  const found = [];
-  for (const [name, value] of Object.entries(json)) {
-    if (value === null || typeof value !== "object") continue;
-    found.push([name, value]);
-    if (isRows(value)) found.push(...Object.entries(rowsWithin(value)));
-  }
-  return found;
-}
-
-function rowsTable(section, rows) {
-  const table = element("table");
-  const keys = [...new Set(rows.flatMap((row) => Object.keys(row).filter((key) => !isRows(row[key]))))];
-  const head = table.createTHead().insertRow();
-  for (const key of keys) head.append(element("th", heading(key)));
-  const body = table.createTBody();
-  for (const row of rows) {
-    const tr = body.insertRow();
-    for (const key of keys) tr.append(cell(key, row[key]));
-    addActionButtons(section, row, tr);
-  }
-  if (rows.length === 0) body.insertRow().append(element("td", "none"));
-  return table;
-}
-
-function membersTable(section, members) {
-  const table = element("table");
-  for (const [key, value] of Object.entries(members)) {
-    const tr = table.insertRow();
-    const td = cell(key, value);
-    td.classList.remove("n");
-    tr.append(element("th", heading(key)), td);
-  }
-  if (members.id) addActionButtons(section, members, table.insertRow());
-  return table;
-}
-
-// Writes all sections. Only the table inside a section is replaced, so that scroll positions stay. Nothing is replaced
-// while a button is pressed, because its click would be lost.
-function show(json) {
+// Shows every member that is an object or an array as a section, as html_tables.cc does. Sections that the document
+// does not have any more disappear.
+function showSections(json) {
   const main = document.querySelector("main");
-  if (main.querySelector("button:active")) return;
-  const sections = sectionsOf(json);
-  const names = sections.map(([name]) => name);
+  const members = [];
+  for (const [name, value] of Object.entries(json)) {
+    if (value === null || typeof value !== "object" || name === "warnings") continue;
+    members.push([name, value]);
+    if (isRows(value)) members.push(...Object.entries(rowsWithin(value)));
+  }
+  if (json.warnings) showWarnings(json.warnings);
+  const names = [...members.map(([name]) => name), ...(json.warnings ? ["warnings"] : [])];
   for (const section of main.querySelectorAll("section")) if (!names.includes(section.id)) section.remove();
-  let above = null;
-  for (const [name, value] of sections) {
-    let section = $(name);
-    if (!section) {
-      section = element("section");
-      section.id = name;
-      section.append(element("h2", heading(name)), element("div", undefined, "scroll"));
-      if (above) above.after(section);
-      else main.prepend(section);
+  let above = json.warnings ? $("warnings") : $("graphs");
+  for (const [name, value] of members) {
+    const section = sectionOf(name, above);
+    if (Array.isArray(value)) showRows(section, value, (row) => actionsOf(name, row));
+    else showFacts(section, value);
+    above = $("graphs")?.previousElementSibling === section ? $("graphs") : section;
+  }
+}
+
+function showServer(json) {
+  showSections(json);
+  const section = $("server");
+  section.facts = json.server;
+  addSectionActions(section);
+}
+
+let asked = 0;
+
+// Fetches and shows everything once. `now` is true if the reader has asked for it: then a pause does not count.
+async function refresh(now = false) {
+  const why = now ? "" : (page.paused?.() ?? "");
+  if (why) return setText($("status"), `Paused: ${why}.`);
+  const mine = ++asked;
+  try {
+    const json = await fetchJson(page.path?.() ?? document.body.dataset.json);
+    if (mine !== asked) return undefined;
+    if (!document.activeElement.matches("#level")) $("level").value = json.log_level;
+    (page.show ?? showSections)(json);
+    if (page.graphs.length > 0) {
+      const server = pageName === "server" ? json.server.server : null;
+      await refreshGraphs(server, json, page.metrics);
     }
-    above = section;
-    section.querySelector("table")?.remove();
-    section.querySelector(".scroll").append(
-      Array.isArray(value) ? rowsTable(name, value) : membersTable(name, value));
-  }
-  $("level").value = json.log ? json.log.level : json.log_level;
-}
-
-const histories = new Map();
-let before = null;
-
-function tile(label, value, text) {
-  const history = histories.get(label) ?? [];
-  histories.set(label, history);
-  history.push(value);
-  if (history.length > HISTORY) history.shift();
-  const most = Math.max(...history, 1e-9);
-  const points = history.map((each, i) => `${(i * 140) / (HISTORY - 1)},${(29 - (each / most) * 28).toFixed(1)}`);
-  const made = element("div", undefined, "tile");
-  const svg = drawn("svg", {width: 140, height: 30, role: "img", "aria-label": `${label}, the last two minutes`});
-  svg.append(drawn("polyline", {points: points.join(" ")}));
-  made.append(element("span", label), element("b", text), svg);
-  return made;
-}
-
-const sum = (rows, key) => rows.reduce((total, row) => total + (row[key] ?? 0), 0);
-
-function showTiles(json) {
-  if (!json.process || !json.loops || !json.servers) return;
-  const last = before;
-  before = json;
-  if (!last) return;
-  const passed = Math.max(json.taken_unix_seconds - last.taken_unix_seconds, 1e-3);
-  const rate = (now, then) => Math.max(0, (now - then) / passed);
-  const cpu = (each) => each.process.user_cpu_seconds + each.process.system_cpu_seconds;
-  // The busiest loop is found by busy time or CPU time, whichever is larger. The work that io_uring does for a loop
-  // inside its wait counts as CPU time, but not as busy time.
-  const share = (key, i) => rate(json.loops[i][key] ?? 0, last.loops[i]?.[key] ?? Infinity);
-  const busiest = Math.max(0, ...json.loops.map((_, i) => Math.max(share("busy_seconds", i), share("cpu_seconds", i))));
-  const requests = (each) => sum(each.servers, "requests");
-  const tiles = [
-    tile("CPU", rate(cpu(json), cpu(last)), `${(rate(cpu(json), cpu(last)) * 100).toFixed(0)} %`),
-    tile("busiest loop", busiest, `${(busiest * 100).toFixed(0)} %`),
-    tile("resident", json.process.resident_bytes, humanBytes(json.process.resident_bytes)),
-    tile("connections", sum(json.servers, "connections"), String(sum(json.servers, "connections"))),
-  ];
-  const add = (label, value) => tiles.push(tile(label, value, digits(value, 3)));
-  add("events/s", rate(sum(json.loops, "events"), sum(last.loops, "events")));
-  if (json.servers.some((server) => "requests" in server)) add("requests/s", rate(requests(json), requests(last)));
-  $("tiles").replaceChildren(...tiles);
-}
-
-async function refresh() {
-  const status = $("status");
-  try {
-    const answer = await fetch(document.body.dataset.json, {signal: AbortSignal.timeout(5000), cache: "no-store"});
-    if (!answer.ok) throw new Error(`the answer was ${answer.status}`);
-    const json = await answer.json();
-    show(json);
-    showTiles(json);
-    status.className = "";
-    status.textContent = `Live, as of ${new Date().toLocaleTimeString()}.`;
+    document.body.classList.remove("lost");
+    setText($("status"), "Live");
+    setText($("taken"), `as of ${clockTime(json.taken_unix_seconds ?? Date.now() / 1000)}`);
   } catch (error) {
-    status.className = "lost";
-    status.textContent = `No answer: ${error.message}. The figures are old.`;
+    if (mine !== asked) return undefined;
+    document.body.classList.add("lost");
+    setText($("status"), `No answer (${error.message}). The figures are old; trying again.`);
   }
-}
-
-async function act(address) {
-  const token = $("token").value;
-  const headers = {"Peal-Action": "1"};
-  if (token) headers.Authorization = `Bearer ${token}`;
-  try {
-    const answer = await fetch(address, {method: "POST", headers});
-    $("outcome").textContent = (await answer.text()).trim();
-  } catch (error) {
-    $("outcome").textContent = `The action could not be sent: ${error.message}.`;
-  }
-  await refresh();
+  return undefined;
 }
 
 async function live() {
   if (!document.hidden) await refresh();
-  setTimeout(live, PERIOD_MS);
+  setTimeout(live, page.period ?? PERIOD_MS);
 }
 
-$("actions").hidden = false;
-$("level").addEventListener("change", (event) => act(`/actions/log_level?level=${event.target.value}`));
+for (const link of document.querySelectorAll("nav a")) {
+  if (link.pathname === location.pathname) link.setAttribute("aria-current", "page");
+}
+setText($("status"), "Starting");
+startActions();
+startTables();
+page.start?.();
+addGraphs(page.graphs, page.after ? $(page.after) : null);
+document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
 live();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -20,21 +21,44 @@ std::string human_bytes(double bytes) {
     bytes /= 1024;
     ++unit;
   }
-  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.4g} {}", bytes, kUnits.at(unit));
+  return fmt::format("{:.4g} {}", bytes, kUnits.at(unit));
 }
 
+std::string number_text(std::string_view key, const Json& value) {
+  constexpr std::array<std::string_view, 5> kNames{"pid", "parent", "thread_id", "standard", "fmt"};
+  if (std::ranges::find(kNames, key) != kNames.end()) return value.dump();
+  const auto figure = value.get<double>();
+  if (key.ends_with("_bytes")) return human_bytes(figure);
+  if (key.ends_with("_seconds")) return human_seconds(figure);
+  if (key.ends_with("_share")) return fmt::format("{:.1f} %", figure * 100);
+  if (value.is_number_float() && std::abs(figure) < 1000) return fmt::format("{:.4g}", figure);
+  return human_number(std::llround(figure));
+}
+
+// Returns the values with commas between them, those of an object with their names: "kind=buy, shop=1".
 std::string joined(const Json& values) {
   std::string text;
-  for (const Json& each : values) text += (text.empty() ? "" : ", ") + human_value({}, each);
+  for (const auto& [name, each] : values.items()) {
+    if (!text.empty()) text += ", ";
+    if (values.is_object()) text += name + "=";
+    text += human_value({}, each);
+  }
   return text;
 }
 
 }  // namespace
 
+std::string human_number(int64_t number) {
+  std::string text = fmt::format("{}", number);
+  const size_t first = text.starts_with('-') ? 1 : 0;
+  for (size_t at = text.size(); at > first + 3;) text.insert(at -= 3, 1, ',');
+  return text;
+}
+
 std::string human_seconds(double seconds) {
   if (seconds < 0) return "-" + human_seconds(-seconds);
-  if (seconds == 0) return "0";
-  if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
+  if (seconds == 0) return "0 s";
+  if (seconds < 1e-3) return fmt::format("{:.3g} µs", seconds * 1e6);
   if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
   if (seconds < 120) return fmt::format("{:.4g} s", seconds);
   const auto whole = static_cast<uint64_t>(seconds);
@@ -43,14 +67,10 @@ std::string human_seconds(double seconds) {
 }
 
 std::string human_value(std::string_view key, const nlohmann::ordered_json& value) {
-  if (value.is_array()) return joined(value);
+  if (value.is_structured()) return joined(value);
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_string()) return value.get<std::string>();
-  if (!value.is_number()) return {};
-  if (key.ends_with("_bytes")) return human_bytes(value.get<double>());
-  if (key.ends_with("_seconds")) return human_seconds(value.get<double>());
-  if (key.ends_with("_share")) return fmt::format("{:.1f} %", value.get<double>() * 100);
-  return value.is_number_float() ? fmt::format("{:.4g}", value.get<double>()) : value.dump();
+  return value.is_number() ? number_text(key, value) : std::string();
 }
 
 std::string human_heading(std::string_view key) {

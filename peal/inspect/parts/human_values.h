@@ -3,6 +3,7 @@
 // "_bytes", "_seconds" or "_share".
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -10,7 +11,10 @@
 
 namespace peal::detail {
 
-// Returns a duration as text: "250 us", "1.5 s", "2:03:04" (hours, minutes, seconds), "3 d 4 h".
+// Returns a number with its digits in groups of three: 1234567 becomes "1,234,567".
+std::string human_number(int64_t number);
+
+// Returns a duration as text: "250 µs", "1.5 s", "2:03:04" (hours, minutes, seconds), "3 d 4 h".
 std::string human_seconds(double seconds);
 
 // Returns a value as text. `key` is the name of its member. Texts of an array are joined by commas. Returns an empty

@@ -84,10 +84,9 @@ void write(std::string& text, const Cells& cells) {
   }
 }
 
-// Members that are shown as a table of their own, as graphs, or below the table have no column.
+// Members that are shown as a table of their own or below the table have no column, and histograms have none.
 bool has_column(std::string_view key, const Json& value) {
-  if (key == "stack" || value.is_object()) return false;
-  return !value.is_array() || value.empty() || value.front().is_string();
+  return key != "stack" && (!value.is_array() || value.empty() || value.front().is_string());
 }
 
 Cells cells_of(const Json& rows) {

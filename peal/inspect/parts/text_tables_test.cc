@@ -42,7 +42,7 @@ ordered_json wide_row(size_t members) {
 
 TEST(TextTables, a_wide_table_is_turned) {
   const std::string text = text_tables({{"loops", {wide_row(40), wide_row(40)}}});
-  EXPECT_THAT(text, HasSubstr("\nmember 39  1000039  1000039\n"));
+  EXPECT_THAT(text, HasSubstr("\nmember 39  1,000,039  1,000,039\n"));
 }
 
 TEST(TextTables, a_table_that_is_wide_either_way_has_its_first_members_and_says_so) {

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Says which graphs a page has, and which series each graph has. graph.js draws them.
+"use strict";
+
+const samples = new Samples();
+const MOST_METRIC_GRAPHS = 12;
+
+// Returns the sum of one member of all rows, sample by sample. It is null where no row has a value.
+function summed(rows, key) {
+  return samples.times.map((_, i) => rows.reduce((sum, row) => {
+    const value = row.values[key]?.[i] ?? null;
+    return value === null ? sum : (sum ?? 0) + value;
+  }, null));
+}
+
+// Returns a series for each row that has the member `key`.
+const seriesOf = (rows, key, name) =>
+  rows.filter((row) => row.values[key]).map((row) => ({name: name(row.facts), values: row.values[key]}));
+
+const loops = () => samples.of("loops");
+const loopName = (facts) => facts.thread || `loop ${facts.loop}`;
+const serverName = (facts) => facts.name || `server ${facts.server}`;
+
+// Work that an io_uring does for a loop inside its wait counts as CPU time, but not as busy time. So the larger of the
+// two is shown.
+function busyOrCpu(row) {
+  return row.values.busy_share.map((busy, i) => {
+    const cpu = row.values.cpu_share?.[i] ?? null;
+    return busy === null || cpu === null ? busy ?? cpu : Math.max(busy, cpu);
+  });
+}
+
+function memoryMarks(json) {
+  const memory = json?.memory ?? {};
+  return [["soft mark", memory.soft_mark_bytes], ["hard mark", memory.hard_mark_bytes]]
+    .filter(([, value]) => value > 0).map(([name, value]) => ({name, value}));
+}
+
+// Each graph: its title, its unit, and a function that returns its series from the servers it is about. `needs` is a
+// member that the document's figures must have; without it, the page begins without the graph.
+const GRAPHS = {
+  traffic: {title: "Traffic of all loops", unit: "_bytes_per_second", series: () => [
+    {name: "received", values: summed(loops(), "received_bytes_per_second")},
+    {name: "sent", values: summed(loops(), "sent_bytes_per_second")}]},
+  requests: {title: "Requests", unit: "_per_second", needs: "requests",
+             series: (servers) => seriesOf(servers, "requests_per_second", serverName)},
+  answers: {title: "Requests and errors", unit: "_per_second", needs: "requests", series: (servers) => [
+    ...seriesOf(servers, "requests_per_second", () => "requests"),
+    ...seriesOf(servers, "client_errors_per_second", () => "client errors (4xx)"),
+    ...seriesOf(servers, "server_errors_per_second", () => "server errors (5xx)")]},
+  latency: {title: "Latency of answers", unit: "_seconds", needs: "requests",
+            series: (servers) => servers.flatMap((row) => ["p99", "p50"].flatMap((rank) =>
+              seriesOf([row], `latency_${rank}_seconds`, (facts) => `${serverName(facts)} ${rank}`)))},
+  busy: {title: "Busy share of each loop", unit: "_share",
+         series: () => loops().filter((row) => row.values.busy_share)
+           .map((row) => ({name: loopName(row.facts), values: busyOrCpu(row)}))},
+  turns: {title: "Turns of each loop, p99", unit: "_seconds",
+          series: () => seriesOf(loops(), "turn_p99_seconds", loopName)},
+  memory: {title: "Memory", unit: "_bytes", marks: memoryMarks, series: () => [
+    ...seriesOf(samples.of("process"), "resident_bytes", () => "resident"),
+    ...seriesOf(samples.of("process"), "held_bytes", () => "held by blocks")]},
+  connections: {title: "Connections", unit: "", series: (servers) => seriesOf(servers, "connections", serverName)},
+  opened: {title: "New connections", unit: "_per_second", series: (servers) => [
+    ...seriesOf(servers, "opened_per_second", () => "opened"),
+    ...seriesOf(servers, "refused_per_second", () => "refused")]},
+};
+
+const shownGraphs = [];  // [definition, Graph] of this page
+
+function addGraph(definition) {
+  const graph = new Graph(definition.title, definition.unit);
+  graph.figure.hidden = Boolean(definition.needs) && !document.querySelector(`[data-key="${definition.needs}"]`);
+  $("graphs").append(graph.figure);
+  shownGraphs.push([definition, graph]);
+  graph.draw();
+}
+
+// Adds the place of the graphs after the element `above`, before any figure is known: so nothing jumps later.
+function addGraphs(names, above) {
+  if (names.length === 0) return;
+  const place = element("div");
+  place.id = "graphs";
+  if (above) above.after(place);
+  else document.querySelector("main").prepend(place);
+  for (const name of names) addGraph(GRAPHS[name]);
+}
+
+// The program's own metrics: a graph for each name, added when the first sample has it.
+function addMetricGraphs() {
+  for (const {facts} of samples.of("metrics")) {
+    const known = shownGraphs.filter(([definition]) => definition.metric);
+    if (known.length >= MOST_METRIC_GRAPHS || known.some(([definition]) => definition.metric === facts.name)) continue;
+    const kind = {counter: ", per second", histogram: ", p99"}[facts.kind] ?? "";
+    const unit = /_(bytes|seconds|share)$/.exec(facts.name.replace(/_total$/, ""))?.[0] ?? "";
+    const rate = facts.kind === "counter" ? "_per_second" : "";
+    addGraph({title: heading(facts.name) + kind, metric: facts.name, unit: unit + rate,
+              series: () => seriesOf(samples.of("metrics").filter((row) => row.facts.name === facts.name), "values",
+                                 (each) => human("labels", each.labels) || facts.name)});
+  }
+}
+
+// Fetches the samples that are new, and draws the graphs. `server` is the number of the server that the page is about,
+// or null for all servers. `json` is the page's document.
+async function refreshGraphs(server, json, withMetrics) {
+  for (let isWhole = false; !isWhole;) {
+    const since = samples.newest;
+    isWhole = samples.add(await fetchJson(`/history?since=${since}`), since);
+  }
+  const servers = samples.of("servers").filter((row) => server === null || row.facts.server === server);
+  if (withMetrics) addMetricGraphs();
+  for (const [definition, graph] of shownGraphs) {
+    const series = definition.series(servers);
+    graph.figure.hidden = series.length === 0;
+    if (series.length > 0) graph.set(samples.times, series, definition.marks?.(json) ?? []);
+  }
+}
