@@ -3,7 +3,8 @@
 // mark the same moment, which the pointer or the arrow keys choose.
 "use strict";
 
-const SPAN_SECONDS = 600;
+const LONGEST_SPAN_SECONDS = 600;
+const TICKS_SECONDS = [10, 30, 60, 120, 240];
 const PLOT_HEIGHT = 150;
 const [LEFT, RIGHT, TOP, BOTTOM] = [72, 12, 8, 20];  // the margins around the plot, in pixels
 const MOST_SERIES = 8;
@@ -93,7 +94,7 @@ class Graph {
 
   point(event) {
     const x = event.clientX - this.svg.getBoundingClientRect().left;
-    const time = this.end() - SPAN_SECONDS * (1 - (x - LEFT) / (this.width() - LEFT - RIGHT));
+    const time = this.end() - this.span() * (1 - (x - LEFT) / (this.width() - LEFT - RIGHT));
     const distance = (each) => Math.abs(each - time);
     markTime(this.times.reduce((best, each) => (distance(each) < distance(best) ? each : best), this.times[0] ?? null));
   }
@@ -121,6 +122,12 @@ class Graph {
     return this.times.at(-1) ?? Date.now() / 1000;
   }
 
+  // Returns the time that the graph spans, in whole minutes: less than ten while there are fewer samples.
+  span() {
+    const known = this.end() - (this.times[0] ?? this.end());
+    return Math.min(Math.max(Math.ceil(known / 60), 1) * 60, LONGEST_SPAN_SECONDS);
+  }
+
   width() {
     return this.plot.clientWidth;
   }
@@ -134,7 +141,7 @@ class Graph {
     const most = Math.max(known, ...near.map((mark) => mark.value), this.unit === "_share" ? 1 : 0);
     const step = tickStep(most, this.unit);
     const top = Math.max(1, Math.ceil(most / step - 1e-9)) * step;
-    const x = (time) => LEFT + (width - LEFT - RIGHT) * (1 - (end - time) / SPAN_SECONDS);
+    const x = (time) => LEFT + (width - LEFT - RIGHT) * (1 - (end - time) / this.span());
     const y = (value) => TOP + (PLOT_HEIGHT - TOP - BOTTOM) * (1 - value / top);
     const parts = [...this.valueAxis(width, step, top, y), ...this.timeAxis(width, end, x), this.band(x, y)];
     for (const mark of near) {
@@ -164,12 +171,13 @@ class Graph {
 
   timeAxis(width, end, x) {
     const parts = [];
-    const every = width > 450 ? 120 : 240;
-    for (let time = Math.ceil((end - SPAN_SECONDS) / every) * every; time <= end; time += every) {
+    const most = width > 450 ? 6 : 3;
+    const every = TICKS_SECONDS.find((step) => this.span() / step <= most);
+    for (let time = Math.ceil((end - this.span()) / every) * every; time <= end; time += every) {
       const at = x(time);
       parts.push(drawn("line", {class: "grid", x1: at, x2: at, y1: TOP, y2: PLOT_HEIGHT - BOTTOM + 4}));
       if (at > width - 24 || at < LEFT + 14) continue;
-      const text = clockTime(time).slice(0, 5);
+      const text = every < 60 ? clockTime(time) : clockTime(time).slice(0, 5);
       parts.push(drawn("text", {x: at, y: PLOT_HEIGHT - 4, "text-anchor": "middle", text}));
     }
     return parts;

@@ -63,6 +63,14 @@ TEST(TextTables, stacks_follow_the_table_and_histograms_are_left_out) {
   EXPECT_EQ(text_tables(json), "stalls\nwhat\na task\n\nf()\nmain()\n");
 }
 
+TEST(TextTables, a_list_of_connections_begins_with_how_many_match) {
+  ordered_json json = {
+      {"query", {{"sort", "age"}}}, {"total", 10'000}, {"matched", 1}, {"connections", {{{"id", "0.0.0.1"}}}}};
+  EXPECT_EQ(text_tables(json), "1 of 10,000 connections match\n\nconnections\nid\n0.0.0.1\n");
+  json["complete"] = false;
+  EXPECT_THAT(text_tables(json), HasSubstr("match; a loop did not answer, so its connections are missing\n"));
+}
+
 TEST(TextTables, rows_within_rows_have_tables_of_their_own) {
   const ordered_json json = {{"servers", {{{"name", "rpc"}, {"methods", {{{"method", "Get"}, {"calls", 2}}}}}}}};
   EXPECT_EQ(text_tables(json), "servers\nname\nrpc\n\nmethods of rpc\nmethod  calls\nGet         2\n");
