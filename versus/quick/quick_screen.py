@@ -56,14 +56,14 @@ def _drawn(window, progress: Progress, environment: dict[str, str]) -> Iterator[
     attributes = _attributes(environment)
     drawing = False
 
-    def on_signal(number: int = 0, _frame=None) -> None:
+    def on_signal(_number: int = 0, _frame=None) -> None:
         nonlocal drawing
         if drawing:  # a signal that arrives while the view is drawn; the next second shows what it missed
             return
         drawing = True
         try:
-            if number == signal.SIGWINCH:
-                columns, rows = os.get_terminal_size(sys.__stdout__.fileno())
+            columns, rows = os.get_terminal_size(sys.__stdout__.fileno())
+            if curses.is_term_resized(rows, columns):  # also if its signal came while the view was drawn
                 curses.resizeterm(rows, columns)
             draw(window, progress, attributes)
         except (curses.error, OSError):
