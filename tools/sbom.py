@@ -4,14 +4,15 @@
 
     sbom.py FILE
 
-Versions are those of the Debian packages on this machine. SOURCE_DATE_EPOCH sets the time of creation; the same
-packages then give the same bytes.
+Versions are those of the Debian packages on this machine. CXX names the compiler that peal is built with; the default
+is g++. SOURCE_DATE_EPOCH sets the time of creation; the same packages then give the same bytes.
 """
 
 import argparse
 import hashlib
 import json
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -22,6 +23,8 @@ from pathlib import Path
 from project_version import project_version
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+# In place of a package: libbacktrace is in the compiler's own package, whose name has the compiler's version.
+WITH_COMPILER = ""
 OURS = ("libpeal", "libpeal_tls", "libpeal_sim", "libpeal_protobuf", "peal", "peal-model", "peal-rpc")
 
 
@@ -44,7 +47,7 @@ PARTS = (
     Part("c-ares", "libc-ares-dev", "MIT", "https://c-ares.org", ("libpeal",)),
     Part("zlib", "zlib1g-dev", "Zlib", "https://zlib.net", ("libpeal", "peal")),
     Part("zstd", "libzstd-dev", "BSD-3-Clause", "https://facebook.github.io/zstd", ("libpeal",)),
-    Part("libbacktrace", "libgcc-12-dev", "BSD-3-Clause", "https://gcc.gnu.org", ("libpeal",), compiled_in=True),
+    Part("libbacktrace", WITH_COMPILER, "BSD-3-Clause", "https://gcc.gnu.org", ("libpeal",), compiled_in=True),
     Part("nlohmann-json", "nlohmann-json3-dev", "MIT", "https://json.nlohmann.me", ("libpeal", "peal"),
          compiled_in=True),
     Part("OpenSSL", "libssl-dev", "Apache-2.0", "https://openssl.org", ("libpeal_tls",)),
@@ -58,6 +61,23 @@ PARTS = (
 # Which library of peal another one, or a program, is linked with.
 INNER = {"libpeal_tls": ("libpeal",), "libpeal_sim": ("libpeal",), "libpeal_protobuf": ("libpeal",),
          "peal": ("libpeal_tls",), "peal-model": ("libpeal_tls",), "peal-rpc": ("libpeal_tls", "libpeal_protobuf")}
+
+
+def compilers_package() -> str:
+    """The package whose libbacktrace the compiler links: libgcc-12-dev on Debian 12."""
+    compiler = os.environ.get("CXX", "g++")
+    file = subprocess.run([*compiler.split(), "-print-file-name=libbacktrace.a"], capture_output=True, text=True,
+                          check=True).stdout.strip()
+    owner = subprocess.run(["dpkg-query", "-S", os.path.realpath(file)], capture_output=True, text=True,
+                           check=False).stdout
+    if not owner:
+        raise SystemExit(f"sbom: no Debian package has {file}, the libbacktrace of {compiler}")
+    return owner.split(":")[0]
+
+
+def distribution() -> str:
+    """The code name of this machine's Debian, such as bookworm."""
+    return platform.freedesktop_os_release().get("VERSION_CODENAME", "unknown")
 
 
 def upstream_version(package: str) -> str:
@@ -88,11 +108,13 @@ def document(created_seconds: int) -> dict:
     relations = [("SPDXRef-DOCUMENT", "DESCRIBES", reference(name)) for name in OURS]
     relations += [(reference(outer), "STATIC_LINK", reference(inner)) for outer, inners in INNER.items()
                   for inner in inners]
+    release = distribution()
     for part in PARTS:
-        found = upstream_version(part.package)
+        package = compilers_package() if part.package == WITH_COMPILER else part.package
+        found = upstream_version(package)
         packages.append(described(part.name, found, part.licence, part.home, externalRefs=[
             {"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
-             "referenceLocator": f"pkg:deb/debian/{part.package}?distro=bookworm"}]))
+             "referenceLocator": f"pkg:deb/debian/{package}?distro={release}"}]))
         kind = "STATIC_LINK" if part.compiled_in else "DYNAMIC_LINK"
         relations += [(reference(user), kind, reference(part.name)) for user in part.linked_by]
     facts = json.dumps([packages, relations], sort_keys=True)

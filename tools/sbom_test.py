@@ -14,6 +14,8 @@ ROOT = Path(__file__).resolve().parent.parent
 def written(tmp_path, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     monkeypatch.setattr(sbom, "upstream_version", lambda package: f"1.2+{package}")
+    monkeypatch.setattr(sbom, "compilers_package", lambda: "libgcc-14-dev")
+    monkeypatch.setattr(sbom, "distribution", lambda: "trixie")
     assert sbom.main([str(tmp_path / "peal.spdx.json")]) == 0
     return json.loads((tmp_path / "peal.spdx.json").read_text(encoding="utf-8"))
 
@@ -43,6 +45,35 @@ def test_the_same_parts_are_the_same_document(written, monkeypatch):
     assert sbom.document(86400) == written
     monkeypatch.setattr(sbom, "upstream_version", lambda package: "1.3")
     assert sbom.document(86400)["documentNamespace"] != written["documentNamespace"]
+
+
+def test_the_package_of_libbacktrace_is_the_one_of_the_compiler(written, monkeypatch):
+    part = next(package for package in written["packages"] if package["name"] == "libbacktrace")
+    assert part["versionInfo"] == "1.2+libgcc-14-dev"
+    assert part["externalRefs"][0]["referenceLocator"] == "pkg:deb/debian/libgcc-14-dev?distro=trixie"
+
+    asked = []
+
+    def answer(words, **options):
+        asked.append(words)
+        path = "/usr/lib/gcc/aarch64-linux-gnu/14/libbacktrace.a"
+        said = path + "\n" if words[0] == "some-g++" else f"libgcc-14-dev:arm64: {path}\n"
+        return sbom.subprocess.CompletedProcess(words, 0, stdout=said)
+
+    monkeypatch.undo()
+    monkeypatch.setenv("CXX", "some-g++ -m64")
+    monkeypatch.setattr(sbom.subprocess, "run", answer)
+    assert sbom.compilers_package() == "libgcc-14-dev"
+    assert asked[0][:2] == ["some-g++", "-m64"]
+    assert asked[1][-1] == "/usr/lib/gcc/aarch64-linux-gnu/14/libbacktrace.a"
+
+
+def test_a_compiler_whose_libbacktrace_is_in_no_package_is_named(monkeypatch):
+    monkeypatch.setenv("CXX", "my-g++")
+    monkeypatch.setattr(sbom.subprocess, "run", lambda words, **options: sbom.subprocess.CompletedProcess(
+        words, 1, stdout="/opt/gcc/libbacktrace.a\n" if words[0] == "my-g++" else ""))
+    with pytest.raises(SystemExit, match="/opt/gcc/libbacktrace.a, the libbacktrace of my-g"):
+        sbom.compilers_package()
 
 
 def test_a_version_has_neither_epoch_nor_debian_revision(monkeypatch):
