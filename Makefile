@@ -71,8 +71,16 @@ install-library: ## the same without the lab: headers, libraries and packages, b
 	@cmake --install build/library --prefix "$(PREFIX)" >build/install.log
 	@echo "installed peal's libraries under $(PREFIX)"
 
+.PHONY: static
+static: ## the programs peal and peal-model without shared libraries, into build/static/bin: for any Linux on x86-64
+	@scripts/setup programs
+	@cmake -S . -B build/static -G Ninja -DPEAL_STATIC=ON -DPEAL_TESTS=OFF -DPEAL_BENCH=OFF -DPEAL_CONTENDERS=OFF \
+	    >/dev/null
+	@cmake --build build/static -j $(JOBS) --target peal_program peal_model_program
+	@strip build/static/bin/peal build/static/bin/peal-model
+
 .PHONY: deb
-deb: ## Debian packages of the libraries and the programs, into build/deb, looked at by lintian
+deb: ## Debian packages of the libraries and the programs, into build/deb, looked at by lintian (15 minutes)
 	@scripts/setup packages
 	@JOBS=$(JOBS) scripts/deb build/deb
 

@@ -1,10 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The libraries: peal, every source under peal/ but the tests and the benchmarks; peal_tls, the layer over OpenSSL, and
 # peal_protobuf (protobuf.cmake), for who wants them; and peal_sim, the simulator, for the tests of who uses peal.
+
+# Static programs: CMake looks for archives only. Debian has no archives of fmt and spdlog, so their code is compiled in
+# from the headers. A static-pie program with an RPATH crashes before main(): the start code of glibc 2.36 asserts that
+# there is none.
+set(peal_fmt fmt::fmt)
+set(peal_spdlog spdlog::spdlog)
+if(PEAL_STATIC)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+  set(CMAKE_SKIP_RPATH ON)
+  set(Boost_USE_STATIC_LIBS ON)
+  add_link_options(-static-pie)
+  set(peal_fmt fmt::fmt-header-only)
+  set(peal_spdlog spdlog::spdlog_header_only)
+endif()
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
+if(PEAL_STATIC)
+  set_target_properties(spdlog::spdlog_header_only PROPERTIES
+    INTERFACE_LINK_LIBRARIES "Threads::Threads;fmt::fmt-header-only")
+endif()
 find_package(ZLIB REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED)
@@ -19,7 +37,7 @@ execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libbacktrace.a
 cmake_path(GET libbacktrace PARENT_PATH gcc_folder)
 foreach(header backtrace.h backtrace-supported.h)
   if(NOT EXISTS ${gcc_folder}/include/${header})
-    message(FATAL_ERROR "peal needs libbacktrace, which ${CMAKE_CXX_COMPILER} does not find (Debian: libgcc-12-dev)")
+    message(FATAL_ERROR "peal needs libbacktrace, which ${CMAKE_CXX_COMPILER} does not find (Debian: it is in g++)")
   endif()
   configure_file(${gcc_folder}/include/${header} ${PROJECT_BINARY_DIR}/third/${header} COPYONLY)
 endforeach()
@@ -61,8 +79,8 @@ string(REGEX REPLACE " ?-f(file|debug|macro)-prefix-map=[^ ]*" "" peal_built_fla
 configure_file(${PROJECT_SOURCE_DIR}/peal/inspect/parts/built_in.cc.in ${PROJECT_BINARY_DIR}/inspect/built_in.cc @ONLY)
 list(APPEND peal_sources ${PROJECT_BINARY_DIR}/inspect/built_in.cc)
 
-set(PEAL_NEEDS PUBLIC Threads::Threads fmt::fmt
-  PRIVATE $<BUILD_INTERFACE:peal_flags> $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> spdlog::spdlog
+set(PEAL_NEEDS PUBLIC Threads::Threads ${peal_fmt}
+  PRIVATE $<BUILD_INTERFACE:peal_flags> $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> ${peal_spdlog}
   PkgConfig::LIBURING PkgConfig::CARES PkgConfig::ZSTD ZLIB::ZLIB
   backtrace)
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `make deb` and deploy/Dockerfile build agrees with the sources: versions, folders, packages, libraries."""
+"""Each recipe of a package agrees with the sources: versions, folders, packages, libraries.
+
+The recipes are those of `make deb`, `make static` and deploy/Dockerfile.
+"""
 import os
 import re
 import shutil
@@ -66,6 +69,26 @@ def test_who_links_the_static_library_gets_what_it_links():
               "libzstd": "libzstd-dev"}
     depends = next(package for package in paragraphs() if package.get("Package") == "libpeal-dev")["Depends"]
     assert {debian[module] for module in modules} <= named(depends)
+
+
+def test_the_static_programs_link_archives_only(tmp_path):
+    for program in ("cmake", "ninja", "g++"):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
+    recipe = re.search(r"^static:.*?\n\n", text("Makefile"), re.MULTILINE | re.DOTALL).group()
+    options = [option for option in re.findall(r"-D\S+", recipe) if not option.startswith("-DCMAKE")]
+    assert "-DPEAL_STATIC=ON" in options
+    subprocess.run(["cmake", "-G", "Ninja", "-S", ROOT, "-B", tmp_path, *options], check=True, capture_output=True)
+    for program in ("peal", "peal-model"):
+        commands = subprocess.run(["ninja", "-C", tmp_path, "-t", "commands", f"bin/{program}"], check=True,
+                                  capture_output=True, text=True).stdout.splitlines()
+        words = commands[-1].split()
+        assert "-static-pie" in words
+        assert "-rpath" not in commands[-1]  # glibc's start code stops a static-pie program that has an RPATH
+        assert [word for word in words if re.search(r"\.so\b", word)] == []
+        compiled = [line for line in commands if " -c " in line]
+        assert compiled
+        assert [line for line in compiled if "FMT_HEADER_ONLY" not in line or "SPDLOG_COMPILED_LIB" in line] == []
 
 
 @pytest.mark.parametrize("stage, programs", [("program", ["peal", "peal-model"]),

@@ -2,6 +2,8 @@
 #include <cli/load/load_target.h>
 
 #include <netdb.h>
+#include <nss.h>
+#include <sys/auxv.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
@@ -26,6 +28,13 @@ bool somebody_listens(const SocketAddress& address) {
          ::connect(socket.get(), address.data(), address.size()) == 0;
 }
 
+// In a program that is linked statically (`make static`), getaddrinfo() would load the shared libraries that
+// /etc/nsswitch.conf names. They bring their own glibc, and the program crashes if its version is another one. "files"
+// (/etc/hosts) and "dns" are a part of the program. AT_BASE is 0 in a program that no dynamic linker has started.
+void look_up_without_libraries_if_static() {
+  if (::getauxval(AT_BASE) == 0) ::__nss_configure_lookup("hosts", "files dns");
+}
+
 }  // namespace
 
 SocketAddress first_that_listens(const std::vector<SocketAddress>& addresses) {
@@ -44,6 +53,7 @@ std::expected<SocketAddress, CommandTrouble> find_host(const std::string& host, 
                        .ai_addr = nullptr,
                        .ai_canonname = nullptr,
                        .ai_next = nullptr};
+  look_up_without_libraries_if_static();
   addrinfo* found = nullptr;
   // Looks up "localhost" instead of a name such as a.localhost. getaddrinfo() would ask name servers for a.localhost,
   // which RFC 6761 6.3 forbids.
