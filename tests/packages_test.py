@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Each recipe of a package agrees with the sources: versions, folders, packages, libraries.
 
-The recipes are those of `make deb`, `make static` and deploy/Dockerfile.
+The recipes are those of `make deb`, `make static`, deploy/Dockerfile, deploy/conan and deploy/vcpkg.
 """
+import ast
+import json
 import os
 import re
 import shutil
@@ -40,6 +42,7 @@ def named(field):
 def test_every_package_has_the_version_of_the_project():
     version = project_version(ROOT)
     assert text("deploy/debian/changelog").startswith(f"peal ({version}) ")
+    assert json.loads(text("deploy/vcpkg/vcpkg.json"))["version"] == version
     shared = ".".join(version.split(".")[:2])
     assert f"PEAL_{shared} {{" in text("cmake/libpeal.map")
     assert any(package.get("Package") == f"libpeal{shared}" for package in paragraphs())
@@ -69,6 +72,19 @@ def test_who_links_the_static_library_gets_what_it_links():
               "libzstd": "libzstd-dev"}
     depends = next(package for package in paragraphs() if package.get("Package") == "libpeal-dev")["Depends"]
     assert {debian[module] for module in modules} <= named(depends)
+
+
+def lists_of(path):
+    """The lists of a Python file that have a name in capitals, as {name: list}."""
+    return {node.targets[0].id: ast.literal_eval(node.value) for node in ast.parse(text(path)).body
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.List)}
+
+
+def test_conan_asks_for_the_packages_of_the_library():
+    group = re.search(r"^# The library:.*?\n\n", text("scripts/packages.txt"), re.MULTILINE | re.DOTALL).group()
+    wanted = set(re.findall(r"^([a-z][\w.+-]+)", group, re.MULTILINE)) - {"g++", "cmake", "ninja-build", "make"}
+    asked = lists_of("deploy/conan/conanfile.py")
+    assert set(asked["PACKAGES"]) | set(asked["PROTOBUF_PACKAGES"]) == wanted
 
 
 def test_the_static_programs_link_archives_only(tmp_path):
