@@ -37,7 +37,7 @@ TEST_F(InspectorDocuments, connections_are_sorted_and_filtered_as_the_query_says
   EXPECT_THAT(received("sort=received&most=1"), ElementsAre(12));
   const std::string peer_of_second = get_json("/connections?sort=received&most=1")["connections"][0]["peer"];
   EXPECT_THAT(received("search=" + peer_of_second), ElementsAre(12));
-  EXPECT_THAT(received("state=open&sort=received&server="), ElementsAre(12, 5));
+  EXPECT_THAT(received("state=open&sort=received&order=&server="), ElementsAre(12, 5));
   EXPECT_THAT(received("state=reading+out"), IsEmpty());
   EXPECT_THAT(received("server=1"), IsEmpty());
   const json shown = get_json("/connections?sort=age&most=1&search=127");
@@ -47,7 +47,7 @@ TEST_F(InspectorDocuments, connections_are_sorted_and_filtered_as_the_query_says
   EXPECT_EQ(shown["query"]["sort"], "age");
   EXPECT_EQ(shown["query"]["search"], "127");
   EXPECT_EQ(shown["connections"].size(), 1U);
-  for (const char* wrong : {"sort=size", "order=up", "server=x", "most=-1"}) {
+  for (const char* wrong : {"sort=size", "order=up", "server=x", "most=-1", "state=OPEN"}) {
     EXPECT_THAT(get(fmt::format("/connections?{}", wrong)), StartsWith("HTTP/1.1 400 ")) << wrong;
   }
   EXPECT_THAT(get("/connections?search=%3Cb%3E", "Accept: text/html\r\n"),

@@ -126,7 +126,8 @@ TEST_F(InspectorTest, connection_is_shown_with_its_flight_and_killed) {
   EXPECT_EQ(after["flight"][after["flight"].size() - 2]["event"], "closing");
   EXPECT_EQ(after["flight"][after["flight"].size() - 2]["reason"], to_string(CloseReason::kAborted));
   EXPECT_THAT(get("/connection/x"), StartsWith("HTTP/1.1 404 "));
-  EXPECT_THAT(get("/connection/7.0.0.1"), StartsWith("HTTP/1.1 503 "));
+  EXPECT_THAT(get("/connection/7.0.0.1"), StartsWith("HTTP/1.1 404 "));
+  EXPECT_THAT(get("/connection/0.7.0.1"), StartsWith("HTTP/1.1 404 "));
 }
 
 TEST_F(InspectorTest, connection_and_server_are_drained) {

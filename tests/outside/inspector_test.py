@@ -104,6 +104,23 @@ def pressed(page, key, code):
         page.ask("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code)
 
 
+def test_an_enter_key_that_is_held_opens_the_dialog_and_ends_nothing():
+    with serving() as served, served.client() as client, browser.opened() as page:
+        echoed(client)
+        page.visit(served.url("/connections"))
+        live(page)
+        kill = "[...document.querySelectorAll('#connections button')].find(each => each.textContent === 'kill')"
+        page.until(f"Boolean({kill})")
+        page.value(f"{kill}.focus()")
+        for repeated in (False, True, True, True):
+            page.ask("Input.dispatchKeyEvent", type="keyDown", key="Enter", text="\r", windowsVirtualKeyCode=13,
+                     autoRepeat=repeated)
+        page.ask("Input.dispatchKeyEvent", type="keyUp", key="Enter", windowsVirtualKeyCode=13)
+        assert page.value("document.getElementById('confirm').open")
+        assert page.value("document.activeElement.id") == "confirm-no"
+        echoed(client)
+
+
 def test_the_page_shows_a_live_connection_asks_nobody_else_and_ends_it_when_told(tmp_path):
     with serving("--threads", "2", "--flight-recorder", "256", "--stalls", "1s") as served, browser.opened() as page:
         page.visit(served.url("/"))

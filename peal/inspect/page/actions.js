@@ -10,7 +10,7 @@ function confirmed(title, text, label) {
   $("confirm-yes").textContent = label;
   dialog.returnValue = "";
   dialog.showModal();
-  $("confirm-yes").focus();
+  $("confirm-no").focus();
   return new Promise((resolve) => {
     dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), {once: true});
   });
@@ -71,4 +71,8 @@ function startActions() {
   $("level").addEventListener("change", (event) => act(`/actions/log_level?level=${event.target.value}`));
   $("confirm-yes").addEventListener("click", () => $("confirm").close("yes"));
   $("confirm-no").addEventListener("click", () => $("confirm").close(""));
+  // A key that is held from before the dialog opened answers nothing.
+  $("confirm").addEventListener("keydown", (event) => {
+    if (event.repeat && event.key !== "Tab") event.preventDefault();
+  });
 }

@@ -122,7 +122,7 @@ function showConnection(json) {
     showFacts(section, json.connection);
     addSectionActions(section);
   } else if (!$("ended")) {
-    const told = element("p", "This connection has ended. The recorder still has the events below.");
+    const told = element("p", "This connection has ended. Below are its last figures, and the events that are kept.");
     told.id = "ended";
     section.querySelector("h2 .acts")?.remove();
     section.querySelector("h2").after(told);

@@ -84,6 +84,8 @@ async function refresh(now = false) {
     const json = await fetchJson(page.path?.() ?? document.body.dataset.json);
     if (mine !== asked) return undefined;
     if (!document.activeElement.matches("#level")) $("level").value = json.log_level;
+    setText(document.querySelector("h1"), json.title);
+    document.title = json.title;
     (page.show ?? showSections)(json);
     if (page.graphs.length > 0) {
       const server = pageName === "server" ? json.server.server : null;

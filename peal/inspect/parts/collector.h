@@ -78,6 +78,8 @@ class Collector : public std::enable_shared_from_this<Collector> {
   // Asks all shown loops and calls `done` with the snapshot that their answers give. Calls that want the same share one
   // snapshot if they are made before its answers are complete. Other calls wait until then.
   void collect(const Wanted& wanted, Done done);
+  // Returns whether a server is shown that has the number `name.server`, and a loop with the index `name.part`.
+  bool knows(const ConnectionName& name) const { return find_view(name) != nullptr; }
   // Asks the loop of a connection for the connection's details and passes them to `done`. `done` gets nullopt if the
   // loop did not answer, if there is no server with the number `name.server`, or if that server has no loop with the
   // index `name.part`.

@@ -86,6 +86,8 @@ void History::Track::write(nlohmann::ordered_json& json, uint64_t first, uint64_
 }
 
 void History::add(const Snapshot& snapshot) {
+  // Two requests for a sample may share a snapshot, if the loops were slow to answer the first.
+  if (process_ && snapshot.now <= process_->first) return;
   const bool first = !process_;
   if (!first) {
     ++newest_;

@@ -26,7 +26,7 @@ class History {
   static constexpr size_t kSamples = 600;
   static constexpr Duration kPeriod = std::chrono::seconds(1);
 
-  // Adds a sample. The first snapshot adds none, because rates need two.
+  // Adds a sample. The first snapshot adds none, because rates need two. A snapshot that was added before adds none.
   void add(const Snapshot& snapshot);
 
   // Returns the samples after the one with the number `seen`, as the JSON of /history. Samples are numbered from 1.

@@ -38,6 +38,13 @@ TEST_F(HistoryTest, the_first_snapshot_gives_no_sample) {
   EXPECT_TRUE(history.since(0)["taken_unix_seconds"].empty());
 }
 
+TEST_F(HistoryTest, a_snapshot_that_comes_twice_is_one_sample) {
+  add();
+  add();
+  history.add(next);
+  EXPECT_EQ(history.since(0)["newest"], 1);
+}
+
 TEST_F(HistoryTest, counters_become_rates) {
   add();
   next.loops[0].engine_stats.events += 30;

@@ -37,14 +37,14 @@ Refusal may_look(const AskedBy& asked, const InspectorRules& rules) {
 Refusal may_act(const AskedBy& asked, const InspectorRules& rules) {
   if (const Refusal refusal = may_look(asked, rules); refusal.status != 0) return refusal;
   if (asked.action.empty()) return {403, "an action needs the header field Peal-Action\n"};
-  if (!asked.origin.empty()) {
-    const size_t scheme = asked.origin.find("://");
-    if (scheme == asked.origin.npos || !same_name(asked.origin.substr(scheme + 3), asked.host)) {
+  for (const std::string_view origin : asked.origins) {
+    const size_t scheme = origin.find("://");
+    if (scheme == origin.npos || !same_name(origin.substr(scheme + 3), asked.host)) {
       return {403, "the Origin says that this request comes from another site\n"};
     }
     // An attacker between browser and server can forge pages of this host at http. So over TLS, only an Origin with
     // https is accepted.
-    if (asked.secure && asked.origin.substr(0, scheme) != "https") {
+    if (asked.secure && origin.substr(0, scheme) != "https") {
       return {403, "the Origin of a request over TLS must be https\n"};
     }
   }

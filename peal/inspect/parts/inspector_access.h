@@ -29,13 +29,13 @@ struct InspectorRules {
 
 struct AskedBy {
   SocketAddress peer;
-  std::string_view host;           // the host that the request is for, with its port
-  std::string_view origin;         // the field Origin; empty if the request has none
-  std::string_view authorization;  // the field Authorization; empty if the request has none
-  std::string_view action;         // the field Peal-Action; empty if the request has none
-  bool forwarded = false;          // true if a proxy passed the request on, so that the peer is the proxy
-  bool secure = false;             // true if the connection is over a layer such as TLS
-  bool certified = false;          // true if the peer gave a certificate over the layer and it was verified
+  std::string_view host;                  // the host that the request is for, with its port
+  std::vector<std::string_view> origins;  // the values of the fields Origin; a browser sends one or none
+  std::string_view authorization;         // the field Authorization; empty if the request has none
+  std::string_view action;                // the field Peal-Action; empty if the request has none
+  bool forwarded = false;                 // true if a proxy passed the request on, so that the peer is the proxy
+  bool secure = false;                    // true if the connection is over a layer such as TLS
+  bool certified = false;                 // true if the peer gave a certificate over the layer and it was verified
 };
 
 // The response to a request that is refused. Status 0 means that the request is allowed.

@@ -10,7 +10,7 @@ SocketAddress from(std::string_view text) { return SocketAddress::parse(text).va
 
 // Returns an action that is allowed without a token.
 AskedBy local_action() {
-  return {.peer = from("127.0.0.1:4000"), .host = "127.0.0.1:9990", .origin = {}, .authorization = {}, .action = "1"};
+  return {.peer = from("127.0.0.1:4000"), .host = "127.0.0.1:9990", .origins = {}, .authorization = {}, .action = "1"};
 }
 
 AskedBy remote_action(std::string_view authorization) {
@@ -62,16 +62,20 @@ TEST(InspectorAccess, another_site_may_not_act) {
   form.action = {};
   EXPECT_EQ(may_act(form, {}).status, 403);
   AskedBy script = local_action();
+  script.origins = {"http://127.0.0.1:9990", "http://evil.example"};
+  EXPECT_EQ(may_act(script, {}).status, 403) << "one of two";
+  script.origins = {""};
+  EXPECT_EQ(may_act(script, {}).status, 403) << "an empty one";
   for (const char* origin :
        {"https://evil.example", "null", "http://127.0.0.1:9991", "http://127.0.0.1:9990.evil.example"}) {
-    script.origin = origin;
+    script.origins = {origin};
     EXPECT_EQ(may_act(script, {}).status, 403) << origin;
   }
-  script.origin = "http://127.0.0.1:9990";
+  script.origins = {"http://127.0.0.1:9990"};
   EXPECT_EQ(may_act(script, {}).status, 0);
   AskedBy rebound = local_action();
   rebound.host = "evil.example:9990";
-  rebound.origin = "http://evil.example:9990";
+  rebound.origins = {"http://evil.example:9990"};
   EXPECT_EQ(may_act(rebound, {}).status, 421) << "DNS rebinding";
 }
 
@@ -100,13 +104,13 @@ TEST(InspectorAccess, certificate_does_not_let_another_site_act) {
   EXPECT_EQ(may_act(asked, {}).status, 403) << "a form";
   asked.action = "1";
   for (const char* origin : {"https://evil.example", "null", "http://192.0.2.9:9990"}) {
-    asked.origin = origin;
+    asked.origins = {origin};
     EXPECT_EQ(may_act(asked, {}).status, 403) << origin;
   }
-  asked.origin = "https://192.0.2.9:9990";
+  asked.origins = {"https://192.0.2.9:9990"};
   EXPECT_EQ(may_act(asked, {}).status, 0);
   asked.host = "evil.example";
-  asked.origin = "https://evil.example";
+  asked.origins = {"https://evil.example"};
   EXPECT_EQ(may_look(asked, {}).status, 421);
   EXPECT_EQ(may_act(asked, {}).status, 421) << "DNS rebinding";
 }
@@ -115,7 +119,7 @@ TEST(InspectorAccess, certificate_does_not_let_another_site_act) {
 TEST(InspectorAccess, page_behind_a_proxy_that_speaks_tls_is_our_own) {
   const InspectorRules rules{.token = "s3cret", .hosts = {}};
   AskedBy asked = remote_action("Bearer s3cret");
-  asked.origin = "https://192.0.2.9:9990";
+  asked.origins = {"https://192.0.2.9:9990"};
   EXPECT_EQ(may_act(asked, rules).status, 0);
 }
 

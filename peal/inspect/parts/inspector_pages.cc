@@ -16,6 +16,7 @@
 #include <peal/inspect/parts/proc_pages.h>
 #include <peal/inspect/parts/snapshot_json.h>
 #include <peal/inspect/parts/snapshot_metrics.h>
+#include <peal/net/connection_life.h>
 #include <peal/wire/parse_text.h>
 
 namespace peal::detail {
@@ -25,7 +26,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kCss = "text/css; charset=utf-8";
 constexpr std::string_view kScript = "text/javascript; charset=utf-8";
-constexpr size_t kMostRows = 10'000;  // the most connections that one page shows
+constexpr size_t kMostRows = 1000;  // the most connections that one page shows: more would take the loop too long
 
 class InspectorPages {
  public:
@@ -68,9 +69,11 @@ bool is_certified(const HttpExchange& exchange) {
 
 bool InspectorPages::check_access(HttpExchange& exchange,
                                   Refusal (*rule)(const AskedBy&, const InspectorRules&)) const {
+  std::vector<std::string_view> origins;
+  for (const std::string_view value : exchange.request().values("Origin")) origins.push_back(value);
   const Refusal refusal = rule({.peer = exchange.peer_address().value_or(SocketAddress()),
                                 .host = exchange.request().authority(),
-                                .origin = field(exchange, "Origin"),
+                                .origins = std::move(origins),
                                 .authorization = field(exchange, "Authorization"),
                                 .action = field(exchange, "Peal-Action"),
                                 .forwarded = was_forwarded(exchange),
@@ -116,26 +119,31 @@ void InspectorPages::server(HttpExchange& exchange) {
 std::optional<Wanted> connections_wanted(HttpExchange& exchange, size_t most) {
   ConnectionQuery query{.most = most};
   Wanted wanted;
-  if (const auto sort = exchange.query("sort")) {
-    const auto* const found = std::ranges::find(kConnectionSorts, *sort);
+  // An empty value is that of a form whose field was left empty: it means the default.
+  const auto text = [&](std::string_view key) { return exchange.query(key).value_or(std::string_view()); };
+  if (const std::string_view sort = text("sort"); !sort.empty()) {
+    const auto* const found = std::ranges::find(kConnectionSorts, sort);
     if (found == kConnectionSorts.end()) return std::nullopt;
     query.sort = static_cast<ConnectionSort>(found - kConnectionSorts.begin());
   }
-  if (const auto order = exchange.query("order")) {
+  if (const std::string_view order = text("order"); !order.empty()) {
     if (order != "asc" && order != "desc") return std::nullopt;
     query.ascending = order == "asc";
   }
-  // An empty value is that of a form whose field was left empty.
   const auto number = [&](std::string_view key, auto set) {
-    if (exchange.query(key).value_or(std::string_view()).empty()) return true;
+    if (text(key).empty()) return true;
     const std::optional<size_t> value = exchange.query<size_t>(key);
     if (value) set(*value);
     return value.has_value();
   };
   if (!number("server", [&](size_t value) { wanted.server = value; })) return std::nullopt;
   if (!number("most", [&](size_t value) { query.most = std::min(value, kMostRows); })) return std::nullopt;
-  query.state = exchange.query("state").value_or(std::string_view());
-  query.search = exchange.query("search").value_or(std::string_view());
+  query.state = text("state");
+  if (!query.state.empty() &&
+      std::ranges::find(kConnectionLife, query.state, &ConnectionLifeRow::name) == kConnectionLife.end()) {
+    return std::nullopt;
+  }
+  query.search = text("search");
   wanted.connections = std::move(query);
   return wanted;
 }
@@ -144,7 +152,8 @@ void InspectorPages::connections(HttpExchange& exchange) {
   const std::optional<Wanted> wanted = connections_wanted(exchange, sources_.most_connections);
   if (!wanted) {
     return answer(exchange, 400, kTextType,
-                  "sort is queued, received, sent, kept or age; order is asc or desc; server and most are numbers\n");
+                  "sort is queued, received, sent, kept or age; order is asc or desc; state is the name of a state; "
+                  "server and most are numbers\n");
   }
   show(exchange, *wanted, {},
        [wanted = *wanted](const Snapshot& snapshot) { return std::optional(connections_document(snapshot, wanted)); });
@@ -174,10 +183,13 @@ void InspectorPages::metrics(HttpExchange& exchange) {
 void InspectorPages::connection(HttpExchange& exchange) {
   const std::optional<ConnectionName> name = ConnectionName::parse(exchange.parameter("id"));
   if (!name) return answer(exchange, 404, kTextType, "the name of a connection has four numbers, such as 0.1.17.203\n");
+  if (!sources_.collector->knows(*name)) {
+    return answer(exchange, 404, kTextType, "there is no server, or no loop of the server, with these numbers\n");
+  }
   sources_.collector->describe(*name, [handle = exchange.handle(), name = *name, form = wanted_form(exchange),
                                        path = path_of(exchange)](const std::optional<ConnectionDetail>& detail) {
     handle.run([&](HttpExchange& later) {
-      if (!detail) return answer(later, 503, kTextType, "there is no such server, or its loop does not answer\n");
+      if (!detail) return answer(later, 503, kTextType, "the loop of this connection does not answer\n");
       const std::string title = "connection " + name.to_string();
       if (!detail->facts && detail->events.empty()) return answer(later, 404, kTextType, title + " has ended\n");
       answer_document(later, form, title, path, to_json(*detail));
