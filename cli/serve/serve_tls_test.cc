@@ -52,7 +52,7 @@ class ServeTls : public testing::Test {
       if (kind != "http") words.emplace_back("--tls");
       answer = call_load(std::move(words));
       if (answer.exit_code == kDone) return testing::AssertionSuccess();
-      if (answer.out.find("Not one message came back") == answer.out.npos) break;
+      if (answer.out.find("No message came back") == answer.out.npos) break;
     }
     return testing::AssertionFailure() << answer.out << answer.error;
   }

@@ -127,7 +127,7 @@ def _unserved(played: Played, name: str) -> Gate:
     if at_once < asked:
         return Gate("unserved", gates.UNSERVED, f"It serves {at_once} of {asked} connections at a time, and answered "
                     "none of them.")
-    return Gate("nothing", gates.INVALID, "Not one message came back.")
+    return Gate("nothing", gates.INVALID, "No message came back.")
 
 
 def _record(duel: Duel, played: Played, block: int, contender: dict, found: list[Gate]) -> dict:
