@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <tuple>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -96,22 +97,28 @@ nlohmann::ordered_json connections_document(const Snapshot& snapshot, const Want
   size_t total = 0;
   size_t matched = 0;
   bool complete = true;
-  std::vector<const ConnectionRow*> rows;
+  // The key to sort by, and the row. Rows of the same key stay in the order of their names, so that they do not change
+  // places from one look to the next.
+  std::vector<std::pair<uint64_t, const ConnectionRow*>> rows;
   for (const ServerSnapshot& server : snapshot.servers) {
     if (wanted.server.value_or(server.number) != server.number) continue;
     total += server.connections;
     matched += server.matched;
     complete &= !server.partial;
-    for (const ConnectionRow& row : server.rows) rows.push_back(&row);
+    for (const ConnectionRow& row : server.rows) {
+      const uint64_t key = sort_key(row.facts, query.sort);
+      rows.emplace_back(query.ascending ? key : ~key, &row);
+    }
   }
-  std::ranges::stable_sort(rows, [&](const ConnectionRow* a, const ConnectionRow* b) {
-    const uint64_t first = sort_key(a->facts, query.sort);
-    const uint64_t second = sort_key(b->facts, query.sort);
-    return query.ascending ? first < second : first > second;
+  std::ranges::sort(rows, [](const auto& a, const auto& b) {
+    const ConnectionName& first = a.second->name;
+    const ConnectionName& second = b.second->name;
+    return std::tie(a.first, first.server, first.part, first.slot) <
+           std::tie(b.first, second.server, second.part, second.slot);
   });
   rows.resize(std::min(rows.size(), query.most));
   Json connections = Json::array();
-  for (const ConnectionRow* row : rows) connections.push_back(to_json(*row));
+  for (const auto& [key, row] : rows) connections.push_back(to_json(*row));
   Json states = Json::array();
   for (const ConnectionLifeRow& row : kConnectionLife) states.push_back(row.name);
   return {{"query", query_json(wanted)},

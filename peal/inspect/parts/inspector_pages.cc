@@ -235,11 +235,11 @@ Router inspector_pages(InspectorSources sources) {
     });
   }
   act("/actions/log_level", [](HttpExchange& exchange, const InspectorSources&) { set_log_level(exchange); });
-  act("/actions/drain", [](HttpExchange& exchange, const InspectorSources& sources) {
-    drain_server(exchange, *sources.collector, sources.on_drain);
+  act("/actions/drain", [](HttpExchange& exchange, const InspectorSources& shown) {
+    drain_server(exchange, *shown.collector, shown.on_drain);
   });
   act("/actions/end",
-      [](HttpExchange& exchange, const InspectorSources& sources) { end_connection(exchange, *sources.collector); });
+      [](HttpExchange& exchange, const InspectorSources& shown) { end_connection(exchange, *shown.collector); });
   return router;
 }
 

@@ -92,9 +92,10 @@ TEST_P(RpcInspectorTest, methods_are_on_the_page_in_the_json_and_in_the_metrics)
     waits.spawn([](RpcChannel& channel) -> Task<> {
       co_await channel.call(&EchoService::Reverse, request_to_be_shown("waits"));
     }(*channels[0]));
-    while (!get("/servers").contains("\"method\":\"echo.EchoService.Reverse\",\"calls\":1,\"under_way\":1,"))
+    while (
+        !get("/servers?format=json").contains("\"method\":\"echo.EchoService.Reverse\",\"calls\":1,\"under_way\":1,"))
       co_await settle();
-    EXPECT_THAT(get("/servers"),
+    EXPECT_THAT(get("/servers?format=json"),
                 ContainsRegex("\"method\":\"echo.EchoService.Echo\",\"calls\":7,\"under_way\":0,\"failed\":2,"
                               "\"timed_out\":0,\"cancelled\":0,\"handler_exceptions\":0,"
                               "\"latency_p50_seconds\":[0-9.e-]*[1-9]"));
@@ -104,9 +105,12 @@ TEST_P(RpcInspectorTest, methods_are_on_the_page_in_the_json_and_in_the_metrics)
                                        HasSubstr(fmt::format("\npeal_method_latency_seconds_count{} 7\n", labels)),
                                        HasSubstr("\npeal_method_calls_under_way{server=\"0\",name=\"rpc\","
                                                  "method=\"echo.EchoService.Reverse\"} 1\n")));
-    EXPECT_THAT(get("/", "Accept: text/html\r\n"),
-                AllOf(HasSubstr("<section id=\"methods\">"),
-                      HasSubstr("<td>rpc</td><td>echo.EchoService.Echo</td><td class=\"n\">7</td>")));
+    for (const char* path : {"/servers", "/server/0"}) {
+      EXPECT_THAT(get(path, "Accept: text/html\r\n"),
+                  AllOf(HasSubstr("<section id=\"methods\">"),
+                        HasSubstr(">echo.EchoService.Echo</td><td data-label=\"calls\" class=\"n\">7</td>")))
+          << path;
+    }
     for (const auto& channel : channels) channel->stop();
     co_await waits.join();
     co_await settle();
@@ -124,11 +128,11 @@ TEST_P(RpcInspectorTest, server_that_is_gone_is_not_shown_and_its_views_tell_not
     ASSERT_THAT(methods, SizeIs(1));
     EXPECT_EQ(methods[0].name, "echo.EchoService.Echo");
   }
-  EXPECT_THAT(get("/servers"), HasSubstr("echo.EchoService.Echo"));
+  EXPECT_THAT(get("/servers?format=json"), HasSubstr("echo.EchoService.Echo"));
   server.reset();
   EXPECT_EQ(kept.use_count(), 1) << "the handler is gone with the server";
   for (size_t i = 0; i < 2; ++i) EXPECT_THAT(test::ask((*group)[i], views[i]), IsEmpty());
-  EXPECT_THAT(get("/servers"), Not(HasSubstr("EchoService")));
+  EXPECT_THAT(get("/servers?format=json"), Not(HasSubstr("EchoService")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, RpcInspectorTest, testing::Values("epoll"));
