@@ -56,13 +56,13 @@ TEST_F(HistoryTest, counters_become_rates) {
   next.servers[0].stats.evicted += 1;
   next.servers[0].connections = 7;
   add(seconds(2));
-  EXPECT_EQ(loop("events_per_second"), ordered_json({15}));
-  EXPECT_EQ(loop("received_bytes_per_second"), ordered_json({500}));
-  EXPECT_EQ(loop("cpu_share"), ordered_json({0.25}));
-  EXPECT_EQ(history.since(0)["process"]["cpu_share"], ordered_json({0.125}));
-  EXPECT_EQ(server("connections"), ordered_json({7}));
-  EXPECT_EQ(server("opened_per_second"), ordered_json({2}));
-  EXPECT_EQ(server("refused_per_second"), ordered_json({1}));
+  EXPECT_EQ(loop("events_per_second"), ordered_json::array({15}));
+  EXPECT_EQ(loop("received_bytes_per_second"), ordered_json::array({500}));
+  EXPECT_EQ(loop("cpu_share"), ordered_json::array({0.25}));
+  EXPECT_EQ(history.since(0)["process"]["cpu_share"], ordered_json::array({0.125}));
+  EXPECT_EQ(server("connections"), ordered_json::array({7}));
+  EXPECT_EQ(server("opened_per_second"), ordered_json::array({2}));
+  EXPECT_EQ(server("refused_per_second"), ordered_json::array({1}));
   EXPECT_EQ(history.since(0)["loops"][0]["thread"], "worker");
   EXPECT_EQ(history.since(0)["loops"][0]["loop"], 3);
   EXPECT_EQ(history.since(0)["servers"][0]["server"], 5);
@@ -99,12 +99,12 @@ TEST_F(HistoryTest, requests_and_calls_have_the_same_names) {
   next.servers[1].methods[1].failed += 1;
   for (int i = 0; i < 6; ++i) next.servers[1].methods[0].latency.record(4'000'000);
   add();
-  EXPECT_EQ(server("requests_per_second"), ordered_json({10}));
-  EXPECT_EQ(server("client_errors_per_second"), ordered_json({2}));
-  EXPECT_EQ(server("server_errors_per_second"), ordered_json({1}));
+  EXPECT_EQ(server("requests_per_second"), ordered_json::array({10}));
+  EXPECT_EQ(server("client_errors_per_second"), ordered_json::array({2}));
+  EXPECT_EQ(server("server_errors_per_second"), ordered_json::array({1}));
   const ordered_json calls = history.since(0)["servers"][1];
-  EXPECT_EQ(calls["requests_per_second"], ordered_json({6}));
-  EXPECT_EQ(calls["server_errors_per_second"], ordered_json({1}));
+  EXPECT_EQ(calls["requests_per_second"], ordered_json::array({6}));
+  EXPECT_EQ(calls["server_errors_per_second"], ordered_json::array({1}));
   EXPECT_NEAR(calls["latency_p99_seconds"][0].get<double>(), 0.004, 0.00005);
 }
 
@@ -117,7 +117,7 @@ TEST_F(HistoryTest, a_loop_that_does_not_answer_leaves_a_gap_and_its_rate_spans_
   next.loops[0].answered = true;
   next.loops[0].engine_stats.events += 90;
   add();
-  EXPECT_EQ(loop("events_per_second"), ordered_json({0, nullptr, nullptr, 30}));
+  EXPECT_EQ(loop("events_per_second"), ordered_json::array({0, nullptr, nullptr, 30}));
 }
 
 TEST_F(HistoryTest, what_is_added_later_has_no_earlier_values) {
@@ -126,7 +126,7 @@ TEST_F(HistoryTest, what_is_added_later_has_no_earlier_values) {
   next.loops.push_back({.number = 4, .answered = true});
   add();
   add();
-  EXPECT_EQ(history.since(0)["loops"][1]["events_per_second"], ordered_json({nullptr, nullptr, 0}));
+  EXPECT_EQ(history.since(0)["loops"][1]["events_per_second"], ordered_json::array({nullptr, nullptr, 0}));
 }
 
 TEST_F(HistoryTest, what_is_shown_no_more_is_forgotten) {
@@ -140,7 +140,7 @@ TEST_F(HistoryTest, what_is_shown_no_more_is_forgotten) {
   next.servers.push_back({.number = 7, .name = "later"});
   add();
   add();
-  EXPECT_EQ(server("connections"), ordered_json({nullptr, nullptr, nullptr, 0}));
+  EXPECT_EQ(server("connections"), ordered_json::array({nullptr, nullptr, nullptr, 0}));
 }
 
 TEST_F(HistoryTest, a_counter_that_falls_gives_no_rate) {
@@ -148,7 +148,7 @@ TEST_F(HistoryTest, a_counter_that_falls_gives_no_rate) {
   add();
   next.servers[0].stats.opened = 1;
   add();
-  EXPECT_EQ(server("opened_per_second"), ordered_json({0}));
+  EXPECT_EQ(server("opened_per_second"), ordered_json::array({0}));
 }
 
 TEST_F(HistoryTest, only_what_is_new_is_sent_again) {
