@@ -80,7 +80,7 @@ static: ## the programs peal and peal-model without shared libraries, into build
 	@strip build/static/bin/peal build/static/bin/peal-model
 
 .PHONY: deb
-deb: ## Debian packages of the libraries and the programs, into build/deb, looked at by lintian (15 minutes)
+deb: ## Debian packages of the libraries and the programs, into build/deb, looked at by lintian
 	@scripts/setup packages
 	@JOBS=$(JOBS) scripts/deb build/deb
 
