@@ -107,11 +107,11 @@ def _of_pingpong(experiment: dict) -> list[str]:
         proven |= {name for name, pair in cpu.items() if pair["says"] == "less CPU"}
         rivals = [name for name in cpu if name in proven and not name.startswith(("raw", "peal"))]
         if rivals:
-            parts.append(f"needs less CPU than {_listed(rivals)}")
+            parts.append(f"needs less CPU than {listed(rivals)}")
         dearer = [name for name, pair in cpu.items()
                   if pair["says"] == "more CPU" and not name.startswith("peal")]
         if dearer:
-            parts.append(f"but needs more CPU than {_listed(dearer)}")
+            parts.append(f"but needs more CPU than {listed(dearer)}")
         if parts:
             lines.append(f"{title}: peal on epoll {', '.join(parts)}.")
     return lines
@@ -143,5 +143,6 @@ def disturbance(results: dict) -> list[str]:
             "Intervals are wider than necessary. Run it again on an idle machine."]
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: list[str]) -> str:
+    """Returns the names as in a sentence: "a, b and c"."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

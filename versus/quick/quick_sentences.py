@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from versus.duel import judge
 from versus.duel.duel_figures import CPU, RATE
+from versus.page.verdict import listed
 from versus.quick.quick_judge import CROWD
 from versus.quick.quick_plan import cell_named
 from versus.stats import AT_THE_BAR, CANNOT_TELL, MET, NOT_MEASURED, NOT_MET
@@ -56,8 +57,8 @@ def throughput(results: dict) -> str:
     if not told:
         return f"How many messages a second peal echoes beside other libraries was not measured ({cell.title})."
     absent = [_name(rival) for rival, row in rows.items() if row is None]
-    return (f"On one core with {cell.connections:,} connections peal echoed {_listed(told)}"
-            f"{f'; not measured: {_listed(absent)}' if absent else ''}.")
+    return (f"On one core with {cell.connections:,} connections peal echoed {listed(told)}"
+            f"{f'; not measured: {listed(absent)}' if absent else ''}.")
 
 
 def cost(results: dict) -> str:
@@ -84,7 +85,7 @@ def http(results: dict) -> str:
             told.append(f"{_times(row)} {'' if told else 'the server CPU of nginx '}{words} {_interval(row)}")
     if not told:
         return "What an HTTP request costs peal beside nginx was not measured."
-    return f"An HTTP request took peal {_listed(told)}."
+    return f"An HTTP request took peal {listed(told)}."
 
 
 def memory(results: dict) -> str:
@@ -131,7 +132,3 @@ def text(results: dict, columns: int | None = None) -> str:
         columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else NO_WIDTH
     return "\n".join(textwrap.fill(f"- {sentence}", max(20, columns), subsequent_indent="  ")
                      for sentence in five(results))
-
-
-def _listed(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
