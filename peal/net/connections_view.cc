@@ -51,7 +51,11 @@ ConnectionList ConnectionsView::list(const ConnectionQuery& query) const {
   const auto end = found.begin() + static_cast<ptrdiff_t>(count);
   std::ranges::partial_sort(found, end, [](const auto& a, const auto& b) { return a.first > b.first; });
   list.facts.reserve(count);
-  for (auto each = found.begin(); each != end; ++each) list.facts.push_back(each->second->facts());
+  list.ranks.reserve(count);
+  for (auto each = found.begin(); each != end; ++each) {
+    list.facts.push_back(each->second->facts());
+    list.ranks.push_back(each->first);
+  }
   return list;
 }
 

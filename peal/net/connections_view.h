@@ -60,6 +60,9 @@ struct ConnectionQuery {
 struct ConnectionList {
   size_t matched = 0;                  // connections that match the query, also those that were not returned
   std::vector<ConnectionFacts> facts;  // the first `most` of them
+  // For each of these, its place in the order of the query: the highest is first. Lists of several loops are merged by
+  // it.
+  std::vector<uint64_t> ranks;
 };
 
 class ConnectionsView {

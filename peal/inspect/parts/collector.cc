@@ -170,8 +170,8 @@ void Collector::ask_loop(size_t number) {
       if (view.wanted) {
         const ConnectionList list = view.connections.list(*view.wanted);
         share.matched = list.matched;
-        for (const ConnectionFacts& facts : list.facts) {
-          ConnectionRow row{.name = view.name, .loop = number, .facts = facts};
+        for (size_t i = 0; i < list.facts.size(); ++i) {
+          ConnectionRow row{.name = view.name, .loop = number, .rank = list.ranks[i], .facts = list.facts[i]};
           row.name.slot = row.facts.slot;
           row.name.generation = row.facts.generation;
           share.rows.push_back(std::move(row));
@@ -241,10 +241,10 @@ void Collector::finish() {
   }
   snapshot_.process = read_process_facts(::getpid()).value_or(ProcessFacts());
   snapshot_.process_cpu = cpu_time(CLOCK_PROCESS_CPUTIME_ID);
-  if (rounds_.front().wanted.threads) {
+  if (rounds_.front().wanted.details) {
     snapshot_.threads = read_thread_facts(::getpid()).value_or(std::vector<ThreadFacts>());
+    snapshot_.system = read_system_facts();
   }
-  snapshot_.system = read_system_facts();
   snapshot_.marks = MemoryBudget::marks();
   snapshot_.held_bytes = MemoryBudget::held_bytes();
   snapshot_.log_level = peal::log_level();

@@ -29,9 +29,9 @@ struct CollectorOptions {
 };
 
 // What a snapshot has besides the figures of the process, the loops and the servers. These cost more: a visit to each
-// connection, and three files of /proc for each thread.
+// connection, and for the details three files of /proc for each thread and one of the system.
 struct Wanted {
-  bool threads = false;
+  bool details = false;                             // the threads and the system
   std::optional<ConnectionQuery> connections = {};  // the connections of each server that match
   std::optional<size_t> server = {};                // only the connections of this server
 

@@ -63,7 +63,7 @@ TEST_F(CollectorTest, loops_are_asked_on_their_own_threads) {
     collector->add_loop(other.loop().mailbox());
     collector->add_loop(other.loop().mailbox());
   });
-  const Snapshot snapshot = collect(*collector, {.threads = true});
+  const Snapshot snapshot = collect(*collector, {.details = true});
   ASSERT_THAT(snapshot.loops, SizeIs(2)) << "one that is added twice is there once";
   EXPECT_TRUE(snapshot.loops[0].answered);
   EXPECT_TRUE(snapshot.loops[1].answered);
@@ -226,7 +226,7 @@ TEST_F(CollectorTest, calls_that_want_something_else_get_it_afterwards) {
     const auto to = [&](size_t i) { return [&got, i](const Snapshot& snapshot) { got[i].set_value(snapshot); }; };
     collector->collect({}, to(0));
     collector->collect({.connections = ConnectionQuery{}, .server = 1}, to(1));
-    collector->collect({.threads = true}, to(2));
+    collector->collect({.details = true}, to(2));
   });
   const Snapshot plain = got[0].get_future().get();
   EXPECT_TRUE(plain.servers[1].rows.empty());

@@ -32,17 +32,6 @@ Json picked_rows(const Json& rows, std::initializer_list<const char*> names) {
   return some;
 }
 
-uint64_t sort_key(const ConnectionFacts& facts, ConnectionSort by) {
-  switch (by) {
-    case ConnectionSort::kQueued: return facts.queued_bytes;
-    case ConnectionSort::kReceived: return facts.received_bytes;
-    case ConnectionSort::kSent: return facts.sent_bytes;
-    case ConnectionSort::kKept: return facts.kept_bytes;
-    case ConnectionSort::kAge: return static_cast<uint64_t>(facts.age.count());
-  }
-  return 0;
-}
-
 Json query_json(const Wanted& wanted) {
   const ConnectionQuery& query = *wanted.connections;
   Json json{{"sort", kConnectionSorts.at(static_cast<size_t>(query.sort))},
@@ -57,33 +46,31 @@ Json query_json(const Wanted& wanted) {
 }  // namespace
 
 nlohmann::ordered_json overview_document(const Snapshot& snapshot) {
-  const Json whole = to_json(snapshot);
   Json warnings = Json::array();
   for (const Warning& each : warnings_of(snapshot)) warnings.push_back({{"what", each.what}, {"link", each.link}});
-  return {{"taken_unix_seconds", whole["taken_unix_seconds"]},
+  return {{"taken_unix_seconds", unix_seconds(snapshot.taken)},
           {"warnings", std::move(warnings)},
-          {"process", picked(whole["process"],
+          {"process", picked(part_json(snapshot, "process"),
                              {"name", "pid", "up_seconds", "resident_bytes", "threads", "open_fds", "most_fds"})},
-          {"loops", picked_rows(whole["loops"], {"loop", "thread", "engine", "state", "busy_share", "turn_p99_seconds",
-                                                 "tasks_waiting", "timers", "stalls", "exceptions"})},
-          {"servers", picked_rows(whole["servers"], {"server", "name", "connections", "tasks", "opened", "closed",
-                                                     "refused", "slow_closes", "exceptions", "requests", "answers_5xx",
-                                                     "handler_exceptions", "certificate_left_seconds"})},
-          {"memory", whole["memory"]}};
+          {"loops", picked_rows(part_json(snapshot, "loops"),
+                                {"loop", "thread", "engine", "state", "busy_share", "turn_p99_seconds", "tasks_waiting",
+                                 "timers", "stalls", "exceptions"})},
+          {"servers",
+           picked_rows(part_json(snapshot, "servers"),
+                       {"server", "name", "connections", "tasks", "opened", "closed", "refused", "slow_closes",
+                        "exceptions", "requests", "answers_5xx", "handler_exceptions", "certificate_left_seconds"})},
+          {"memory", part_json(snapshot, "memory")}};
 }
 
 nlohmann::ordered_json part_document(const Snapshot& snapshot, std::string_view part) {
-  Json whole = to_json(snapshot);
-  const std::string name(part);
-  return {{name, std::move(whole[name])}, {"taken_unix_seconds", whole["taken_unix_seconds"]}};
+  return {{std::string(part), part_json(snapshot, part)}, {"taken_unix_seconds", unix_seconds(snapshot.taken)}};
 }
 
 std::optional<nlohmann::ordered_json> server_document(const Snapshot& snapshot, size_t number) {
   const auto found = std::ranges::find(snapshot.servers, number, &ServerSnapshot::number);
   if (found == snapshot.servers.end()) return std::nullopt;
-  Json whole = to_json(snapshot);
-  Json server = std::move(whole["servers"][static_cast<size_t>(found - snapshot.servers.begin())]);
-  Json document{{"server", Json()}, {"taken_unix_seconds", whole["taken_unix_seconds"]}};
+  Json server = to_json(*found, snapshot.taken);
+  Json document{{"server", Json()}, {"taken_unix_seconds", unix_seconds(snapshot.taken)}};
   if (server.contains("methods")) {
     document["methods"] = std::move(server["methods"]);
     server.erase("methods");
@@ -97,28 +84,22 @@ nlohmann::ordered_json connections_document(const Snapshot& snapshot, const Want
   size_t total = 0;
   size_t matched = 0;
   bool complete = true;
-  // The key to sort by, and the row. Rows of the same key stay in the order of their names, so that they do not change
-  // places from one look to the next.
-  std::vector<std::pair<uint64_t, const ConnectionRow*>> rows;
+  std::vector<const ConnectionRow*> rows;
   for (const ServerSnapshot& server : snapshot.servers) {
     if (wanted.server.value_or(server.number) != server.number) continue;
     total += server.connections;
     matched += server.matched;
     complete &= !server.partial;
-    for (const ConnectionRow& row : server.rows) {
-      const uint64_t key = sort_key(row.facts, query.sort);
-      rows.emplace_back(query.ascending ? key : ~key, &row);
-    }
+    for (const ConnectionRow& row : server.rows) rows.push_back(&row);
   }
-  std::ranges::sort(rows, [](const auto& a, const auto& b) {
-    const ConnectionName& first = a.second->name;
-    const ConnectionName& second = b.second->name;
-    return std::tie(a.first, first.server, first.part, first.slot) <
-           std::tie(b.first, second.server, second.part, second.slot);
+  // Rows of the same rank are in the order of their names, so that they do not change places from one look to the next.
+  std::ranges::sort(rows, [](const ConnectionRow* a, const ConnectionRow* b) {
+    return std::tie(b->rank, a->name.server, a->name.part, a->name.slot) <
+           std::tie(a->rank, b->name.server, b->name.part, b->name.slot);
   });
   rows.resize(std::min(rows.size(), query.most));
   Json connections = Json::array();
-  for (const auto& [key, row] : rows) connections.push_back(to_json(*row));
+  for (const ConnectionRow* row : rows) connections.push_back(to_json(*row));
   Json states = Json::array();
   for (const ConnectionLifeRow& row : kConnectionLife) states.push_back(row.name);
   return {{"query", query_json(wanted)},

@@ -105,7 +105,7 @@ void InspectorPages::overview(HttpExchange& exchange) {
 }
 
 void InspectorPages::part(HttpExchange& exchange, std::string_view name) {
-  show(exchange, {.threads = name == "threads"}, {},
+  show(exchange, {.details = name == "threads"}, {},
        [name](const Snapshot& snapshot) { return std::optional(part_document(snapshot, name)); });
 }
 
@@ -160,7 +160,7 @@ void InspectorPages::connections(HttpExchange& exchange) {
 }
 
 void InspectorPages::everything(HttpExchange& exchange) {
-  const Wanted wanted{.threads = true, .connections = ConnectionQuery{.most = sources_.most_connections}};
+  const Wanted wanted{.details = true, .connections = ConnectionQuery{.most = sources_.most_connections}};
   sources_.collector->collect(wanted, [handle = exchange.handle()](const Snapshot& snapshot) {
     handle.run([&](HttpExchange& later) { answer(later, 200, kJsonType, dump(to_json(snapshot))); });
   });

@@ -61,6 +61,7 @@ struct LoopSnapshot {
 struct ConnectionRow {
   ConnectionName name;
   size_t loop = 0;
+  uint64_t rank = 0;  // its place in the order of the query: the highest rank is first (ConnectionList::ranks)
   ConnectionFacts facts;
 };
 
@@ -97,8 +98,8 @@ struct Snapshot {
   TimePoint now;         // the time of the snapshot on the clock of the stalls' times
   ProcessFacts process;
   Duration process_cpu{};            // CPU time of the process, more precise than in `process`
-  std::vector<ThreadFacts> threads;  // empty unless Wanted::threads
-  SystemFacts system;
+  std::vector<ThreadFacts> threads;  // empty unless Wanted::details
+  SystemFacts system;                // empty unless Wanted::details
   MemoryMarks marks;
   uint64_t held_bytes = 0;
   LogLevel log_level = LogLevel::kInfo;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/inspect/parts/snapshot_json.h>
 
-#include <iterator>
+#include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 #include <gnu/libc-version.h>
@@ -35,7 +36,8 @@ Json process_json(const Snapshot& snapshot) {
   return json;
 }
 
-Json system_json(const SystemFacts& system) {
+Json system_json(const Snapshot& snapshot) {
+  const SystemFacts& system = snapshot.system;
   return {{"host", system.host},
           {"kernel", system.kernel},
           {"processors", system.processors},
@@ -159,34 +161,6 @@ Json method_json(const MethodStats& method) {
           {"latency_histogram", intervals(method.latency)}};
 }
 
-Json server_json(const ServerSnapshot& server, std::chrono::system_clock::time_point now) {
-  const NetStats& stats = server.stats;
-  Json json{{"server", server.number},
-            {"name", server.name},
-            {"connections", server.connections},
-            {"complete", !server.partial},
-            {"opened", stats.opened},
-            {"closed", stats.closed},
-            {"exceptions", stats.exceptions},
-            {"idle_closes", stats.idle_closes},
-            {"slow_closes", stats.slow_closes},
-            {"evicted", stats.evicted},
-            {"refused", stats.refused},
-            {"handshakes_failed", stats.handshakes_failed},
-            {"bad_messages", stats.bad_messages},
-            {"memory_pauses", stats.memory_pauses},
-            {"memory_closes", stats.memory_closes},
-            {"late_calls", stats.late_calls},
-            {"lost_calls", stats.lost_calls},
-            {"drained", stats.drained},
-            {"drain_forced", stats.drain_forced}};
-  if (server.tasks) json["tasks"] = *server.tasks;
-  if (server.layer) add_layer(json, *server.layer, now);
-  if (server.http) add_http(json, *server.http);
-  for (const MethodStats& method : server.methods) json["methods"].push_back(method_json(method));
-  return json;
-}
-
 std::string flags_of(const ConnectionFacts& facts) {
   std::string text;
   const auto add = [&text](bool on, std::string_view word) {
@@ -247,24 +221,27 @@ Json thread_json(const ThreadFacts& thread) {
           {"processor", thread.processor}};
 }
 
-}  // namespace
-
-double unix_seconds(std::chrono::system_clock::time_point time) {
-  return std::chrono::duration<double>(time.time_since_epoch()).count();
-}
-
-nlohmann::ordered_json to_json(const ConnectionRow& row) { return connection_json(row.name, row.facts); }
-
-nlohmann::ordered_json to_json(const Snapshot& snapshot) {
-  Json json{{"taken_unix_seconds", unix_seconds(snapshot.taken)}, {"watches_for_stalls", snapshot.watched}};
+Json loops_json(const Snapshot& snapshot) {
   Json loops = Json::array();
   for (const LoopSnapshot& loop : snapshot.loops) loops.push_back(loop_json(loop));
+  return loops;
+}
+
+Json servers_json(const Snapshot& snapshot) {
   Json servers = Json::array();
+  for (const ServerSnapshot& server : snapshot.servers) servers.push_back(to_json(server, snapshot.taken));
+  return servers;
+}
+
+Json connections_json(const Snapshot& snapshot) {
   Json connections = Json::array();
   for (const ServerSnapshot& server : snapshot.servers) {
-    servers.push_back(server_json(server, snapshot.taken));
-    for (const ConnectionRow& row : server.rows) connections.push_back(connection_json(row.name, row.facts));
+    for (const ConnectionRow& row : server.rows) connections.push_back(to_json(row));
   }
+  return connections;
+}
+
+Json stalls_json(const Snapshot& snapshot) {
   Json stalls = Json::array();
   for (const Stall& stall : snapshot.stalls) {
     stalls.push_back({{"ago_seconds", in_seconds(snapshot.now - stall.found)},
@@ -274,20 +251,90 @@ nlohmann::ordered_json to_json(const Snapshot& snapshot) {
                       {"what", stall.what},
                       {"stack", stall.stack}});
   }
-  json["loops"] = std::move(loops);
-  json["servers"] = std::move(servers);
-  json["connections"] = std::move(connections);
-  json["stalls"] = std::move(stalls);
-  json["memory"] = {{"held_bytes", snapshot.held_bytes},
-                    {"soft_mark_bytes", snapshot.marks.soft_bytes},
-                    {"hard_mark_bytes", snapshot.marks.hard_bytes}};
-  json["process"] = process_json(snapshot);
+  return stalls;
+}
+
+Json memory_json(const Snapshot& snapshot) {
+  return {{"held_bytes", snapshot.held_bytes},
+          {"soft_mark_bytes", snapshot.marks.soft_bytes},
+          {"hard_mark_bytes", snapshot.marks.hard_bytes}};
+}
+
+Json threads_json(const Snapshot& snapshot) {
   Json threads = Json::array();
   for (const ThreadFacts& thread : snapshot.threads) threads.push_back(thread_json(thread));
-  json["threads"] = std::move(threads);
-  json["system"] = system_json(snapshot.system);
-  json["log"] = {{"level", to_string(snapshot.log_level)}};
-  json["build"] = build_facts();
+  return threads;
+}
+
+Json log_json(const Snapshot& snapshot) { return {{"level", to_string(snapshot.log_level)}}; }
+
+// Asks the kernel which engines it supports, and makes an io_uring for that.
+Json build_json(const Snapshot& /*snapshot*/) {
+  std::string engines;
+  for (const std::string_view name : engine_names()) {
+    if (!why_unsupported(name).empty()) continue;
+    engines += fmt::format("{}{}", engines.empty() ? "" : ", ", name);
+  }
+  return {{"peal", kBuiltVersion},   {"compiler", kBuiltCompiler},
+          {"flags", kBuiltFlags},    {"sanitizers", kBuiltSanitizers},
+          {"standard", __cplusplus}, {"c_library", ::gnu_get_libc_version()},
+          {"fmt", FMT_VERSION},      {"engines", engines}};
+}
+
+struct Part {
+  std::string_view name;
+  Json (*make)(const Snapshot&);
+};
+constexpr std::array kParts{
+    Part{"loops", loops_json},     Part{"servers", servers_json}, Part{"connections", connections_json},
+    Part{"stalls", stalls_json},   Part{"memory", memory_json},   Part{"process", process_json},
+    Part{"threads", threads_json}, Part{"system", system_json},   Part{"log", log_json},
+    Part{"build", build_json},
+};
+
+}  // namespace
+
+double unix_seconds(std::chrono::system_clock::time_point time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
+
+nlohmann::ordered_json to_json(const ConnectionRow& row) { return connection_json(row.name, row.facts); }
+
+nlohmann::ordered_json to_json(const ServerSnapshot& server, std::chrono::system_clock::time_point now) {
+  const NetStats& stats = server.stats;
+  Json json{{"server", server.number},
+            {"name", server.name},
+            {"connections", server.connections},
+            {"complete", !server.partial},
+            {"opened", stats.opened},
+            {"closed", stats.closed},
+            {"exceptions", stats.exceptions},
+            {"idle_closes", stats.idle_closes},
+            {"slow_closes", stats.slow_closes},
+            {"evicted", stats.evicted},
+            {"refused", stats.refused},
+            {"handshakes_failed", stats.handshakes_failed},
+            {"bad_messages", stats.bad_messages},
+            {"memory_pauses", stats.memory_pauses},
+            {"memory_closes", stats.memory_closes},
+            {"late_calls", stats.late_calls},
+            {"lost_calls", stats.lost_calls},
+            {"drained", stats.drained},
+            {"drain_forced", stats.drain_forced}};
+  if (server.tasks) json["tasks"] = *server.tasks;
+  if (server.layer) add_layer(json, *server.layer, now);
+  if (server.http) add_http(json, *server.http);
+  for (const MethodStats& method : server.methods) json["methods"].push_back(method_json(method));
+  return json;
+}
+
+nlohmann::ordered_json part_json(const Snapshot& snapshot, std::string_view part) {
+  return std::ranges::find(kParts, part, &Part::name)->make(snapshot);
+}
+
+nlohmann::ordered_json to_json(const Snapshot& snapshot) {
+  Json json{{"taken_unix_seconds", unix_seconds(snapshot.taken)}, {"watches_for_stalls", snapshot.watched}};
+  for (const Part& part : kParts) json[std::string(part.name)] = part.make(snapshot);
   return json;
 }
 
@@ -306,18 +353,6 @@ nlohmann::ordered_json to_json(const ConnectionDetail& detail) {
   }
   json["flight"] = std::move(flight);
   return json;
-}
-
-nlohmann::ordered_json build_facts() {
-  std::string engines;
-  for (const std::string_view name : engine_names()) {
-    if (!why_unsupported(name).empty()) continue;
-    engines += fmt::format("{}{}", engines.empty() ? "" : ", ", name);
-  }
-  return {{"peal", kBuiltVersion},   {"compiler", kBuiltCompiler},
-          {"flags", kBuiltFlags},    {"sanitizers", kBuiltSanitizers},
-          {"standard", __cplusplus}, {"c_library", ::gnu_get_libc_version()},
-          {"fmt", FMT_VERSION},      {"engines", engines}};
 }
 
 std::string dump(const nlohmann::ordered_json& value) {
