@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rules about tests and documents: no sleeping, no fixed ports, nothing left unbuilt, quotes that hold.
+"""Rules about tests and documents: no sleeping, no fixed ports, nothing left unbuilt, quotes that hold, programs of
+releases that stay as they are.
 
 A rule is a generator over the tree of (path, line, rule, sentence).
 """
+import hashlib
 import re
 
 # Stopping the thread is what is meant; sleeping on a loop or on a simulated clock is fine.
@@ -70,6 +72,17 @@ def unbuilt(tree):
             yield file.path, 1, "unbuilt", "a Python test is named *_test.py"
 
 
+def released(tree):
+    """Programs that were written for a release show that later versions still compile them. So each has its checksum in
+    SHA256SUMS beside it."""
+    folder = "tests/consume/released/"
+    sums = tree.by_path.get(folder + "SHA256SUMS")
+    known = dict(reversed(line.split()) for line in sums.lines) if sums else {}
+    for file in filter(lambda f: f.path.startswith(folder) and f is not sums, tree.files):
+        if known.get(file.name) != hashlib.sha256(file.text.encode()).hexdigest():
+            yield file.path, 1, "released", "changes only with SHA256SUMS, and with CHANGELOG.md for those who use the API"
+
+
 def quoted(source, part):
     """The lines a document must show: the file without its SPDX line, or the region between the marks of `part`.
 
@@ -117,4 +130,4 @@ def _check_block(tree, file, start, end, language, quote):
         yield file.path, start + 1, "quote", f"the block differs from {quote['path']}"
 
 
-RULES = [sleeps, fixed_ports, unbuilt, quotes]
+RULES = [sleeps, fixed_ports, unbuilt, released, quotes]

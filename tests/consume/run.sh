@@ -3,6 +3,7 @@
 # run.sh BUILD_FOLDER COMPILER [FLAGS...] installs the build into a folder, then moves the folder, because an
 # installation must work at any path. It checks that
 # - a user's project finds the installation by find_package and by pkg-config, and cannot include private headers,
+# - the programs that were written for earlier versions still build and run,
 # - the sources can be a part of a user's project,
 # - the library can be built without the lab,
 # - the projects that `peal new` writes build, pass their tests and run (starters.sh).
@@ -76,7 +77,7 @@ for kind in static prefix; do
   cmake -S "$scratch/source" -B "$scratch/cmake-$kind" -DCMAKE_PREFIX_PATH="$scratch/$kind" \
     -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="${flags[*]}" >/dev/null
   cmake --build "$scratch/cmake-$kind" >/dev/null
-  for program in consumer http_consumer sim_consumer protobuf_consumer; do
+  for program in consumer http_consumer sim_consumer protobuf_consumer api_0_1; do
     "$scratch/cmake-$kind/$program" || fail "the $program built through find_package failed"
   done
 done
