@@ -69,6 +69,21 @@ std::expected<std::string_view, HttpPathError> normalize_http_path(std::string_v
   return storage;
 }
 
+void append_http_escaped(std::string_view text, std::string& out) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  constexpr std::string_view kUnreserved = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
+  for (const char byte : text) {
+    if (kUnreserved.contains(byte)) {
+      out += byte;
+      continue;
+    }
+    const auto value = static_cast<unsigned char>(byte);
+    out += '%';
+    out += kDigits[value >> 4];
+    out += kDigits[value & 15];
+  }
+}
+
 void append_http_decoded(std::string_view text, std::string& out, bool plus_is_space) {
   for (size_t at = 0; at < text.size(); ++at) {
     const int byte = text[at] == '%' ? escaped_byte(text, at) : -1;

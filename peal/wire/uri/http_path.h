@@ -43,6 +43,10 @@ std::expected<std::string_view, HttpPathError> normalize_http_path(std::string_v
 // and forms but not for paths. An invalid escape is appended as it is, as the URL standard says for forms.
 void append_http_decoded(std::string_view text, std::string& out, bool plus_is_space = true);
 
+// Appends `text` to `out` as a segment of a path, or as a key or value of a query: all bytes except unreserved ones are
+// percent-encoded (RFC 3986 2.3).
+void append_http_escaped(std::string_view text, std::string& out);
+
 // HttpQuery iterates over the pairs of a query such as "a=1&b=two+words&c". Keys and values are views of the query and
 // are not decoded. The value is empty if a pair has no '='. Empty pairs are skipped. The query must outlive the object,
 // its iterators and the pairs.

@@ -93,5 +93,17 @@ TEST(HttpQuery, values_are_found_decoded) {
   EXPECT_EQ(text, "a+b+");
 }
 
+TEST(HttpQuery, an_escaped_text_is_read_back) {
+  std::string every;
+  for (int byte = 0; byte < 256; ++byte) every += static_cast<char>(byte);
+  std::string query = "name=";
+  append_http_escaped(every, query);
+  EXPECT_EQ(query.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~%="),
+            query.npos);
+  EXPECT_TRUE(query.contains("-.%2F0123456789%3A"));
+  std::string storage;
+  EXPECT_EQ(HttpQuery(query).find("name", storage), every);
+}
+
 }  // namespace
 }  // namespace peal

@@ -11,6 +11,7 @@
 #include <peal/http/files/parts/file_answer.h>
 #include <peal/http/parts/accepted_codings.h>
 #include <peal/wire/content/http_range.h>
+#include <peal/wire/uri/http_path.h>
 
 namespace peal::detail {
 namespace {
@@ -53,27 +54,11 @@ std::optional<ContentCoding> coding_for(const HttpRequestHead& request, FileCach
   return other && !file.of(*other).exists() ? ContentCoding::kIdentity : other;
 }
 
-// Appends a path segment to a URI reference, and percent-encodes all characters except unreserved ones (RFC 3986 3.3).
-void append_escaped(std::string& text, std::string_view segment) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  constexpr std::string_view kUnreserved = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
-  for (const char byte : segment) {
-    if (kUnreserved.contains(byte)) {
-      text += byte;
-      continue;
-    }
-    const auto value = static_cast<unsigned char>(byte);
-    text += '%';
-    text += kDigits[value >> 4];
-    text += kDigits[value & 15];
-  }
-}
-
 // Redirects to the same path with a slash at its end. The Location is relative and begins with "./", so that no folder
 // name can turn it into another host ("//evil") or another scheme.
 void redirect_to_folder(HttpExchange& exchange, std::string_view path) {
   std::string location = "./";
-  append_escaped(location, path.substr(path.rfind('/') + 1));
+  append_http_escaped(path.substr(path.rfind('/') + 1), location);
   location += '/';
   const std::string_view query = exchange.request().query();
   if (!query.empty()) location.append("?").append(query);
