@@ -191,6 +191,7 @@ void Server::stop_listening() {
 // Stops all acceptors before any loop drains. When the last acceptor has stopped, every accepted stream has been posted
 // to its loop. The tasks that drain the loops are posted after that, so they find all connections.
 void Server::drain(Duration deadline, DrainMode mode, Callback<void(const DrainReport&)> on_done) {
+  draining_.store(true, std::memory_order_relaxed);
   auto drain = std::make_shared<detail::Drain>(std::move(on_done));
   {
     const std::lock_guard lock(mutex_);

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <memory>
+#include <atomic>
 #include <mutex>
 #include <string_view>
 #include <vector>
@@ -149,6 +150,8 @@ class Server {
   // Drains in mode kAsk, and returns the report when the drain is over. Asserts that it is not called on the thread of
   // one of the loops.
   DrainReport drain_and_wait(Duration deadline);
+  // Returns whether drain() or drain_and_wait() has been called. May be called on any thread.
+  bool draining() const { return draining_.load(std::memory_order_relaxed); }
 
   // Returns how many connections of all loops are open, in their handshake, or on their way to a loop. May be called on
   // any thread.
@@ -180,6 +183,7 @@ class Server {
   std::vector<std::shared_ptr<Shard>> shards_;
   std::mutex mutex_;
   std::vector<std::weak_ptr<detail::Drain>> drains_;  // guarded by the mutex
+  std::atomic<bool> draining_ = false;
   const std::shared_ptr<ServerLife> life_ = std::make_shared<ServerLife>(*this);
 };
 
