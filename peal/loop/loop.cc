@@ -111,6 +111,7 @@ size_t Loop::step() {
     finish(true);
   } else {
     turn();
+    end_turn_of_tallies();
     now_known_ = false;
     mailbox_->owner_.store(std::thread::id(), std::memory_order_release);
   }
@@ -222,6 +223,19 @@ void Loop::measure_turns() {
   has_wait_hooks_ = true;
 }
 
+void Loop::add_turn_tally(const std::shared_ptr<TurnTally>& tally) {
+  measure_turns();
+  tally->next = std::move(tallies_);
+  tallies_ = tally;
+}
+
+void Loop::remove_turn_tally(const TurnTally& tally) {
+  assert_here();
+  std::shared_ptr<TurnTally>* at = &tallies_;
+  while (*at && at->get() != &tally) at = &(*at)->next;
+  if (*at) *at = std::exchange((*at)->next, nullptr);
+}
+
 // The wheel is destroyed last, because the destructors of kept objects and of closures may still cancel timers.
 void Loop::drop_kept_and_timers() {
   while (!kept_.empty()) {
@@ -239,6 +253,7 @@ void Loop::finish(bool opened) noexcept {
   if (opened) {
     for (Callback& task : last) call_task(task);
     engine_->shut();
+    end_turn_of_tallies();
     const uint64_t lost_bytes = engine_->stats().lost_bytes;
     if (lost_bytes > 0) PEAL_LOG_DEBUG("a loop ended with {} bytes of output unsent", lost_bytes);
   }
@@ -251,8 +266,20 @@ void Loop::finish(bool opened) noexcept {
   mailbox->owner_.notify_all();
 }
 
+// Called where no further turn begins at once.
+void Loop::end_turn_of_tallies() {
+  if (!tallies_) return;
+  const TimePoint now = engine_->now();
+  const size_t bucket = turn_times_->bucket_at(now);
+  for (TurnTally* tally = tallies_.get(); tally != nullptr; tally = tally->next.get()) tally->end_turn(bucket, now);
+}
+
 void Loop::wait_with_hooks() {
-  if (turn_times_) turn_times_->begin_turn(engine_->now());
+  if (turn_times_) {
+    const TimePoint now = engine_->now();
+    const size_t bucket = turn_times_->begin_turn(now);
+    for (TurnTally* tally = tallies_.get(); tally != nullptr; tally = tally->next.get()) tally->end_turn(bucket, now);
+  }
   const bool spins = spin_ && spin_->should_spin();
   if (spins && spin()) return;
   if (spins || !spin_) {

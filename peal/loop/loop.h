@@ -186,6 +186,18 @@ class Loop {
   // Returns the measured times, or null if measure_turns() was never called.
   const TurnTimes* turn_times() const { return turn_times_.get(); }
 
+  // Returns the time at which the wait of this turn ended. Returns now() if turns are not measured, or if the engine
+  // does not tell when its waits end.
+  TimePoint turn_began() { return turn_times_ && turn_times_->woke_at() != kNever ? turn_times_->woke_at() : now(); }
+
+  // Calls tally->end_turn() at the end of each turn from now on. A loop that is driven by step() calls it at the end of
+  // each step too. The loop calls it once more when it has ended. Measures turns, as measure_turns() does. The loop
+  // holds a reference to the tally until remove_turn_tally(), or until the loop is destroyed. A tally must be added
+  // only once.
+  void add_turn_tally(const std::shared_ptr<TurnTally>& tally);
+  // Ends the calls of tally.end_turn(). Does nothing if the loop does not have the tally.
+  void remove_turn_tally(const TurnTally& tally);
+
   // Makes a flight recorder for at least `events` events; FlightRecorder states the limits. If the loop already has a
   // flight recorder, that one is destroyed with its events.
   void enable_flight_recorder(size_t events);
@@ -209,6 +221,7 @@ class Loop {
   void finish(bool opened) noexcept;
   void sleep();
   void wait_with_hooks();
+  void end_turn_of_tallies();
   bool spin();
   void fire_timers();
   void run_tasks();
@@ -236,6 +249,7 @@ class Loop {
   bool has_wait_hooks_ = false;               // true if spin_ or turn_times_ is set
   std::unique_ptr<detail::SpinPolicy> spin_;  // null if the loop does not spin
   std::unique_ptr<TurnTimes> turn_times_;
+  std::shared_ptr<TurnTally> tallies_;       // the first one
   std::vector<Callback> tasks_;              // the tasks of the current turn
   std::vector<std::shared_ptr<void>> kept_;  // the objects that keep() holds, in the order of the calls
   std::map<std::type_index, std::weak_ptr<void>> only_;

@@ -40,14 +40,16 @@ class Histogram {
   // std::invalid_argument if the options are not valid().
   explicit Histogram(const HistogramOptions& options = {});
 
-  // Counts `value`. A value above `highest` is recorded as `highest`, and is counted in clamped_count() too. Throws
-  // std::invalid_argument if the value is negative.
-  void record(std::int64_t value) {
+  // Counts `value`, and returns the index of its bucket in counts(). A value above `highest` is recorded as `highest`,
+  // and is counted in clamped_count() too. Throws std::invalid_argument if the value is negative.
+  std::size_t record(std::int64_t value) {
     if (static_cast<std::uint64_t>(value) > static_cast<std::uint64_t>(options_.highest)) [[unlikely]] {
       value = clamp(value, 1);
     }
-    ++counts_[index_of(value)];
+    const std::size_t index = index_of(value);
+    ++counts_[index];
     ++total_count_;
+    return index;
   }
 
   // Does what `count` calls of record() do. Throws std::invalid_argument if total_count() would reach 2^63.
@@ -134,6 +136,13 @@ class Histogram {
   const std::vector<std::uint64_t>& counts() const { return counts_; }
   std::int64_t value_of(std::size_t index) const;
 
+  // Returns the index of the value's bucket in counts(). The value must be from 0 to `highest`; this is not checked.
+  std::size_t index_of(std::int64_t value) const {
+    const int shift = shift_of(value);
+    return (static_cast<std::size_t>(shift - unit_magnitude_) << half_magnitude_) +
+           static_cast<std::size_t>(value >> shift);
+  }
+
   // Adds to the count at `index`. Returns false and adds nothing if the index does not exist, or if total_count() would
   // reach 2^63. Meant for encodings.
   bool add_at(std::size_t index, std::uint64_t count);
@@ -148,13 +157,6 @@ class Histogram {
   // down to a power of two. For larger values, each doubling of the value doubles the width.
   int shift_of(std::int64_t value) const {
     return shift_at_zero_clz_ - std::countl_zero(static_cast<std::uint64_t>(value | sub_bucket_mask_));
-  }
-
-  // Returns the index of the value's bucket in counts_.
-  std::size_t index_of(std::int64_t value) const {
-    const int shift = shift_of(value);
-    return (static_cast<std::size_t>(shift - unit_magnitude_) << half_magnitude_) +
-           static_cast<std::size_t>(value >> shift);
   }
 
   // Returns `highest` and adds `count` to clamped_count_. Throws std::invalid_argument if the value is negative.
