@@ -113,6 +113,8 @@ void add_http_options(CLI::App& command, HttpArguments& words) {
   command.add_flag("--request-ids", words.request_ids, "Send the field X-Request-Id in answers");
   add_number(command, "--middleware", words.middleware, 0U, kMostMiddleware,
              "Number of functions that do nothing, put before the handlers to measure what middleware costs");
+  command.add_flag("--measure-routes", words.measures_routes,
+                   "Measure how often each route is used and how long its requests take, and list the slowest ones");
   command.add_flag("--unpooled", words.unpooled,
                    "Allocate the memory of each connection and request instead of reusing it, to measure the benefit "
                    "of reuse");
@@ -145,6 +147,7 @@ std::expected<HttpService, CommandTrouble> read_http_service(const HttpArguments
   service.options.limits.body_bytes = words.body_limit_bytes;
   service.options.max_requests_per_connection = words.requests_per_connection;
   service.options.pooled = !words.unpooled;
+  service.measures_routes = words.measures_routes;
   service.options.server_name = words.server_name;
   service.options.says_keep_alive = words.says_keep_alive;
   if (log) service.options.access_log = [log = std::move(log)](std::string_view lines) { log->write(lines); };

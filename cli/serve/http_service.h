@@ -29,6 +29,7 @@ struct HttpArguments {
   std::string cors;
   bool request_ids = false;
   unsigned middleware = 0;
+  bool measures_routes = false;
 };
 
 void add_http_options(CLI::App& command, HttpArguments& words);
@@ -40,6 +41,7 @@ std::expected<std::shared_ptr<AccessLogFile>, CommandTrouble> open_access_log(co
 struct HttpService {
   Router router;
   HttpServerOptions options;
+  bool measures_routes = false;  // true if HttpServer::measure_routes() is to be called
 };
 // Makes the service from the options. Takes from `server` how connections are accepted, how many are allowed, and
 // whether they use TLS. Each request is logged to `log`, unless `log` is null. Fails if an option is wrong, or if the

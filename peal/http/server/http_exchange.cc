@@ -176,11 +176,14 @@ HttpAnswerHead HttpExchange::answer_head(int status, std::string_view content_ty
 
 [[gnu::always_inline]] inline void HttpExchange::finish_with(int status) {
   answer_ = Answer::kComplete;
-  HttpStats& stats = shard_->stats();
-  ++stats.answers[status / 100];
-  stats.response_body_bytes += body_bytes_;
-  if (shard_->core().options().access_log) [[unlikely]]
-    shard_->log(*this, status);
+  if (detail::RouteMeter* const meter = shard_->meter()) [[unlikely]] {
+    if (late_ || !meter->note(route_, static_cast<size_t>(status / 100), body_bytes_))
+      shard_->note_answer(*this, status);
+  } else {
+    HttpStats& stats = shard_->stats();
+    ++stats.answers[status / 100];
+    stats.response_body_bytes += body_bytes_;
+  }
   if (calls_ == 0) HttpCarrier::of(*this).advance();
 }
 

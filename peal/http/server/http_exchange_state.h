@@ -51,7 +51,7 @@ class HttpExchangeState {
     body_since_ = {};
     body_consumer_ = BodyConsumer::kNobody;
     carried_ = has_extras_ = head_read_ = request_read_ = continue_due_ = false;
-    body_paused_ = wants_close_ = body_refused_ = answered_instead_ = texts_grew_ = false;
+    body_paused_ = wants_close_ = body_refused_ = answered_instead_ = late_ = texts_grew_ = false;
   }
 
   HttpShard* const shard_;
@@ -62,6 +62,8 @@ class HttpExchangeState {
   AnswerFields fields_;
   std::unique_ptr<HttpExtras> extras_;  // state that only some exchanges need; its memory is kept for the next one
   uint64_t serial_ = 0;                 // identifies the request; HttpExchangeHandle compares it
+  TimePoint turn_began_{};              // begin of the turn that read the head; set only if late_
+  uint32_t route_ = 0;                  // RouteTree::Route::number; 0: no route takes the request
 
   // Progress of the request's body.
   uint64_t arrived_bytes_ = 0;  // bytes of the body received so far
@@ -80,6 +82,7 @@ class HttpExchangeState {
   bool wants_close_ : 1 = false;       // true if the connection is to be closed after the answer
   bool body_refused_ : 1 = false;      // true if the rest of the request's body will not be read
   bool answered_instead_ : 1 = false;  // true if the server answered in the handler's place
+  bool late_ : 1 = false;              // true if the handler returned before the answer was complete
   bool texts_grew_ : 1 = true;         // true if texts may have grown since HttpExchange::charge_ was set
 };
 

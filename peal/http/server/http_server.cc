@@ -65,6 +65,24 @@ std::vector<std::function<HttpStats()>> HttpServer::stats_views() const {
   return views;
 }
 
+void HttpServer::measure_routes() {
+  for (const auto& shard : core_->shards()) {
+    Mailbox& mailbox = *shard->mailbox();
+    if (mailbox.reachable() != nullptr) {
+      shard->measure_routes();
+    } else {
+      mailbox.insist([core = core_, &shard = *shard] { shard.measure_routes(); });
+    }
+  }
+}
+
+std::vector<std::function<RouteFigures()>> HttpServer::route_views() const {
+  std::vector<std::function<RouteFigures()>> views;
+  for (const auto& shard : core_->shards())
+    views.emplace_back([core = core_, &shard = *shard] { return shard.route_figures(); });
+  return views;
+}
+
 HttpStats HttpServer::stats() const {
   HttpStats sum;
   for (const auto& shard : core_->shards()) {

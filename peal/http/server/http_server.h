@@ -29,6 +29,7 @@
 #include <peal/coro/sleep.h>
 #include <peal/http/server/http_server_options.h>
 #include <peal/http/server/http_stats.h>
+#include <peal/http/server/route_stats.h>
 #include <peal/http/server/router.h>
 #include <peal/loop/loop.h>
 #include <peal/loop/loop_group.h>
@@ -94,6 +95,17 @@ class HttpServer {
   // Returns one function for each loop, in the order of Server::views(). Each function returns the counters of its
   // loop. It must be called on the thread of that loop, and may outlive the server.
   std::vector<std::function<HttpStats()>> stats_views() const;
+
+  // Begins to measure the requests of each route and to list the slowest ones (route_stats.h), on all loops. A second
+  // call does nothing. To be called before listen(), or later by the thread that may use the server. It does not wait:
+  // a loop of another thread begins in its next turn. A server that already serves measures the requests whose answers
+  // are not complete, too. Measures the turns of the loops, as Loop::measure_turns() does.
+  void measure_routes();
+
+  // Returns one function for each loop, in the order of Server::views(). Each function returns the figures of its loop,
+  // or empty ones if measure_routes() was not called. It must be called on the thread of that loop, and may outlive the
+  // server.
+  std::vector<std::function<RouteFigures()>> route_views() const;
 
   // Returns the underlying Server. It counts connections and has all functions that are not specific to HTTP.
   Server& server() { return *server_; }

@@ -19,6 +19,7 @@ Http1Session::~Http1Session() {
   shard_->leave(*this);
 }
 
+// Called only inside begin_batch() and end_batch(), so that received() goes on after the batch.
 [[gnu::always_inline]] inline void Http1Session::start() {
   Http1Carrier& carrier = *carrier_;
   const HttpRequestHead& head = carrier.head();
@@ -29,8 +30,13 @@ Http1Session::~Http1Session() {
     carrier.close_after_answer();
   const bool has_body = head.has_body();
   if (!has_body) carrier.parser().take_end();
-  carrier.start(has_body, has_body && head.expects_continue());
-  advance();
+  const bool complete = carrier.start(has_body, has_body && head.expects_continue());
+  if (!complete) return;
+  if (!upgrade_handler_ && carrier.keeps() && carrier.request_read()) [[likely]] {
+    end_exchange();
+  } else {
+    advance();
+  }
 }
 
 // Returns the front of an input that consists of several blocks, with a whole head if the input has one. Blocks are

@@ -65,7 +65,8 @@ static bool asks_for_the_server(const HttpRequestHead& head) {
 
 // Finds the handler for a path that does not literally equal a pattern, and calls it.
 void HttpCarrier::dispatch() {
-  RouteTree& routes = shard().core().routes();
+  RouteTree& routes = shard().routes();
+  route_ = 0;
   if (asks_for_the_server(head_)) return answer_through(routes.root_group());
   texts_grew_ = true;
   const auto path = route_path(head_, path_storage_);
@@ -166,6 +167,7 @@ void HttpCarrier::report_writable() {
 void HttpCarrier::answer_instead(int status) {
   ++calls_;
   drop_prepared();
+  if (!head_read_) route_ = 0;
   respond(status);
   --calls_;
   answered_instead_ = true;
@@ -244,6 +246,7 @@ void HttpCarrier::abandon(bool notify) {
     ++shard().stats().abandoned;
     const bool logs = notify && shard().core().options().access_log;
     if (logs) shard().log(*this, begun() ? status() : kClientGone);
+    shard().note_abandoned(*this, notify);
   }
   carried_ = false;
   if (!has_extras_) return give_back();

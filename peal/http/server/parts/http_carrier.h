@@ -24,6 +24,7 @@
 #include <peal/http/server/http_exchange.h>
 #include <peal/http/server/parts/http_core.h>
 #include <peal/http/server/parts/http_shard.h>
+#include <peal/http/server/parts/route_meter.h>
 #include <peal/http/server/parts/route_tree.h>
 
 namespace peal::detail {
@@ -143,8 +144,9 @@ class HttpCarrier : public HttpExchange {
   void keep_head();
 
   // Calls the handler of the route. Called when the head is complete; the session calls advance() afterwards.
-  // `awaits_continue`: true if the client sends no body before it has received 100 (Continue).
-  [[gnu::always_inline]] void start(bool has_body, bool awaits_continue) {
+  // `awaits_continue`: true if the client sends no body before it has received 100 (Continue). Returns true if the
+  // answer is complete already.
+  [[gnu::always_inline]] bool start(bool has_body, bool awaits_continue) {
     ++shard().stats().requests;
     head_read_ = true;
     if (has_body) {
@@ -153,13 +155,18 @@ class HttpCarrier : public HttpExchange {
       note_request_read();
     }
     call([&] [[gnu::always_inline]] {
-      RouteTree::Route* const route = shard().core().routes().literal(head_);
+      RouteTree::Route* const route = shard().routes().literal(head_);
       if (route != nullptr) {
         call_handler(*route);
       } else {
         dispatch();
       }
     });
+    if (complete()) [[likely]]
+      return true;
+    late_ = true;
+    turn_began_ = shard().loop().turn_began();
+    return false;
   }
 
   // body_arrived() passes a piece of the body to the handler, and body_ended() reports the end of the body.
@@ -249,6 +256,7 @@ class HttpCarrier : public HttpExchange {
  private:
   void begin_body(bool awaits_continue);
   [[gnu::always_inline]] void call_handler(RouteTree::Route& route) {
+    route_ = route.number;
     if (request_read_ || body_may_come(route)) route.handler(*this);
   }
   bool body_may_come(const RouteTree::Route& route);

@@ -50,7 +50,13 @@ std::string_view sendable_value(std::string_view value, std::string& storage) {
 }
 
 HttpShard::HttpShard(HttpCore& core, Loop& loop)
-    : core_(core), loop_(&loop), mailbox_(loop.mailbox()), deadlines_(waiting_times(core.options())) {}
+    : core_(core),
+      routes_(&core.routes()),
+      loop_(&loop),
+      mailbox_(loop.mailbox()),
+      deadlines_(waiting_times(core.options())) {
+  if (core.options().access_log) meter_ = std::make_shared<RouteMeter>();
+}
 
 HttpShard::~HttpShard() {
   for (const Http1Carrier* carrier : carriers_) delete carrier;
@@ -92,6 +98,7 @@ void HttpShard::release(Http1Carrier& carrier) {
 
 HttpStats HttpShard::snapshot() const {
   HttpStats stats = stats_;
+  if (meter_) meter_->add_to(stats);
   for (Http1Carrier* carrier : carriers_) {
     stats.kept_bytes += sizeof *carrier + carrier->memory_bytes() + carrier->kept_bytes();
   }
@@ -166,6 +173,7 @@ void HttpShard::end_overdue_waits() {
 
 void HttpShard::retire() {
   flush_log();
+  stop_measuring();
   {
     const ReadyQueue::Hold hold;
     const Why why = mailbox_->open() ? ECANCELED : why_of(Trouble::kLoopStopped);
@@ -177,6 +185,7 @@ void HttpShard::retire() {
 void HttpShard::when_drained(HttpExchange& exchange, HttpCallback on_drain) {
   if (exchange.connection().context<HttpServerSession>().drains()) return on_drain(exchange);
   exchange.extras().on_drain = std::move(on_drain);
+  exchange.extras_->is_endless = true;
 }
 
 void HttpShard::report_drain(HttpCarrier& carrier) {
@@ -194,6 +203,67 @@ void HttpShard::note_tls_hello(const Connection& connection) {
   const auto text = [](const Result<SocketAddress>& address) { return address ? address->to_string() : "somebody"; };
   PEAL_LOG_WARN("{} speaks TLS to {}, a port without it, and is answered 400 without TLS ({} more like it)",
                 text(connection.peer_address()), text(connection.local_address()), *held_back);
+}
+
+void HttpShard::measure_routes() {
+  if (measures_ || retired_ || !mailbox_->open()) return;
+  measures_ = true;
+  meter_ = std::make_shared<RouteMeter>(*loop_, routes_->names().size(), core_.options().access_log != nullptr);
+  loop_->add_turn_tally(meter_);
+}
+
+void HttpShard::stop_measuring() {
+  retired_ = true;
+  if (!measures_) return;
+  if (mailbox_->reachable() != nullptr) loop_->remove_turn_tally(*meter_);
+  meter_->leave_loop();
+}
+
+RouteFigures HttpShard::route_figures() {
+  if (!measures_) return {};
+  if (mailbox_->open() && !retired_) meter_->age(loop_->now());
+  return meter_->figures(*routes_);
+}
+
+// Streams that go on until the server drains or the client leaves have no duration that says something about the route.
+void HttpShard::note_answer(const HttpExchange& exchange, int status) {
+  if (core_.options().access_log) log(exchange, status);
+  const auto digit = static_cast<size_t>(status / 100);
+  if (!measures_) {
+    ++stats_.answers[digit];
+    stats_.response_body_bytes += exchange.body_bytes_;
+    return;
+  }
+  meter_->count(exchange.route_, digit, exchange.body_bytes_);
+  const bool endless = exchange.has_extras_ && exchange.extras_->is_endless;
+  if (endless || retired_) return;
+  if (exchange.late_) {
+    meter_->measure_late(exchange.route_, exchange.turn_began_);
+  } else {
+    meter_->measure_at_once(exchange.route_);
+  }
+  list_if_slow(exchange, status);
+}
+
+void HttpShard::note_abandoned(const HttpExchange& exchange, bool connected) {
+  if (!measures_) return;
+  meter_->count(exchange.route_, 0, 0);
+  const bool endless = exchange.has_extras_ && exchange.extras_->is_endless;
+  if (connected && !endless && !retired_) list_if_slow(exchange, 0);
+}
+
+void HttpShard::list_if_slow(const HttpExchange& exchange, int status) {
+  const TimePoint began = exchange.late_ ? exchange.turn_began_ : loop_->turn_began();
+  if (!meter_->may_be_slow(began, !exchange.late_)) return;
+  constexpr size_t kMostTargetBytes = 256;
+  SlowRequest request{.method = std::string(exchange.head_.method_text()),
+                      .target = std::string(exchange.head_.target().substr(0, kMostTargetBytes)),
+                      .status = status};
+  if (exchange.route_ > 0) request.route = routes_->names()[exchange.route_ - 1].pattern;
+  if (const auto peer = HttpCarrier::of(exchange).known_peer()) {
+    request.client = peer->is_ip() ? peer->to_string() : "unix:";
+  }
+  meter_->list_at_end_of_turn(std::move(request), began);
 }
 
 void HttpShard::log(const HttpExchange& exchange, int status) {

@@ -21,6 +21,7 @@
 #include <peal/http/server/http_stats.h>
 #include <peal/http/server/parts/http_handler_task.h>
 #include <peal/http/server/parts/http_waits.h>
+#include <peal/http/server/route_stats.h>
 #include <peal/loop/loop.h>
 
 namespace peal::detail {
@@ -30,6 +31,8 @@ class HttpCore;
 class Http1Carrier;
 class Http1Session;
 class HttpServerSession;
+class RouteMeter;
+class RouteTree;
 
 // Returns a field's value as it may be sent. If the value has control characters that no field may have, they are
 // replaced by spaces in a copy, which is stored in `storage` (RFC 9110 5.5).
@@ -46,10 +49,28 @@ class HttpShard {
   Loop& loop() const { return *loop_; }
   const std::shared_ptr<Mailbox>& mailbox() const { return mailbox_; }
 
+  RouteTree& routes() const { return *routes_; }
+
+  // The counters of this loop. While meter() is not null, the meter has `answers` and `response_body_bytes`.
   HttpStats& stats() { return stats_; }
 
-  // Returns the counters together with the memory that free carriers hold now.
+  // Returns all counters, together with the memory that free carriers hold now.
   HttpStats snapshot() const;
+
+  // Begins to measure routes. Does nothing if the shard measures already, or has ended.
+  void measure_routes();
+
+  // Returns what was measured. Empty if measure_routes() was not called.
+  RouteFigures route_figures();
+
+  // Returns the meter that is told of each complete answer. Null if neither routes are measured nor a log is written.
+  RouteMeter* meter() const { return meter_.get(); }
+
+  // Notes a complete answer that RouteMeter::note() does not take, in the meter and in the access log.
+  [[gnu::cold]] void note_answer(const HttpExchange& exchange, int status);
+
+  // Notes an exchange that ends before its answer is complete. `connected`: false if the server is being destroyed.
+  void note_abandoned(const HttpExchange& exchange, bool connected);
 
   // acquire() returns a carrier for the next request of the session. release() takes a carrier back when nothing uses
   // it any more.
@@ -146,8 +167,16 @@ class HttpShard {
   template <class Function>
   auto while_alive(Function function);
 
+  // If the exchange may be one of the slowest, the meter lists it when the turn ends.
+  void list_if_slow(const HttpExchange& exchange, int status);
+  void stop_measuring();
+
   HttpCore& core_;
+  RouteTree* const routes_;
   Loop* const loop_;
+  std::shared_ptr<RouteMeter> meter_;
+  bool measures_ = false;  // true if the meter measures routes; false if it is only there for the access log
+  bool retired_ = false;
   const std::shared_ptr<Mailbox> mailbox_;
   HttpStats stats_;
   HttpWaits deadlines_;

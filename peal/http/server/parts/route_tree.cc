@@ -36,8 +36,9 @@ void RouteTree::add(const RouteGroupParts& group, std::string_view method, std::
     node.pattern = pattern;
     literals_.emplace(node.pattern, &node);
   }
-  node.routes.push_back(
-      {std::string(method), http_method(method), std::move(handler), options, std::move(names), &group});
+  names_.push_back({std::string(method), pattern});
+  node.routes.push_back({std::string(method), http_method(method), std::move(handler), options, std::move(names),
+                         &group, static_cast<uint32_t>(names_.size())});
 }
 
 HttpChain RouteTree::chain_of(const RouteGroupParts& group, HttpHandler handler) {

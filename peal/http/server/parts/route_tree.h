@@ -39,6 +39,11 @@ class RouteTree {
     RouteOptions options;
     std::vector<std::string> names;  // names of the pattern's parameters, from the left
     const RouteGroupParts* group;
+    uint32_t number;  // counts the routes from 1, in the order in which they were added
+  };
+  struct Name {
+    std::string method;  // empty: any method
+    std::string pattern;
   };
   struct Match {
     Route* route = nullptr;
@@ -63,6 +68,9 @@ class RouteTree {
   void seal(void (*by_router)(HttpExchange&));
 
   bool sealed() const { return sealed_; }
+
+  // Returns the methods and patterns of all routes. The route with the number n is at n - 1.
+  const std::vector<Name>& names() const { return names_; }
 
   // Returns the route whose pattern has no parameters and equals the path as it was sent. Null if there is no such
   // route; match() must then decide. No other pattern is preferred to a pattern without parameters, and normalizing
@@ -125,6 +133,7 @@ class RouteTree {
 
   std::deque<RouteGroupParts> groups_;  // the first one is the router itself
   bool sealed_ = false;
+  std::vector<Name> names_;
   Node root_;
   std::unordered_map<std::string_view, Node*> literals_;  // by the whole path, whose text the node holds
 };

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/http/server/parts/route_meter.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace peal::detail {
+
+namespace {
+
+// Where a meter that has left its loop finds the begin of a turn.
+constexpr TimePoint kNoTurn{};
+
+}  // namespace
+
+RouteMeter::RouteMeter()
+    : always_slowly_(true), loop_(nullptr), turn_began_(&kNoTurn), pending_(nullptr), slow_(TimePoint()) {}
+
+RouteMeter::RouteMeter(Loop& loop, size_t route_count, bool always_slowly)
+    : always_slowly_(always_slowly),
+      loop_(&loop),
+      turn_began_(&kNoTurn),
+      counts_(route_count + 1),
+      pending_(counts_.data()),
+      calibrated_(CycleClock::now()),
+      slow_(loop.engine().now()) {
+  loop.measure_turns();
+  turn_began_ = &loop.turn_times()->woke_at();
+  make_buckets(counts_.front());
+  buckets_ = counts_.front().latency.get();
+}
+
+void RouteMeter::leave_loop() {
+  loop_ = nullptr;
+  turn_began_ = &kNoTurn;
+  limit_ = kNoLimit;
+}
+
+void RouteMeter::make_buckets(Counts& counts) const {
+  if (!counts.latency) counts.latency = std::make_unique<uint64_t[]>(loop_->turn_times()->turns().counts().size());
+}
+
+void RouteMeter::change_pending(Counts& counts) {
+  if (count_ > 0) {
+    if (pending_->pending == 0) others_.push_back(pending_);
+    pending_->pending += std::exchange(count_, 0);
+    due_ = {};
+  }
+  make_buckets(counts);
+  pending_ = &counts;
+  buckets_ = counts.latency.get();
+}
+
+void RouteMeter::measure_late(uint32_t route, TimePoint began) {
+  late_.push_back({route, began});
+  due_ = {};
+}
+
+// In a turn that took long, the answers after the slow one are late too, but they are not the reason.
+bool RouteMeter::may_be_slow(TimePoint began, bool at_once) {
+  const TimePoint now = loop_->engine().now();
+  const bool slow = now - (at_once ? std::max(began, slow_mark_) : began) >= slow_.least();
+  if (slow && at_once) slow_mark_ = now;
+  return slow;
+}
+
+void RouteMeter::list_at_end_of_turn(SlowRequest request, TimePoint began) {
+  listed_.push_back({std::move(request), began});
+  due_ = {};
+}
+
+void RouteMeter::turn_ended(size_t bucket, TimePoint now) noexcept {
+  for (Counts* counts : others_) counts->latency[bucket] += std::exchange(counts->pending, 0);
+  others_.clear();
+  const Histogram& layout = loop_->turn_times()->turns();
+  for (const Late& late : late_) {
+    Counts& counts = counts_[late.route];
+    make_buckets(counts);
+    ++counts.latency[layout.index_of(std::clamp((now - late.began).count(), int64_t{0}, layout.options().highest))];
+  }
+  late_.clear();
+  if (late_.capacity() > kMostWarm) std::vector<Late>().swap(late_);
+  slow_.age(now);
+  const auto wall = listed_.empty() ? std::chrono::system_clock::time_point() : std::chrono::system_clock::now();
+  for (Listed& listed : listed_) {
+    listed.request.took = now - listed.began;
+    listed.request.began = wall - listed.request.took;
+    slow_.add(std::move(listed.request));
+  }
+  listed_.clear();
+  calibrate();
+  set_limit();
+  due_ = later(now, limit_ == kNoLimit && may_use_cycles() ? kFirstCalibration : kCalibration);
+}
+
+bool RouteMeter::may_use_cycles() const {
+  return !always_slowly_ && loop_->engine().keeps_real_time() && CycleClock::usable();
+}
+
+// Compares the cycle counter with the clock again after a second, because the kernel may change the speed of its clock.
+void RouteMeter::calibrate() {
+  __extension__ using Wide = unsigned __int128;
+  if (!may_use_cycles()) return;
+  const CycleClock::Moment now = CycleClock::now();
+  const Duration passed = now.time - calibrated_.time;
+  if (passed < (ns_per_cycle_ == 0 ? kFirstCalibration : kCalibration)) return;
+  const Wide ratio = (Wide{static_cast<uint64_t>(passed.count())} << 64) / (now.stamp - calibrated_.stamp);
+  calibrated_ = now;
+  if (ratio > UINT64_MAX) return;  // a counter of less than 1 GHz
+  ns_per_cycle_ = static_cast<uint64_t>(ratio);
+  offset_ = now.time.time_since_epoch().count() - static_cast<int64_t>((Wide{now.stamp} * ns_per_cycle_) >> 64);
+}
+
+void RouteMeter::set_limit() {
+  if (ns_per_cycle_ == 0) return;
+  limit_ = slow_.least().count() - 1 - offset_;
+}
+
+void RouteMeter::add_to(HttpStats& stats) const {
+  for (const Counts& counts : counts_) {
+    for (size_t i = 1; i < stats.answers.size(); ++i) stats.answers[i] += counts.answers[i];
+    stats.response_body_bytes += counts.body_bytes;
+  }
+}
+
+RouteFigures RouteMeter::figures(const RouteTree& routes) const {
+  RouteFigures figures{.routes = {}, .slowest = slow_.all()};
+  const auto add = [&](const Counts& counts, const RouteTree::Name& name) {
+    RouteStats stats;
+    stats.requests = std::accumulate(std::begin(counts.answers), std::end(counts.answers), uint64_t{0});
+    if (stats.requests == 0) return;
+    stats.method = name.method;
+    stats.pattern = name.pattern;
+    std::copy(std::begin(counts.answers) + 1, std::end(counts.answers), stats.answers.begin() + 1);
+    stats.abandoned = counts.answers[0];
+    stats.response_body_bytes = counts.body_bytes;
+    for (size_t i = 0; counts.latency && i < stats.latency.counts().size(); ++i)
+      stats.latency.add_at(i, counts.latency[i]);
+    figures.routes.push_back(std::move(stats));
+  };
+  for (size_t i = 1; i < counts_.size(); ++i) add(counts_[i], routes.names()[i - 1]);
+  if (!counts_.empty()) add(counts_.front(), {});
+  return figures;
+}
+
+}  // namespace peal::detail
