@@ -49,9 +49,10 @@ struct SlowRequest {
   std::chrono::system_clock::time_point began;  // the wall clock's time of the turn that read the head
   Duration took{};                              // as RouteStats::latency; for an abandoned request, until its end
   std::string method;
-  std::string target;  // as the client sent it, cut after 256 bytes; it may have any bytes that a target may have
-  std::string route;   // the pattern of the route; empty: no route took the request
-  int status = 0;      // 0: the request was abandoned
+  std::string target;        // as the client sent it, cut after 256 bytes; it may have any bytes that a target may have
+  std::string route;         // the pattern of the route; empty: no route took the request
+  std::string route_method;  // RouteStats::method of that route: a GET route also takes HEAD
+  int status = 0;            // 0: the request was abandoned
   std::string client;  // the peer's address with its port; "unix:" for a unix socket; empty if it is not known any more
 };
 

@@ -259,7 +259,11 @@ void HttpShard::list_if_slow(const HttpExchange& exchange, int status) {
   SlowRequest request{.method = std::string(exchange.head_.method_text()),
                       .target = std::string(exchange.head_.target().substr(0, kMostTargetBytes)),
                       .status = status};
-  if (exchange.route_ > 0) request.route = routes_->names()[exchange.route_ - 1].pattern;
+  if (exchange.route_ > 0) {
+    const auto& name = routes_->names()[exchange.route_ - 1];
+    request.route = name.pattern;
+    request.route_method = name.method;
+  }
   if (const auto peer = HttpCarrier::of(exchange).known_peer()) {
     request.client = peer->is_ip() ? peer->to_string() : "unix:";
   }
