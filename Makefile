@@ -185,6 +185,12 @@ site: setup ## the documents and the reference of the API, to be read offline: b
 	@$(PYTHON) tools/site/build.py
 	@$(PYTHON) tools/site/look.py
 
+.PHONY: screens
+screens: setup ## take the screens of docs/inspector.md again, of an example under a little traffic (2 minutes)
+	@$(call build,dev) --target inspected
+	@PEAL_SCREENS=docs/images PEAL_BIN_DIR=build/dev/bin $(PYTHON) -m pytest -q -p no:cacheprovider \
+	    tests/outside/inspector_screens_test.py -k of_the_document
+
 .PHONY: clean
 clean: ## remove build/
 	@rm -rf build

@@ -21,6 +21,7 @@ using detail::Collector;
 struct Inspector::Core {
   Core(Loop& loop, const InspectorOptions& options)
       : mailbox(loop.mailbox()),
+        measure_routes(options.measure_routes),
         collector(std::make_shared<Collector>(loop, detail::CollectorOptions{.reply_timeout = options.reply_timeout,
                                                                              .measure_turns = options.measure_turns})),
         http(std::in_place, loop,
@@ -41,6 +42,7 @@ struct Inspector::Core {
   }
 
   const std::shared_ptr<Mailbox> mailbox;
+  const bool measure_routes;
   const std::shared_ptr<Collector> collector;
   const std::shared_ptr<detail::History> history = std::make_shared<detail::History>();
   TimerId sampling;
@@ -93,21 +95,26 @@ Result<std::unique_ptr<Inspector>> Inspector::attach(HttpServer& server, std::st
 }
 
 void Inspector::add(Server& server, std::string name) {
-  on_loop([&](Collector& collector) { collector.add_server(std::move(name), server, {}); });
+  on_loop([&](Collector& collector) { collector.add_server(std::move(name), server); });
 }
 
 void Inspector::add(HttpServer& server, std::string name) {
-  on_loop([&](Collector& collector) { collector.add_server(std::move(name), server.server(), server.stats_views()); });
+  if (core_->measure_routes) server.measure_routes();
+  on_loop([&](Collector& collector) {
+    collector.add_server(std::move(name), server.server(),
+                         {.http = server.stats_views(), .routes = server.route_views()});
+  });
 }
 
 void Inspector::add(CoServer& server, std::string name) {
   on_loop([&](Collector& collector) {
-    collector.add_server(std::move(name), server.server(), {}, [&server] { return server.tasks(); });
+    collector.add_server(std::move(name), server.server(), {.tasks = [&server] { return server.tasks(); }});
   });
 }
 
 void Inspector::add(Server& server, std::string name, std::vector<std::function<std::vector<MethodStats>()>> methods) {
-  on_loop([&](Collector& collector) { collector.add_server(std::move(name), server, {}, {}, std::move(methods)); });
+  on_loop(
+      [&](Collector& collector) { collector.add_server(std::move(name), server, {.methods = std::move(methods)}); });
 }
 
 void Inspector::add(LoopGroup& group) {

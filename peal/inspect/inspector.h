@@ -80,6 +80,10 @@ struct InspectorOptions {
   // True if the turns of the shown loops are timed. The inspector can then show how busy each loop is and how long its
   // turns are.
   bool measure_turns = true;
+  // True if the routes of the HTTP servers that are added are measured, and their slowest requests kept
+  // (HttpServer::measure_routes()). The inspector then has a page for each route. The cost is at most 40 instructions a
+  // request.
+  bool measure_routes = true;
   // Called on the inspector's loop when a client asks to drain a server. If on_drain is empty, the inspector drains the
   // server, and connections that have not ended in 30 s are cut off.
   //

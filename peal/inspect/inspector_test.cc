@@ -67,7 +67,7 @@ TEST_F(InspectorTest, browser_gets_a_page_and_a_terminal_gets_text) {
   EXPECT_THAT(html, HasSubstr("data-json=\"/?format=json\""));
   EXPECT_THAT(html, Not(HasSubstr("{{")));
   EXPECT_THAT(get("/"), HasSubstr("Content-Type: text/plain; charset=utf-8\r\n"));
-  EXPECT_THAT(get("/"), HasSubstr("\nserver  name      connections"));
+  EXPECT_THAT(get("/"), HasSubstr("\nserver  name      state  connections"));
   const std::string loops = get("/loops", "Accept: text/html\r\n");
   EXPECT_THAT(loops, HasSubstr("<section id=\"loops\">"));
   EXPECT_THAT(loops, Not(HasSubstr("<section id=\"servers\">")));
@@ -138,7 +138,9 @@ TEST_F(InspectorTest, connection_and_server_are_drained) {
   EXPECT_TRUE(peer.ended());
   EXPECT_EQ(peer.error(), 0);
   peer.fin();
+  EXPECT_EQ(get_json("/server/0")["server"]["state"], "open");
   EXPECT_THAT(post("/actions/drain?server=0"), StartsWith("HTTP/1.1 202 "));
+  EXPECT_EQ(get_json("/server/0")["server"]["state"], "draining");
   EXPECT_THAT(post("/actions/drain?server=1"), StartsWith("HTTP/1.1 404 "));
   EXPECT_THAT(post("/actions/drain?server=0x"), StartsWith("HTTP/1.1 404 "));
   // The action has requested a drain already. This second drain waits until both drains are done.

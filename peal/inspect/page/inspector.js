@@ -10,13 +10,16 @@ const PERIOD_MS = 1000;
 const CONNECTIONS_PERIOD_MS = 2000;
 const FETCH_LIMIT_MS = 5000;
 
-// What differs between the pages. `after` is the section above the graphs. A page that is not listed has tables only.
+// What differs between the pages. `after` is the section above the graphs. `history` is added to the query of /history.
+// A page that is not listed has tables only.
 const PAGES = {
   overview: {graphs: ["traffic", "requests", "latency", "busy", "turns", "memory", "connections"], after: "process",
              metrics: true},
   loops: {graphs: ["busy", "turns"]},
   servers: {graphs: ["connections", "requests", "latency"]},
   server: {graphs: ["connections", "answers", "latency", "opened"], show: showServer},
+  method: {graphs: ["calls", "callLatency"], history: location.search.slice(1)},
+  route: {graphs: ["calls", "callLatency"], history: location.search.slice(1)},
   memory: {graphs: ["memory"]},
   connections: {graphs: [], show: showConnections, start: startConnections, path: connectionsPath, paused: whyPaused,
                 period: CONNECTIONS_PERIOD_MS},
@@ -89,7 +92,7 @@ async function refresh(now = false) {
     (page.show ?? showSections)(json);
     if (page.graphs.length > 0) {
       const server = pageName === "server" ? json.server.server : null;
-      await refreshGraphs(server, json, page.metrics);
+      await refreshGraphs(server, json, page);
     }
     document.body.classList.remove("lost");
     setText($("status"), "Live");

@@ -60,6 +60,12 @@ const GRAPHS = {
     ...seriesOf(samples.of("process"), "resident_bytes", () => "resident"),
     ...seriesOf(samples.of("process"), "held_bytes", () => "held by blocks")]},
   connections: {title: "Connections", unit: "", series: (servers) => seriesOf(servers, "connections", serverName)},
+  calls: {title: "Requests and errors", unit: "_per_second", series: () => [
+    ...seriesOf(samples.of("calls"), "requests_per_second", () => "requests"),
+    ...seriesOf(samples.of("calls"), "client_errors_per_second", () => "client errors (4xx)"),
+    ...seriesOf(samples.of("calls"), "server_errors_per_second", () => "server errors")]},
+  callLatency: {title: "Latency", unit: "_seconds", series: () => ["p99", "p50"].flatMap((rank) =>
+    seriesOf(samples.of("calls"), `latency_${rank}_seconds`, () => rank))},
   opened: {title: "New connections", unit: "_per_second", series: (servers) => [
     ...seriesOf(servers, "opened_per_second", () => "opened"),
     ...seriesOf(servers, "refused_per_second", () => "refused")]},
@@ -101,13 +107,13 @@ function addMetricGraphs() {
 
 // Fetches the samples that are new, and draws the graphs. `server` is the number of the server that the page is about,
 // or null for all servers. `json` is the page's document.
-async function refreshGraphs(server, json, withMetrics) {
+async function refreshGraphs(server, json, page) {
   for (let isWhole = false; !isWhole;) {
     const since = samples.newest;
-    isWhole = samples.add(await fetchJson(`/history?since=${since}`), since);
+    isWhole = samples.add(await fetchJson(`/history?since=${since}&${page.history ?? ""}`), since);
   }
   const servers = samples.of("servers").filter((row) => server === null || row.facts.server === server);
-  if (withMetrics) addMetricGraphs();
+  if (page.metrics) addMetricGraphs();
   for (const [definition, graph] of shownGraphs) {
     const series = definition.series(servers);
     graph.figure.hidden = series.length === 0;

@@ -47,14 +47,14 @@ class Samples {
     return true;
   }
 
-  // Returns the rows of "loops", "servers", "metrics" or "process".
+  // Returns the rows of "loops", "servers", "calls", "metrics" or "process".
   of(section) {
     return [...this.rows.values()].filter((row) => row.section === section);
   }
 }
 
-// Returns [key, row] for each loop, server, metric and the process of an answer. A row's facts are the members that are
-// no arrays.
+// Returns [key, row] for the process, each loop, server and metric of an answer, and the method or route that was asked
+// for. A row's facts are the members that are no arrays.
 function rowsOfAnswer(answer) {
   const found = [];
   const add = (section, name, members) => {
@@ -67,6 +67,7 @@ function rowsOfAnswer(answer) {
   add("process", "", answer.process ?? {});
   for (const loop of answer.loops ?? []) add("loops", loop.loop, loop);
   for (const server of answer.servers ?? []) add("servers", server.server, server);
+  for (const call of answer.calls ?? []) add("calls", "", call);
   for (const metric of answer.metrics ?? []) {
     add("metrics", `${metric.name} ${JSON.stringify(metric.labels ?? {})}`, metric);
   }

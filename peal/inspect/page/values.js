@@ -120,6 +120,8 @@ function showValue(target, key, value, row) {
     target.replaceChildren(linkTo(`/connection/${encodeURIComponent(value)}`, value));
   } else if (key === "name" && "server" in row) {
     target.replaceChildren(linkTo(`/server/${encodeURIComponent(row.server)}`, value || `server ${row.server}`));
+  } else if ((key === "method" || key === "route") && value && "server" in row) {
+    target.replaceChildren(linkTo(`/${key}?server=${row.server}&name=${encodeURIComponent(value)}`, value));
   } else if (key === "connections" && "server" in row) {
     target.replaceChildren(linkTo(`/connections?server=${encodeURIComponent(row.server)}`, human(key, value)));
   } else if (key === "stack") {

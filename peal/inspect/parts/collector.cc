@@ -75,14 +75,9 @@ bool Collector::is_shown(const WatchedLoop& watched) const {
   return watched.added || std::ranges::any_of(servers_, has_part);
 }
 
-void Collector::add_server(std::string name, Server& server, std::vector<std::function<HttpStats()>> http,
-                           std::function<size_t()> tasks, std::vector<MethodsView> methods) {
-  ShownServer shown{.name = std::move(name),
-                    .life = server.life(),
-                    .http = std::move(http),
-                    .tasks = std::move(tasks),
-                    .methods = std::move(methods),
-                    .views = server.views()};
+void Collector::add_server(std::string name, Server& server, ServerFigures figures) {
+  ShownServer shown{
+      .name = std::move(name), .life = server.life(), .figures = std::move(figures), .views = server.views()};
   if (shown.name.empty()) shown.name = fmt::format("server {}", servers_.size());
   for (const ConnectionsView& view : shown.views) watched_loop(view.mailbox());
   servers_.push_back(std::move(shown));
@@ -148,8 +143,10 @@ std::vector<Collector::View> Collector::views_on(const Mailbox& mailbox) const {
       const ShownServer& shown = servers_[i];
       if (shown.views[part].mailbox().get() != &mailbox) continue;
       View& view = views.emplace_back(View{.name = {.server = i, .part = part}, .connections = shown.views[part]});
-      if (part < shown.http.size()) view.http = shown.http[part];
-      if (part < shown.methods.size()) view.methods = shown.methods[part];
+      const ServerFigures& figures = shown.figures;
+      if (part < figures.http.size()) view.http = figures.http[part];
+      if (part < figures.methods.size()) view.methods = figures.methods[part];
+      if (part < figures.routes.size()) view.routes = figures.routes[part];
       if (wanted.server.value_or(i) == i) view.wanted = wanted.connections;
     }
   }
@@ -167,6 +164,7 @@ void Collector::ask_loop(size_t number) {
       share.layer = view.connections.layer_stats();
       if (view.http) share.http = view.http();
       if (view.methods) share.methods = view.methods();
+      if (view.routes) share.routes = view.routes();
       if (view.wanted) {
         const ConnectionList list = view.connections.list(*view.wanted);
         share.matched = list.matched;
@@ -200,6 +198,8 @@ void Collector::add_answer(size_t number, std::optional<Answer> answer) {
     if (answer && share.layer) servers_[share.server].layer = share.layer;
     if (share.http) server.http = server.http.value_or(HttpStats()) += *share.http;
     add_methods(server.methods, share.methods);
+    add_routes(server.routes, share.routes.routes);
+    std::ranges::copy(share.routes.slowest, std::back_inserter(server.slowest));
     if (!answer) continue;
     server.matched += share.matched;
     std::ranges::copy(share.rows, std::back_inserter(server.rows));
@@ -232,8 +232,12 @@ void Collector::finish() {
   for (ServerSnapshot& server : snapshot_.servers) {
     const ShownServer& shown = servers_[server.number];
     for (const ConnectionsView& view : shown.views) server.connections += view.count();
-    if (shown.tasks) shown.life->run([&](Server&) { server.tasks = shown.tasks(); });
+    shown.life->run([&](const Server& its_server) {
+      server.draining = its_server.draining();
+      if (shown.figures.tasks) server.tasks = shown.figures.tasks();
+    });
     server.layer = shown.layer;
+    std::ranges::sort(server.slowest, std::ranges::greater(), &SlowRequest::took);
   }
   snapshot_.watched = !watchdogs_.empty();
   for (const StallWatchdog* watchdog : watchdogs_) {

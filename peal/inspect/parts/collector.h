@@ -46,10 +46,23 @@ struct ConnectionDetail {
   TimePoint now;                         // the time on the connection's loop, to compare the events with
 };
 
+using MethodsView = std::function<std::vector<MethodStats>()>;
+using RoutesView = std::function<RouteFigures()>;
+
+// What a server has to show besides its connections. `http`, `methods` and `routes` each have one function for each
+// loop of the server, in the order of Server::views(), which is called on that loop's thread. They are empty if the
+// server has no such figures. `tasks` returns the number of the server's coroutines, and is called on the collector's
+// thread.
+struct ServerFigures {
+  std::vector<std::function<HttpStats()>> http = {};
+  std::vector<MethodsView> methods = {};
+  std::vector<RoutesView> routes = {};
+  std::function<size_t()> tasks = {};
+};
+
 class Collector : public std::enable_shared_from_this<Collector> {
  public:
   using Done = Callback<void(const Snapshot&)>;
-  using MethodsView = std::function<std::vector<MethodStats>()>;
 
   Collector(Loop& loop, const CollectorOptions& options) : loop_(loop), options_(options) {}
 
@@ -58,12 +71,8 @@ class Collector : public std::enable_shared_from_this<Collector> {
   void add_loop(const std::shared_ptr<Mailbox>& mailbox);
   void remove_loop(const Mailbox& mailbox);
 
-  // Shows a server until remove_server() or its destruction. `http` and `methods` each have one function for each loop
-  // of the server, in the order of Server::views(), which is called on that loop's thread. They are empty if the server
-  // has no such figures. `tasks` returns the number of the server's coroutines, and is called on the collector's
-  // thread.
-  void add_server(std::string name, Server& server, std::vector<std::function<HttpStats()>> http,
-                  std::function<size_t()> tasks = {}, std::vector<MethodsView> methods = {});
+  // Shows a server until remove_server() or its destruction.
+  void add_server(std::string name, Server& server, ServerFigures figures = {});
   void remove_server(const Server& server);
 
   // add_watchdog() shows the stalls that the watchdog has found, until remove_watchdog() is called. The watchdog must
@@ -96,10 +105,8 @@ class Collector : public std::enable_shared_from_this<Collector> {
   struct WatchedLoop;
   struct ShownServer {
     std::string name;
-    std::shared_ptr<ServerLife> life;              // null if removed or found destroyed; the number is not reused
-    std::vector<std::function<HttpStats()>> http;  // empty if this is no HTTP server
-    std::function<size_t()> tasks;                 // empty if this is no CoServer
-    std::vector<MethodsView> methods;              // empty if the protocol has no methods
+    std::shared_ptr<ServerLife> life;  // null if removed or found destroyed; the number is not reused
+    ServerFigures figures;
     std::vector<ConnectionsView> views;
     std::optional<LayerStats> layer;  // the latest answer; all loops of the server share one layer
   };
@@ -109,6 +116,7 @@ class Collector : public std::enable_shared_from_this<Collector> {
     NetStats stats;
     std::optional<HttpStats> http;
     std::vector<MethodStats> methods;
+    RouteFigures routes;
     std::optional<LayerStats> layer;
     size_t matched = 0;
     std::vector<ConnectionRow> rows;
@@ -119,6 +127,7 @@ class Collector : public std::enable_shared_from_this<Collector> {
     ConnectionsView connections;
     std::function<HttpStats()> http;
     MethodsView methods;
+    RoutesView routes;
     std::optional<ConnectionQuery> wanted;  // the connections to list
   };
   // All loops are asked once for a round. `waiting` gets its snapshot.

@@ -112,7 +112,7 @@ TEST_F(CollectorTest, servers_are_shown_with_what_each_loop_knows) {
   Server server(*group, test::echoing(), {.accept = AcceptMode::kRoundRobin});
   const SocketAddress address = server.listen("127.0.0.1:0").value();
   const auto collector = make(std::chrono::seconds(30));
-  at_home([&] { collector->add_server("front", server, {}); });
+  at_home([&] { collector->add_server("front", server); });
   std::vector<RawPeer> peers(3);
   for (RawPeer& peer : peers) peer.connect(address);
   Snapshot snapshot = collect(*collector);
@@ -151,7 +151,7 @@ TEST_F(CollectorTest, servers_are_shown_with_what_each_loop_knows) {
 TEST_F(CollectorTest, methods_are_asked_on_each_loop_and_summed_by_name) {
   auto group = LoopGroup::start(2, {.engine = "epoll"}).value();
   Server server(*group, test::echoing());
-  std::vector<Collector::MethodsView> views;
+  std::vector<MethodsView> views;
   for (size_t i = 0; i < 2; ++i) {
     views.emplace_back([i, loop = &(*group)[i]] {
       EXPECT_TRUE(loop->in_loop());
@@ -161,7 +161,7 @@ TEST_F(CollectorTest, methods_are_asked_on_each_loop_and_summed_by_name) {
     });
   }
   const auto collector = make(std::chrono::seconds(30));
-  at_home([&] { collector->add_server("own", server, {}, {}, std::move(views)); });
+  at_home([&] { collector->add_server("own", server, {.methods = std::move(views)}); });
   const Snapshot snapshot = collect(*collector);
   const std::vector<MethodStats>& methods = snapshot.servers.at(0).methods;
   ASSERT_THAT(methods, SizeIs(3));
@@ -177,8 +177,8 @@ TEST_F(CollectorTest, methods_of_a_stalled_loop_are_shown_as_it_last_told_them) 
   uint64_t calls = 1;
   const auto collector = make(milliseconds(5));
   at_home([&] {
-    collector->add_server("own", server, {}, {},
-                          {[&] { return std::vector{MethodStats{.name = "get", .calls = calls}}; }});
+    collector->add_server("own", server,
+                          {.methods = {[&] { return std::vector{MethodStats{.name = "get", .calls = calls}}; }}});
   });
   Snapshot snapshot = collect(*collector);
   while (snapshot.servers[0].partial) snapshot = collect(*collector);  // on a busy machine it takes longer
@@ -221,8 +221,8 @@ TEST_F(CollectorTest, calls_that_want_something_else_get_it_afterwards) {
   const auto collector = make(std::chrono::seconds(30));
   std::array<std::promise<Snapshot>, 3> got;
   at_home([&] {
-    collector->add_server("one", one, {});
-    collector->add_server("two", two, {});
+    collector->add_server("one", one);
+    collector->add_server("two", two);
     const auto to = [&](size_t i) { return [&got, i](const Snapshot& snapshot) { got[i].set_value(snapshot); }; };
     collector->collect({}, to(0));
     collector->collect({.connections = ConnectionQuery{}, .server = 1}, to(1));

@@ -32,6 +32,13 @@ Json picked_rows(const Json& rows, std::initializer_list<const char*> names) {
   return some;
 }
 
+// Returns a row that begins with the number and the name of its server.
+Json of_server(const ServerSnapshot& server, const Json& row) {
+  Json whole{{"server", server.number}, {"name", server.name}};
+  whole.update(row);
+  return whole;
+}
+
 Json query_json(const Wanted& wanted) {
   const ConnectionQuery& query = *wanted.connections;
   Json json{{"sort", kConnectionSorts.at(static_cast<size_t>(query.sort))},
@@ -57,7 +64,7 @@ nlohmann::ordered_json overview_document(const Snapshot& snapshot) {
                                  "timers", "stalls", "exceptions"})},
           {"servers",
            picked_rows(part_json(snapshot, "servers"),
-                       {"server", "name", "connections", "tasks", "opened", "closed", "refused", "slow_closes",
+                       {"server", "name", "state", "connections", "tasks", "opened", "closed", "refused", "slow_closes",
                         "exceptions", "requests", "answers_5xx", "handler_exceptions", "certificate_left_seconds"})},
           {"memory", part_json(snapshot, "memory")}};
 }
@@ -71,11 +78,31 @@ std::optional<nlohmann::ordered_json> server_document(const Snapshot& snapshot, 
   if (found == snapshot.servers.end()) return std::nullopt;
   Json server = to_json(*found, snapshot.taken);
   Json document{{"server", Json()}, {"taken_unix_seconds", unix_seconds(snapshot.taken)}};
-  if (server.contains("methods")) {
-    document["methods"] = std::move(server["methods"]);
-    server.erase("methods");
+  for (const char* part : {"methods", "routes", "slowest"}) {
+    if (!server.contains(part)) continue;
+    for (const Json& row : server[part]) document[part].push_back(of_server(*found, row));
+    server.erase(part);
   }
   document["server"] = std::move(server);
+  return document;
+}
+
+std::optional<nlohmann::ordered_json> calls_document(const Snapshot& snapshot, CallKind kind, const CallsName& name) {
+  const auto found = std::ranges::find(snapshot.servers, name.server, &ServerSnapshot::number);
+  if (found == snapshot.servers.end()) return std::nullopt;
+  const Json server = to_json(*found, snapshot.taken);
+  const std::string one = kind == CallKind::kMethod ? "method" : "route";
+  Json document;
+  for (const Json& row : server.value(one + "s", Json::array())) {
+    if (row[one] == name.name) document = {{one, of_server(*found, row)}};
+  }
+  if (document.is_null()) return std::nullopt;
+  document["taken_unix_seconds"] = unix_seconds(snapshot.taken);
+  if (kind == CallKind::kMethod) return document;
+  document["slowest"] = Json::array();
+  for (const Json& row : server.value("slowest", Json::array())) {
+    if (row["route"] == name.name) document["slowest"].push_back(row);
+  }
   return document;
 }
 

@@ -3,11 +3,13 @@
 // documents.cc does not read any figures: snapshot_json.cc does.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <peal/inspect/parts/call_stats.h>
 #include <peal/inspect/parts/collector.h>
 #include <peal/inspect/parts/snapshot.h>
 
@@ -19,9 +21,16 @@ nlohmann::ordered_json overview_document(const Snapshot& snapshot);
 // Returns one member of to_json(snapshot), such as "loops".
 nlohmann::ordered_json part_document(const Snapshot& snapshot, std::string_view part);
 
-// Returns all figures of one server, with its methods as a member of their own. Returns nullopt if the snapshot does
-// not have this server.
+// Returns all figures of one server. Its methods, its routes and its slowest requests are members of their own. Returns
+// nullopt if the snapshot does not have this server.
 std::optional<nlohmann::ordered_json> server_document(const Snapshot& snapshot, size_t number);
+
+// What a page about calls is about.
+enum class CallKind : uint8_t { kMethod, kRoute };
+
+// Returns all figures of one method or route, and the slowest requests of a route. Returns nullopt if the server does
+// not have it, and for a route that no request has used yet.
+std::optional<nlohmann::ordered_json> calls_document(const Snapshot& snapshot, CallKind kind, const CallsName& name);
 
 // Returns the connections that the snapshot has because of `wanted`, sorted over all loops and servers, at most
 // `wanted.connections->most`. The document repeats the query, and says how many connections there are and how many

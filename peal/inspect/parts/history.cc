@@ -8,6 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <peal/inspect/parts/snapshot_json.h>
+
 namespace peal::detail {
 namespace {
 
@@ -49,14 +51,17 @@ Json shortened(float value) {
   return same;
 }
 
-// Returns the calls of all methods together. The result has no latency if the methods' latencies have different
-// options.
-MethodStats together(const std::vector<MethodStats>& methods) {
-  MethodStats sum;
-  for (const MethodStats& each : methods) {
-    if (each.latency.options() == sum.latency.options()) sum.add(each);
-  }
-  return sum;
+// Returns what is tracked of the thing with this number. Returns null if it has not been seen before.
+auto* tracked(auto& all, size_t number) {
+  const auto found = std::ranges::find(all, number, [](const auto& each) { return each.last.number; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+// Loops and servers that are shown no more are not shown in the graphs either.
+void forget_the_gone(auto& all, const auto& shown) {
+  std::erase_if(all, [&](const auto& each) {
+    return std::ranges::none_of(shown, [&](const auto& one) { return one.number == each.last.number; });
+  });
 }
 
 }  // namespace
@@ -91,15 +96,19 @@ void History::add(const Snapshot& snapshot) {
   const bool first = !process_;
   if (!first) {
     ++newest_;
-    times_.at(newest_ % kSamples) = std::chrono::duration<double>(snapshot.taken.time_since_epoch()).count();
+    times_.at(newest_ % kSamples) = unix_seconds(snapshot.taken);
     process_track_.begin(newest_);
-    for (LoopTrack& each : loops_) each.track.begin(newest_);
-    for (ServerTrack& each : servers_) each.track.begin(newest_);
+    for (auto& each : loops_) each.track.begin(newest_);
+    for (TrackedServer& each : servers_) {
+      each.track.begin(newest_);
+      for (auto& call : each.calls) call.track.begin(newest_);
+    }
   }
   add_process(snapshot);
   for (const LoopSnapshot& loop : snapshot.loops) add_loop(loop, snapshot.now);
   for (const ServerSnapshot& server : snapshot.servers) add_server(server, snapshot.now);
-  forget_the_gone(snapshot);
+  forget_the_gone(loops_, snapshot.loops);
+  forget_the_gone(servers_, snapshot.servers);
 }
 
 void History::add_process(const Snapshot& snapshot) {
@@ -114,14 +123,14 @@ void History::add_process(const Snapshot& snapshot) {
 
 void History::add_loop(const LoopSnapshot& loop, TimePoint now) {
   if (!loop.answered) return;
-  auto found = std::ranges::find(loops_, loop.number, [](const LoopTrack& each) { return each.last.number; });
-  if (found == loops_.end()) {
+  Tracked<LoopSnapshot>* const known = tracked(loops_, loop.number);
+  if (known == nullptr) {
     loops_.push_back({.last = loop, .at = now, .track = {}});
     return;
   }
-  const LoopSnapshot& last = found->last;
-  Track& track = found->track;
-  const Rate rate(now - found->at);
+  const LoopSnapshot& last = known->last;
+  Track& track = known->track;
+  const Rate rate(now - known->at);
   if (loop.times && last.times) {
     const Histogram turns = recorded_since(loop.times->turns(), last.times->turns());
     track.set("busy_share", newest_, std::min(1.0, rate.share(loop.times->busy(), last.times->busy())));
@@ -134,19 +143,28 @@ void History::add_loop(const LoopSnapshot& loop, TimePoint now) {
   track.set("events_per_second", newest_, rate(engine.events, last.engine_stats.events));
   track.set("received_bytes_per_second", newest_, rate(engine.received_bytes, last.engine_stats.received_bytes));
   track.set("sent_bytes_per_second", newest_, rate(engine.sent_bytes, last.engine_stats.sent_bytes));
-  found->last = loop;
-  found->at = now;
+  known->last = loop;
+  known->at = now;
 }
 
 void History::add_server(const ServerSnapshot& server, TimePoint now) {
-  auto found = std::ranges::find(servers_, server.number, [](const ServerTrack& each) { return each.last.number; });
-  if (found == servers_.end()) {
-    servers_.push_back({.last = server, .at = now, .track = {}});
+  const std::vector<CallStats> calls = calls_of(server);
+  SeenServer seen{
+      .number = server.number, .name = server.name, .stats = server.stats, .http = server.http, .sum = sum_of(calls)};
+  TrackedServer* const known = tracked(servers_, server.number);
+  if (known == nullptr) {
+    TrackedServer& added = servers_.emplace_back();
+    added.last = std::move(seen);
+    added.at = now;
+    for (const CallStats& each : calls) {
+      if (added.calls.size() < kMostCalls) added.calls.push_back({.last = each, .at = now, .track = {}});
+    }
     return;
   }
-  const ServerSnapshot& last = found->last;
-  Track& track = found->track;
-  const Rate rate(now - found->at);
+  const SeenServer& last = known->last;
+  Track& track = known->track;
+  const Duration passed = now - known->at;
+  const Rate rate(passed);
   track.set("connections", newest_, static_cast<double>(server.connections));
   track.set("opened_per_second", newest_, rate(server.stats.opened, last.stats.opened));
   track.set("refused_per_second", newest_,
@@ -155,33 +173,60 @@ void History::add_server(const ServerSnapshot& server, TimePoint now) {
     track.set("requests_per_second", newest_, rate(server.http->requests, last.http->requests));
     track.set("client_errors_per_second", newest_, rate(server.http->answers.at(4), last.http->answers.at(4)));
     track.set("server_errors_per_second", newest_, rate(server.http->answers.at(5), last.http->answers.at(5)));
+    set_latency(track, seen.sum, last.sum);
+  } else if (!calls.empty()) {
+    set_calls(track, seen.sum, last.sum, passed);
   }
-  if (!server.methods.empty()) {
-    const MethodStats calls = together(server.methods);
-    const MethodStats earlier = together(last.methods);
-    const Histogram latency = recorded_since(calls.latency, earlier.latency);
-    track.set("requests_per_second", newest_, rate(calls.calls, earlier.calls));
-    track.set("server_errors_per_second", newest_, rate(calls.failed, earlier.failed));
-    if (!latency.empty()) {
-      track.set("latency_p50_seconds", newest_, seconds_at(latency, 50));
-      track.set("latency_p99_seconds", newest_, seconds_at(latency, 99));
+  add_calls(*known, calls, known->at, now);
+  known->last = std::move(seen);
+  known->at = now;
+}
+
+void History::add_calls(TrackedServer& known, const std::vector<CallStats>& calls, TimePoint before, TimePoint now) {
+  for (const CallStats& each : calls) {
+    auto found = std::ranges::find(known.calls, each.name, [](const auto& call) { return call.last.name; });
+    if (found == known.calls.end()) {
+      if (known.calls.size() >= kMostCalls) continue;
+      // A route is listed from its first request on: there were none before.
+      found = known.calls.insert(found, {.last = CallStats(), .at = before, .track = {}});
+    }
+    set_calls(found->track, each, found->last, now - found->at);
+    found->last = each;
+    found->at = now;
+  }
+}
+
+void History::set_calls(Track& track, const CallStats& now, const CallStats& then, Duration passed) const {
+  const Rate rate(passed);
+  track.set("requests_per_second", newest_, rate(now.calls, then.calls));
+  if (now.client_errors) {
+    track.set("client_errors_per_second", newest_, rate(*now.client_errors, then.client_errors.value_or(0)));
+  }
+  track.set("server_errors_per_second", newest_, rate(now.server_errors, then.server_errors));
+  set_latency(track, now, then);
+}
+
+void History::set_latency(Track& track, const CallStats& now, const CallStats& then) const {
+  const Histogram latency = recorded_since(now.latency, then.latency);
+  if (latency.empty()) return;
+  track.set("latency_p50_seconds", newest_, seconds_at(latency, 50));
+  track.set("latency_p99_seconds", newest_, seconds_at(latency, 99));
+}
+
+nlohmann::ordered_json History::calls_since(const CallsName& wanted, uint64_t first) const {
+  Json rows = Json::array();
+  for (const TrackedServer& server : servers_) {
+    if (server.last.number != wanted.server) continue;
+    for (const auto& each : server.calls) {
+      if (each.last.name != wanted.name) continue;
+      rows.push_back({{"server", wanted.server}, {"name", wanted.name}});
+      each.track.write(rows.back(), first, newest_);
     }
   }
-  found->last = server;
-  found->at = now;
+  return rows;
 }
 
-// Loops and servers that are shown no more are not shown in the graphs either.
-void History::forget_the_gone(const Snapshot& snapshot) {
-  std::erase_if(loops_, [&](const LoopTrack& each) {
-    return std::ranges::find(snapshot.loops, each.last.number, &LoopSnapshot::number) == snapshot.loops.end();
-  });
-  std::erase_if(servers_, [&](const ServerTrack& each) {
-    return std::ranges::find(snapshot.servers, each.last.number, &ServerSnapshot::number) == snapshot.servers.end();
-  });
-}
-
-nlohmann::ordered_json History::since(uint64_t seen) const {
+nlohmann::ordered_json History::since(uint64_t seen, const std::optional<CallsName>& calls) const {
   const uint64_t oldest = newest_ > kSamples ? newest_ - kSamples + 1 : 1;
   const uint64_t first = seen > newest_ ? oldest : std::max(seen + 1, oldest);
   Json times = Json::array();
@@ -189,18 +234,20 @@ nlohmann::ordered_json History::since(uint64_t seen) const {
   Json process = Json::object();
   process_track_.write(process, first, newest_);
   Json loops = Json::array();
-  for (const LoopTrack& each : loops_) {
+  for (const auto& each : loops_) {
     loops.push_back({{"loop", each.last.number}, {"thread", each.last.thread}});
     each.track.write(loops.back(), first, newest_);
   }
   Json servers = Json::array();
-  for (const ServerTrack& each : servers_) {
+  for (const TrackedServer& each : servers_) {
     servers.push_back({{"server", each.last.number}, {"name", each.last.name}});
     each.track.write(servers.back(), first, newest_);
   }
-  return {
+  Json history{
       {"period_seconds", in_seconds(kPeriod)}, {"newest", newest_},         {"taken_unix_seconds", std::move(times)},
       {"process", std::move(process)},         {"loops", std::move(loops)}, {"servers", std::move(servers)}};
+  if (calls) history["calls"] = calls_since(*calls, first);
+  return history;
 }
 
 }  // namespace peal::detail

@@ -2,14 +2,16 @@
 // History: the figures of the last ten minutes, for the graphs of the inspector's page. It gets a Snapshot once a
 // second and keeps the rates, shares and percentiles that follow from two snapshots.
 //
-// Each figure takes 2,400 bytes: 600 samples of a float. A loop has eight figures, a server at most eight. A figure
-// that is not known at some time has no value there: the loop did not answer, or the server did not exist yet.
+// Each figure takes 2,400 bytes: 600 samples of a float. A loop has eight figures, a server at most eight. A method or
+// a route has at most five, and at most kMostCalls of a server are kept, those that were called first. A figure that is
+// not known at some time has no value there: the loop did not answer, or the server did not exist yet.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -17,6 +19,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <peal/base/clock.h>
+#include <peal/inspect/parts/call_stats.h>
 #include <peal/inspect/parts/snapshot.h>
 
 namespace peal::detail {
@@ -25,13 +28,15 @@ class History {
  public:
   static constexpr size_t kSamples = 600;
   static constexpr Duration kPeriod = std::chrono::seconds(1);
+  static constexpr size_t kMostCalls = 100;  // methods or routes of a server whose figures are kept
 
   // Adds a sample. The first snapshot adds none, because rates need two. A snapshot that was added before adds none.
   void add(const Snapshot& snapshot);
 
   // Returns the samples after the one with the number `seen`, as the JSON of /history. Samples are numbered from 1.
-  // A `seen` of 0, or of a number that does not exist, returns all samples that are kept.
-  nlohmann::ordered_json since(uint64_t seen) const;
+  // A `seen` of 0, or of a number that does not exist, returns all samples that are kept. The figures of one method or
+  // route are added if `calls` names it.
+  nlohmann::ordered_json since(uint64_t seen, const std::optional<CallsName>& calls = {}) const;
 
  private:
   // The figures of one thing, such as a loop, each with its latest kSamples values. NaN means that the value is not
@@ -49,28 +54,40 @@ class History {
     using Values = std::array<float, kSamples>;
     std::vector<std::pair<std::string_view, std::unique_ptr<Values>>> figures_;
   };
-  struct LoopTrack {
-    LoopSnapshot last;  // the loop's latest answer
-    TimePoint at{};     // when it came
+  // What was seen last of a loop, a server, a method or a route, and its figures.
+  template <class Seen>
+  struct Tracked {
+    Seen last;
+    TimePoint at{};  // when it was seen
     Track track;
   };
-  struct ServerTrack {
-    ServerSnapshot last;
-    TimePoint at{};
-    Track track;
+  struct SeenServer {
+    size_t number = 0;
+    std::string name;
+    NetStats stats;
+    std::optional<HttpStats> http;
+    CallStats sum;  // of all its methods and routes
+  };
+  struct TrackedServer : Tracked<SeenServer> {
+    std::vector<Tracked<CallStats>> calls;  // in the order in which they were seen
   };
 
   void add_process(const Snapshot& snapshot);
   void add_loop(const LoopSnapshot& loop, TimePoint now);
   void add_server(const ServerSnapshot& server, TimePoint now);
-  void forget_the_gone(const Snapshot& snapshot);
+  void add_calls(TrackedServer& known, const std::vector<CallStats>& calls, TimePoint before, TimePoint now);
+  // Sets the figures of calls: what was added since `then` in the time `passed`.
+  void set_calls(Track& track, const CallStats& now, const CallStats& then, Duration passed) const;
+  void set_latency(Track& track, const CallStats& now, const CallStats& then) const;
+  // Returns the samples of one method or route from `first` on, as an array of one row. Empty if there is none.
+  nlohmann::ordered_json calls_since(const CallsName& wanted, uint64_t first) const;
 
   uint64_t newest_ = 0;                                    // the number of the latest sample; 0 if there is none
   std::array<double, kSamples> times_{};                   // when each sample was taken, in seconds since 1970
   std::optional<std::pair<TimePoint, Duration>> process_;  // time and CPU time of the latest snapshot
   Track process_track_;
-  std::vector<LoopTrack> loops_;      // in the order in which they were seen
-  std::vector<ServerTrack> servers_;  // likewise
+  std::vector<Tracked<LoopSnapshot>> loops_;  // in the order in which they were seen
+  std::vector<TrackedServer> servers_;        // likewise
 };
 
 }  // namespace peal::detail

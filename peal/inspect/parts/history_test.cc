@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/inspect/parts/history.h>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
@@ -106,6 +107,63 @@ TEST_F(HistoryTest, requests_and_calls_have_the_same_names) {
   EXPECT_EQ(calls["requests_per_second"], ordered_json::array({6}));
   EXPECT_EQ(calls["server_errors_per_second"], ordered_json::array({1}));
   EXPECT_NEAR(calls["latency_p99_seconds"][0].get<double>(), 0.004, 0.00005);
+}
+
+TEST_F(HistoryTest, one_method_or_route_is_told_to_who_names_it) {
+  next.servers[0].http.emplace();
+  next.servers.push_back({.number = 6, .name = "rpc", .methods = {{.name = "Get"}, {.name = "Put"}}});
+  add();
+  next.servers[1].methods[1].calls += 8;
+  next.servers[1].methods[1].failed += 2;
+  next.servers[1].methods[1].latency.record(4'000'000);
+  add(seconds(2));
+  EXPECT_FALSE(history.since(0).contains("calls")) << "nobody asked";
+  const auto calls = [&](size_t number, std::string name) {
+    return history.since(0, CallsName{.server = number, .name = std::move(name)}).at("calls");
+  };
+  const ordered_json put = calls(6, "Put").at(0);
+  EXPECT_EQ(put["server"], 6);
+  EXPECT_EQ(put["name"], "Put");
+  EXPECT_EQ(put["requests_per_second"], ordered_json::array({4}));
+  EXPECT_EQ(put["server_errors_per_second"], ordered_json::array({1}));
+  EXPECT_NEAR(put["latency_p99_seconds"][0].get<double>(), 0.004, 0.00005);
+  EXPECT_FALSE(put.contains("client_errors_per_second")) << "a method has none";
+  EXPECT_EQ(calls(6, "Get")[0]["requests_per_second"], ordered_json::array({0}));
+  EXPECT_TRUE(calls(5, "Get").empty()) << "another server";
+  EXPECT_TRUE(calls(6, "get").empty());
+}
+
+TEST_F(HistoryTest, a_route_counts_from_its_first_request) {
+  next.servers[0].http.emplace();
+  add();
+  add();
+  RouteStats route{.method = "GET", .pattern = "/a/{id}", .requests = 6};
+  route.answers[4] = 3;
+  route.latency.record(2'000'000);
+  next.servers[0].routes.push_back(route);
+  next.servers[0].http->requests += 6;
+  add(seconds(3));
+  const ordered_json row = history.since(0, CallsName{.server = 5, .name = "GET /a/{id}"})["calls"][0];
+  EXPECT_EQ(row["requests_per_second"], ordered_json::array({nullptr, 2}));
+  EXPECT_EQ(row["client_errors_per_second"], ordered_json::array({nullptr, 1}));
+  EXPECT_NEAR(row["latency_p50_seconds"][1].get<double>(), 0.002, 0.00003);
+  EXPECT_EQ(server("requests_per_second"), ordered_json::array({0, 2}));
+  EXPECT_NEAR(server("latency_p99_seconds")[1].get<double>(), 0.002, 0.00003) << "that of all routes";
+}
+
+TEST_F(HistoryTest, the_first_of_too_many_routes_are_kept) {
+  next.servers[0].http.emplace();
+  add();
+  for (size_t i = 0; i < History::kMostCalls + 1; ++i) {
+    next.servers[0].routes.push_back({.method = "GET", .pattern = fmt::format("/{}", i), .requests = 1});
+  }
+  add();
+  add();
+  const auto has = [&](size_t i) {
+    return !history.since(0, CallsName{.server = 5, .name = fmt::format("GET /{}", i)})["calls"].empty();
+  };
+  EXPECT_TRUE(has(History::kMostCalls - 1));
+  EXPECT_FALSE(has(History::kMostCalls));
 }
 
 TEST_F(HistoryTest, a_loop_that_does_not_answer_leaves_a_gap_and_its_rate_spans_the_gap) {

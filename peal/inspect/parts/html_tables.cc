@@ -13,6 +13,7 @@
 
 #include <peal/inspect/parts/human_values.h>
 #include <peal/wire/content/html_text.h>
+#include <peal/wire/uri/http_path.h>
 
 namespace peal::detail {
 namespace {
@@ -49,6 +50,13 @@ std::string link(std::string_view address, std::string_view which, std::string_v
   return fmt::format("<a href=\"{}{}\">{}</a>", address, which, text);
 }
 
+// Returns a link to the page of a method or a route.
+std::string link_to_calls(std::string_view kind, const Json& server, const std::string& name) {
+  std::string which = server.dump() + "&amp;name=";
+  append_http_escaped(name, which);
+  return link(fmt::format("/{}?server=", kind), which, html_escaped(name));
+}
+
 // Returns the member `key` of `row` as HTML.
 std::string cell(std::string_view key, const Json& row) {
   const auto found = row.find(key);
@@ -57,7 +65,9 @@ std::string cell(std::string_view key, const Json& row) {
   const bool of_server = row.contains("server") && row["server"].is_number();
   if (value.is_array() && !is_text_list(value)) return bars(value);
   if (value.is_string()) {
-    const std::string text = html_escaped(value.get_ref<const std::string&>());
+    const std::string& plain = value.get_ref<const std::string&>();
+    if (of_server && (key == "method" || key == "route")) return link_to_calls(key, row["server"], plain);
+    const std::string text = html_escaped(plain);
     if (key == "id") return link("/connection/", text, text);
     if (key == "name" && of_server) return link("/server/", row["server"].dump(), text);
     return key == "stack" ? fmt::format("<pre>{}</pre>", text) : text;
@@ -88,8 +98,14 @@ constexpr std::array kColumns{
             "loop thread engine state busy_share turn_p50_seconds turn_p99_seconds turn_max_seconds turn_histogram "
             "tasks_waiting timers received_bytes sent_bytes stalls"},
     Columns{"servers",
-            "server name connections opened closed refused slow_closes exceptions tasks requests answers_2xx "
+            "server name state connections opened closed refused slow_closes exceptions tasks requests answers_2xx "
             "answers_4xx answers_5xx certificate_left_seconds"},
+    Columns{"methods",
+            "name method calls under_way failed latency_p50_seconds latency_p99_seconds latency_max_seconds "
+            "latency_histogram"},
+    Columns{"routes",
+            "name route requests answers_2xx answers_4xx answers_5xx latency_p50_seconds latency_p99_seconds "
+            "latency_max_seconds latency_histogram"},
     Columns{"connections",
             "id peer state flags age_seconds received_bytes sent_bytes queued_bytes unacknowledged_bytes kept_bytes "
             "round_trip_seconds"},
@@ -104,7 +120,8 @@ struct Group {
 };
 constexpr std::array kGroups{
     Group{"server", "Connections",
-          "server name connections complete opened closed tasks refused evicted idle_closes slow_closes bad_messages "
+          "server name state connections complete opened closed tasks refused evicted idle_closes slow_closes "
+          "bad_messages "
           "exceptions late_calls lost_calls drained drain_forced"},
     Group{"server", "Answers",
           "requests answers_ request_body_bytes response_body_bytes pipelined abandoned handler_exceptions "

@@ -71,6 +71,17 @@ TEST(HtmlTables, histogram_is_drawn) {
   EXPECT_THAT(text, HasSubstr("height=\"0.0\"><title>to 1 ms: 0</title>"));
 }
 
+TEST(HtmlTables, methods_and_routes_link_to_their_pages) {
+  const std::string text =
+      html_tables({{"routes", Json::array({{{"server", 3}, {"name", "api"}, {"route", "GET /a/{id}&\""}}})},
+                   {"slowest", Json::array({{{"route", "GET /b"}}})},
+                   {"method", {{"server", 4}, {"method", "a.B.C"}}}});
+  EXPECT_THAT(text,
+              HasSubstr("<a href=\"/route?server=3&amp;name=GET%20%2Fa%2F%7Bid%7D%26%22\">GET /a/{id}&amp;&quot;</a>"));
+  EXPECT_THAT(text, HasSubstr("<td data-label=\"route\">GET /b</td>")) << "its server is not known";
+  EXPECT_THAT(text, HasSubstr("<a href=\"/method?server=4&amp;name=a.B.C\">a.B.C</a>"));
+}
+
 TEST(HtmlTables, texts_are_listed) {
   EXPECT_THAT(fact("names", Json::array({"DNS:a", "<b>"})), HasSubstr("<dd data-key=\"names\">DNS:a, &lt;b&gt;</dd>"));
   EXPECT_THAT(fact("names", Json::array()), HasSubstr("<dd data-key=\"names\"></dd>"));
@@ -83,11 +94,16 @@ TEST(HtmlTables, rows_inside_rows_become_a_section_that_says_whose_they_are) {
       {{"servers",
         Json::array({{{"server", 0}, {"name", "front"}}, {{"server", 1}, {"name", "<i>"}, {"methods", methods}}})},
        {"stalls", Json::array()}});
-  EXPECT_THAT(text, HasSubstr("<section id=\"methods\"><h2>methods</h2><div class=\"scroll\"><table><thead><tr>"
-                              "<th scope=\"col\" data-key=\"server\" class=\"n\">server</th>"));
-  EXPECT_THAT(text, HasSubstr("<td data-label=\"name\"><a href=\"/server/1\">&lt;i&gt;</a></td>"
-                              "<td data-label=\"method\">Echo</td><td data-label=\"calls\" class=\"n\">3</td></tr>"));
-  EXPECT_THAT(text, HasSubstr("<td data-label=\"method\">&lt;b&gt;</td><td data-label=\"calls\" class=\"n\">0</td>"));
+  EXPECT_THAT(text,
+              HasSubstr("<section id=\"methods\"><h2>methods</h2><div class=\"scroll\"><table data-columns=\"name "
+                        "method calls "));
+  EXPECT_THAT(text, HasSubstr("<thead><tr><th scope=\"col\" data-key=\"name\" class=\"\">name</th>"));
+  EXPECT_THAT(text,
+              HasSubstr("<td data-label=\"name\"><a href=\"/server/1\">&lt;i&gt;</a></td><td data-label=\"method\">"
+                        "<a href=\"/method?server=1&amp;name=Echo\">Echo</a></td>"
+                        "<td data-label=\"calls\" class=\"n\">3</td></tr>"));
+  EXPECT_THAT(text, HasSubstr("<a href=\"/method?server=1&amp;name=%3Cb%3E\">&lt;b&gt;</a></td>"
+                              "<td data-label=\"calls\" class=\"n\">0</td>"));
   EXPECT_LT(text.find("id=\"methods\""), text.find("id=\"stalls\""));
 }
 

@@ -26,6 +26,10 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kCss = "text/css; charset=utf-8";
 constexpr std::string_view kScript = "text/javascript; charset=utf-8";
+constexpr const char* kNoMethod = "the query needs server, a number, and name, the name of a method of that server\n";
+constexpr const char* kNoRoute =
+    "the query needs server, a number, and name, the name of a route of that server. A route is shown from its first "
+    "request on\n";
 constexpr size_t kMostRows = 1000;  // the most connections that one page shows: more would take the loop too long
 
 class InspectorPages {
@@ -36,6 +40,8 @@ class InspectorPages {
   // Answers with one part of the snapshot, such as "loops".
   void part(HttpExchange& exchange, std::string_view name);
   void server(HttpExchange& exchange);
+  // Answers with a method or a route that the query names.
+  void calls(HttpExchange& exchange, CallKind kind);
   void connections(HttpExchange& exchange);
   // Answers with the whole snapshot as JSON.
   void everything(HttpExchange& exchange);
@@ -115,6 +121,20 @@ void InspectorPages::server(HttpExchange& exchange) {
        [number](const Snapshot& snapshot) { return number ? server_document(snapshot, *number) : std::nullopt; });
 }
 
+// Returns the method or route that a query names: "server=0&name=GET%20%2F". Returns nullopt if it names none.
+std::optional<CallsName> calls_wanted(HttpExchange& exchange) {
+  const std::optional<size_t> server = exchange.query<size_t>("server");
+  const std::optional<std::string_view> name = exchange.query("name");
+  if (!server || !name) return std::nullopt;
+  return CallsName{.server = *server, .name = std::string(*name)};
+}
+
+void InspectorPages::calls(HttpExchange& exchange, CallKind kind) {
+  const std::optional<CallsName> name = calls_wanted(exchange);
+  show(exchange, {}, kind == CallKind::kRoute ? kNoRoute : kNoMethod,
+       [name, kind](const Snapshot& snapshot) { return name ? calls_document(snapshot, kind, *name) : std::nullopt; });
+}
+
 // Reads the query of /connections. Returns nullopt if a value is wrong.
 std::optional<Wanted> connections_wanted(HttpExchange& exchange, size_t most) {
   ConnectionQuery query{.most = most};
@@ -168,7 +188,7 @@ void InspectorPages::everything(HttpExchange& exchange) {
 
 void InspectorPages::history(HttpExchange& exchange) {
   const uint64_t seen = exchange.query<uint64_t>("since").value_or(0);
-  answer(exchange, 200, kJsonType, dump(sources_.history->since(seen)));
+  answer(exchange, 200, kJsonType, dump(sources_.history->since(seen, calls_wanted(exchange))));
 }
 
 void InspectorPages::metrics(HttpExchange& exchange) {
@@ -220,6 +240,8 @@ Router inspector_pages(InspectorSources sources) {
     look(fmt::format("/{}", name), [pages, name](HttpExchange& exchange) { pages->part(exchange, name); });
   }
   show("/server/{number}", &InspectorPages::server);
+  look("/method", [pages](HttpExchange& exchange) { pages->calls(exchange, CallKind::kMethod); });
+  look("/route", [pages](HttpExchange& exchange) { pages->calls(exchange, CallKind::kRoute); });
   show("/connections", &InspectorPages::connections);
   show("/connection/{id}", &InspectorPages::connection);
   show("/history", &InspectorPages::history);

@@ -17,6 +17,7 @@
 #include <peal/base/memory/block_pool.h>
 #include <peal/base/memory/memory_budget.h>
 #include <peal/http/server/http_stats.h>
+#include <peal/http/server/route_stats.h>
 #include <peal/inspect/process_facts.h>
 #include <peal/loop/loop.h>
 #include <peal/net/connection_facts.h>
@@ -68,15 +69,18 @@ struct ConnectionRow {
 struct ServerSnapshot {
   size_t number = 0;
   std::string name;
-  bool partial = false;  // true if a loop did not answer, so that its share of the counters is old
+  bool draining = false;  // Server::draining()
+  bool partial = false;   // true if a loop did not answer, so that its share of the counters is old
   size_t connections = 0;
   std::optional<size_t> tasks;  // coroutines of a CoServer; empty for other servers
   NetStats stats;
   std::optional<HttpStats> http;
   std::vector<MethodStats> methods;
-  std::optional<LayerStats> layer;  // empty if the server has no layer
-  size_t matched = 0;               // connections that match Wanted::connections
-  std::vector<ConnectionRow> rows;  // the first of them, loop by loop; none of a loop that did not answer
+  std::vector<RouteStats> routes;    // empty unless the server measures its routes
+  std::vector<SlowRequest> slowest;  // the slowest of all loops, the slowest first
+  std::optional<LayerStats> layer;   // empty if the server has no layer
+  size_t matched = 0;                // connections that match Wanted::connections
+  std::vector<ConnectionRow> rows;   // the first of them, loop by loop; none of a loop that did not answer
 };
 
 struct SystemFacts {

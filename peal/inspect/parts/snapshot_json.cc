@@ -10,6 +10,7 @@
 
 #include <peal/engine/engines.h>
 #include <peal/inspect/parts/built_in.h>
+#include <peal/inspect/parts/call_stats.h>
 
 namespace peal::detail {
 namespace {
@@ -146,19 +147,43 @@ void add_layer(Json& json, const LayerStats& layer, std::chrono::system_clock::t
   if (const auto left = certificate_left(layer, now)) json["certificate_left_seconds"] = left->count();
 }
 
+void add_latency(Json& json, const Histogram& latency) {
+  json.update({{"latency_p50_seconds", seconds_at(latency, 50)},
+               {"latency_p90_seconds", seconds_at(latency, 90)},
+               {"latency_p99_seconds", seconds_at(latency, 99)},
+               {"latency_max_seconds", seconds_at(latency, 100)},
+               {"latency_histogram", intervals(latency)}});
+}
+
 Json method_json(const MethodStats& method) {
-  return {{"method", method.name},
-          {"calls", method.calls},
-          {"under_way", method.under_way},
-          {"failed", method.failed},
-          {"timed_out", method.timed_out},
-          {"cancelled", method.cancelled},
-          {"handler_exceptions", method.threw},
-          {"latency_p50_seconds", seconds_at(method.latency, 50)},
-          {"latency_p90_seconds", seconds_at(method.latency, 90)},
-          {"latency_p99_seconds", seconds_at(method.latency, 99)},
-          {"latency_max_seconds", seconds_at(method.latency, 100)},
-          {"latency_histogram", intervals(method.latency)}};
+  Json json{{"method", method.name},
+            {"calls", method.calls},
+            {"under_way", method.under_way},
+            {"failed", method.failed},
+            {"timed_out", method.timed_out},
+            {"cancelled", method.cancelled},
+            {"handler_exceptions", method.threw}};
+  add_latency(json, method.latency);
+  return json;
+}
+
+Json route_json(const RouteStats& route) {
+  Json json{{"route", route_name(route.method, route.pattern)}, {"requests", route.requests}};
+  for (size_t digit = 1; digit < route.answers.size(); ++digit) {
+    json[fmt::format("answers_{}xx", digit)] = route.answers.at(digit);
+  }
+  json.update({{"abandoned", route.abandoned}, {"response_body_bytes", route.response_body_bytes}});
+  add_latency(json, route.latency);
+  return json;
+}
+
+Json slow_json(const SlowRequest& slow, std::chrono::system_clock::time_point now) {
+  return {{"route", route_name(slow.route_method, slow.route)},
+          {"took_seconds", in_seconds(slow.took)},
+          {"ago_seconds", std::max(0.0, unix_seconds(now) - unix_seconds(slow.began))},
+          {"request", slow.method.empty() ? std::string() : fmt::format("{} {}", slow.method, slow.target)},
+          {"status", slow.status},
+          {"client", slow.client}};
 }
 
 std::string flags_of(const ConnectionFacts& facts) {
@@ -304,6 +329,7 @@ nlohmann::ordered_json to_json(const ServerSnapshot& server, std::chrono::system
   const NetStats& stats = server.stats;
   Json json{{"server", server.number},
             {"name", server.name},
+            {"state", server.draining ? "draining" : "open"},
             {"connections", server.connections},
             {"complete", !server.partial},
             {"opened", stats.opened},
@@ -325,6 +351,8 @@ nlohmann::ordered_json to_json(const ServerSnapshot& server, std::chrono::system
   if (server.layer) add_layer(json, *server.layer, now);
   if (server.http) add_http(json, *server.http);
   for (const MethodStats& method : server.methods) json["methods"].push_back(method_json(method));
+  for (const RouteStats& route : server.routes) json["routes"].push_back(route_json(route));
+  for (const SlowRequest& slow : server.slowest) json["slowest"].push_back(slow_json(slow, now));
   return json;
 }
 

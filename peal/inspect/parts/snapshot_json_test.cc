@@ -28,6 +28,8 @@ Snapshot hostile() {
   snapshot.loops.push_back(loop);
   ServerSnapshot server{.name = kHostile};
   server.http = HttpStats{.requests = 7};
+  server.routes.push_back({.method = kHostile, .pattern = kHostile});
+  server.slowest.push_back({.method = kHostile, .target = kHostile, .route = kHostile, .client = kHostile});
   server.rows.push_back({.name = {.server = 0, .part = 1, .slot = 2, .generation = 3}});
   snapshot.servers.push_back(server);
   snapshot.stalls.push_back({.thread_name = kHostile, .what = kHostile, .stack = kHostile});
@@ -245,6 +247,43 @@ TEST(SnapshotMetrics, methods_have_their_samples_where_there_are_some) {
   Snapshot none = with_method("a");
   none.servers[1].methods.clear();
   EXPECT_THAT(to_metrics(none, MetricsFormat::kOpenMetrics), Not(HasSubstr("peal_method")));
+}
+
+Snapshot with_routes() {
+  Snapshot snapshot;
+  ServerSnapshot server{.number = 2, .name = "api"};
+  RouteStats route{.method = "GET", .pattern = "/a/{id}", .requests = 7, .abandoned = 1, .response_body_bytes = 90};
+  route.answers = {0, 0, 4, 0, 2, 0};
+  route.latency.record_n(1'000'000, 6);
+  server.routes = {route, {.pattern = "/any", .requests = 1}, {.requests = 3}};
+  snapshot.servers.push_back(server);
+  return snapshot;
+}
+
+TEST(SnapshotJson, routes_of_a_server_have_their_answers_and_latencies) {
+  const Json routes = to_json(with_routes())["servers"][0]["routes"];
+  ASSERT_EQ(routes.size(), 3U);
+  EXPECT_EQ(routes[0]["route"], "GET /a/{id}");
+  EXPECT_EQ(routes[0]["requests"], 7);
+  EXPECT_EQ(routes[0]["answers_2xx"], 4);
+  EXPECT_EQ(routes[0]["answers_4xx"], 2);
+  EXPECT_EQ(routes[0]["abandoned"], 1);
+  EXPECT_EQ(routes[0]["response_body_bytes"], 90);
+  EXPECT_NEAR(routes[0]["latency_p99_seconds"].get<double>(), 0.001, 0.00002);
+  EXPECT_EQ(routes[1]["route"], "any /any");
+  EXPECT_EQ(routes[2]["route"], "no route");
+}
+
+TEST(SnapshotMetrics, routes_have_their_samples_where_there_are_some) {
+  const std::string text = to_metrics(with_routes(), MetricsFormat::kPrometheus);
+  const std::string_view labels = "server=\"2\",name=\"api\",route=\"GET /a/{id}\"";
+  EXPECT_THAT(text, HasSubstr(fmt::format("\npeal_route_requests_total{{{}}} 7\n", labels)));
+  EXPECT_THAT(text, HasSubstr(fmt::format("\npeal_route_abandoned_requests_total{{{}}} 1\n", labels)));
+  EXPECT_THAT(text, HasSubstr(fmt::format("\npeal_route_response_body_bytes_total{{{}}} 90\n", labels)));
+  EXPECT_THAT(text, HasSubstr(fmt::format("\npeal_route_answers_total{{{},code=\"4xx\"}} 2\n", labels)));
+  EXPECT_THAT(text, HasSubstr(fmt::format("\npeal_route_latency_seconds_count{{{}}} 6\n", labels)));
+  EXPECT_THAT(text, HasSubstr("route=\"no route\""));
+  EXPECT_THAT(to_metrics({}, MetricsFormat::kPrometheus), Not(HasSubstr("peal_route_")));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <peal/inspect/parts/built_in.h>
+#include <peal/inspect/parts/call_metrics.h>
 
 namespace peal::detail {
 namespace {
@@ -141,26 +142,6 @@ constexpr ServerMetric kLayerCounters[] = {
      [](const ServerSnapshot& server) { return plain(server.layer->reloads_failed); }},
 };
 
-struct MethodMetric {
-  std::string_view name;
-  std::string_view help;
-  double (*value)(const MethodStats& method);
-};
-
-constexpr MethodMetric kMethodCounters[] = {
-    {"method_calls", "Calls that have begun.", [](const MethodStats& method) { return plain(method.calls); }},
-    {"method_failed_calls", "Calls that were answered with an error.",
-     [](const MethodStats& method) { return plain(method.failed); }},
-    {"method_timed_out_calls", "Calls that were answered with an error because they took too long.",
-     [](const MethodStats& method) { return plain(method.timed_out); }},
-    {"method_cancelled_calls", "Calls that the client cancelled or whose connection ended.",
-     [](const MethodStats& method) { return plain(method.cancelled); }},
-    {"method_exceptions", "Exceptions of handlers.", [](const MethodStats& method) { return plain(method.threw); }},
-};
-
-// The quantiles of a method's latency, each as a label and in percent.
-constexpr std::pair<std::string_view, double> kQuantiles[] = {{"0.5", 50}, {"0.9", 90}, {"0.99", 99}, {"1", 100}};
-
 void add_loops(MetricsText& out, const Snapshot& snapshot) {
   for (const LoopMetric& metric : kLoopMetrics) {
     out.family(metric.name, metric.type, metric.unit, metric.help);
@@ -245,62 +226,6 @@ void add_servers(MetricsText& out, const Snapshot& snapshot) {
   }
 }
 
-// The MethodStats of one method, for example of an RpcServer, with the number and the name of the method's server,
-// which become labels of the metrics.
-struct MethodPlace {
-  std::string number;
-  const std::string& server;
-  const MethodStats& method;
-};
-
-void add_latencies(MetricsText& out, const std::vector<MethodPlace>& places) {
-  out.family("method_latency_seconds", MetricType::kHistogram, "seconds",
-             "Time from reading a call to the end of its handler.");
-  for (const auto& [number, server, method] : places) {
-    const Histogram& latency = method.latency;
-    const auto add_bucket = [&](std::string_view limit, uint64_t count) {
-      out.sample("_bucket", plain(count),
-                 {{"server", number}, {"name", server}, {"method", method.name}, {"le", limit}});
-    };
-    for (const int64_t limit_ns : kTimeLimitsNs) {
-      add_bucket(fmt::to_string(static_cast<double>(limit_ns) / 1e9), latency.count_at_or_below(limit_ns));
-    }
-    add_bucket("+Inf", latency.total_count());
-    out.sample("_sum", latency.mean() * plain(latency.total_count()) / 1e9,
-               {{"server", number}, {"name", server}, {"method", method.name}});
-    out.sample("_count", plain(latency.total_count()), {{"server", number}, {"name", server}, {"method", method.name}});
-  }
-  out.family("method_latency_quantile_seconds", MetricType::kGauge, "seconds",
-             "Quantiles of the latencies since the server was made; 1 is the longest.");
-  for (const auto& [number, server, method] : places) {
-    for (const auto& [quantile, percent] : kQuantiles) {
-      out.sample("", static_cast<double>(method.latency.value_at_percentile(percent)) / 1e9,
-                 {{"server", number}, {"name", server}, {"method", method.name}, {"quantile", quantile}});
-    }
-  }
-}
-
-void add_method_metrics(MetricsText& out, const Snapshot& snapshot) {
-  std::vector<MethodPlace> places;
-  for (const ServerSnapshot& server : snapshot.servers) {
-    for (const MethodStats& method : server.methods) {
-      places.push_back({fmt::to_string(server.number), server.name, method});
-    }
-  }
-  if (places.empty()) return;
-  for (const MethodMetric& metric : kMethodCounters) {
-    out.family(metric.name, MetricType::kCounter, "", metric.help);
-    for (const auto& [number, server, method] : places) {
-      out.sample("_total", metric.value(method), {{"server", number}, {"name", server}, {"method", method.name}});
-    }
-  }
-  out.family("method_calls_under_way", MetricType::kGauge, "", "Calls whose handler has not ended.");
-  for (const auto& [number, server, method] : places) {
-    out.sample("", plain(method.under_way), {{"server", number}, {"name", server}, {"method", method.name}});
-  }
-  add_latencies(out, places);
-}
-
 // Adds figures of the process under the names that all Prometheus exporters use.
 void add_process(MetricsText& out, const ProcessFacts& process) {
   out.counter("process_cpu_seconds", "seconds", "CPU time, user and system.",
@@ -323,6 +248,7 @@ std::string to_metrics(const Snapshot& snapshot, MetricsFormat format) {
   add_loops(out, snapshot);
   add_servers(out, snapshot);
   add_method_metrics(out, snapshot);
+  add_route_metrics(out, snapshot);
   out.gauge("memory_held_bytes", "bytes", "Memory of all blocks, in use and free.", plain(snapshot.held_bytes));
   out.gauge("memory_soft_mark_bytes", "bytes", "Mark of held memory above which reading pauses.",
             plain(snapshot.marks.soft_bytes));

@@ -108,8 +108,17 @@ TEST_P(RpcInspectorTest, methods_are_on_the_page_in_the_json_and_in_the_metrics)
     for (const char* path : {"/servers", "/server/0"}) {
       EXPECT_THAT(get(path, "Accept: text/html\r\n"),
                   AllOf(HasSubstr("<section id=\"methods\">"),
-                        HasSubstr(">echo.EchoService.Echo</td><td data-label=\"calls\" class=\"n\">7</td>")))
+                        HasSubstr(">echo.EchoService.Echo</a></td><td data-label=\"calls\" class=\"n\">7</td>")))
           << path;
+    }
+    const std::string one = get("/method?server=0&name=echo.EchoService.Echo&format=json");
+    EXPECT_THAT(
+        one, HasSubstr("{\"method\":{\"server\":0,\"name\":\"rpc\",\"method\":\"echo.EchoService.Echo\",\"calls\":7,"));
+    EXPECT_THAT(one, Not(HasSubstr("Reverse")));
+    for (const char* path :
+         {"/method?server=0&name=echo", "/method?server=1&name=echo.EchoService.Echo", "/method",
+          "/method?server=x&name=echo.EchoService.Echo", "/route?server=0&name=echo.EchoService.Echo"}) {
+      EXPECT_THAT(get(path), testing::StartsWith("HTTP/1.1 404 ")) << path;
     }
     for (const auto& channel : channels) channel->stop();
     co_await waits.join();
