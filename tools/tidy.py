@@ -13,11 +13,13 @@ import tidy_rules_documents
 import tidy_rules_house
 import tidy_rules_tests
 import tidy_rules_text
+import tidy_rules_unity
 import tidy_rules_words
 from tidy_tree import Tree
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-MODULES = (tidy_rules_house, tidy_rules_text, tidy_rules_words, tidy_rules_tests, tidy_rules_documents)
+MODULES = (tidy_rules_house, tidy_rules_text, tidy_rules_words, tidy_rules_tests, tidy_rules_documents,
+           tidy_rules_unity)
 RULES = [rule for module in MODULES for rule in module.RULES]
 
 

@@ -18,6 +18,7 @@ _ACCESS = re.compile(r"\s*(?:public|private|protected)\s*:(?!:)")
 _BRACE = re.compile(r"[{}]")
 _DELIMITER = re.compile(r"[{};]")
 _GOES_ON = re.compile(r"\s*[,{]")
+_PARAMETER_NAME = re.compile(r"^(.*[\w>\]] |.*[&*] ?)(?!(?:int|char|long|unsigned|double|float|bool|const)$)\w+$")
 
 
 def _line_at(text, offset):
@@ -46,13 +47,34 @@ def _opens(head):
     return "function" if "(" in plain or plain.endswith("]") else "value"
 
 
-def _matching_brace(code, start):
+def matching_brace(code, start):
     depth = 0
     for match in _BRACE.finditer(code, start):
         depth += 1 if match[0] == "{" else -1
         if depth == 0:
             return match.start()
     return len(code) - 1
+
+
+def head_of(function):
+    """The part of a function's text before its body."""
+    return function.split("{")[0]
+
+
+def parameter_types(head):
+    """The types of a function's parameters, in one line: what tells it from an overload."""
+    plain = _without_template(_DECORATION.sub(" ", head).strip())
+    depth, parameters = 0, [""]
+    for letter in plain[plain.find("("):]:
+        depth += {"(": 1, "<": 1, "[": 1, ")": -1, ">": -1, "]": -1}.get(letter, 0)
+        if depth == 0:
+            break
+        if letter == "," and depth == 1:
+            parameters.append("")
+        else:
+            parameters[-1] += letter
+    texts = [" ".join(parameter.removeprefix("(").split("=")[0].split()) for parameter in parameters]
+    return ", ".join(_PARAMETER_NAME.sub(r"\1", text).strip() for text in texts)
 
 
 def _name_of(head):
@@ -77,7 +99,7 @@ def c_functions(code):
         if match[0] != "{" or (kind := _opens(head)) == "scope":
             head_start = position
             continue
-        end = _matching_brace(code, at)
+        end = matching_brace(code, at)
         position = end + 1
         if _GOES_ON.match(code, position):
             continue  # what the braces held was an initialiser

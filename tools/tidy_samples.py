@@ -7,6 +7,7 @@ SPDX = "// SPDX-License-Identifier: BSD-3-Clause\n"
 HASH_SPDX = "# SPDX-License-Identifier: BSD-3-Clause\n"
 HEADER = SPDX + "#pragma once\n"
 
+TWIN = SPDX + "namespace peal {\nnamespace {\n\nint width(const Row& row, int most = 3) {\n  return 1;\n}\n\n}\n}\n"
 _ECHO = SPDX + '#include <peal/net/server.h>\n\nint main() {\n  return 0;\n}\n'
 
 GOOD = {
@@ -25,6 +26,9 @@ GOOD = {
     "starters/rpc/run_test.cc": SPDX + '#include "run.pb.h"\n',
     "starters/rpc/run.proto": 'syntax = "proto3";\n',
     "starters/tcp/run_test.cc": SPDX + "int two;\n",
+    "peal/net/twin.cc": SPDX + "namespace peal {\nnamespace {\nint width(Row& row) {\n  return 1;\n}\n}\n}\n",
+    "peal/net/alone.cc": SPDX + "namespace peal {\nint width(Row& row) {\n  return 1;\n}\n}\n"
+                         "namespace peal::detail {\nnamespace {\nint width(Row& row) {\n  return 1;\n}\n}\n}\n",
     "peal/base/plain.h": HEADER + "// Reads " + "a " * 28 + "word. Then:\n//     " + "drawn " * 15
                          + "end\n//     " + "drawn " * 15 + "end\n"
                          "//  - one item of a list\n//  - " + "a " * 29 + "word\n"
@@ -117,6 +121,8 @@ BAD = [
     ("include", {"peal/base/gone.cc": SPDX + "#include <peal/base/nowhere.h>\n"}),
     ("include", {"peal/protobuf/gone.cc": SPDX + "#include <peal/protobuf/nowhere.pb.h>\n"}),
     ("include", {"cli/gone.cc": SPDX + '#include "nowhere.h"\n'}),
+    ("twin", {"peal/base/first.cc": TWIN, "peal/net/second.cc": TWIN.replace("const Row& row", "const Row& other")}),
+    ("twin", {"peal/net/first_test.cc": TWIN, "peal/net/second_test.cc": TWIN}),
     ("long-sentence", {"peal/base/long.h": HEADER + "// " + "a " * 20 + "word\n// " + "a " * 10 + "word.\nint a();\n"}),
     ("riddle", {"peal/base/riddle.h": HEADER + "int a();  // Of the other, until it ends.\n"}),
     ("golf", {"peal/base/golf.cc": SPDX + "void f() { return void(g()); }\n"}),

@@ -8,13 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include <load/record/histogram_codec.h>
+#include <peal/base/clock.h>
 
 namespace peal::load {
 namespace {
 
 using DuelJson = nlohmann::ordered_json;
-
-double seconds_of(Duration time) { return std::chrono::duration<double>(time).count(); }
 
 // Returns a JSON number, or null for NaN and infinity, which JSON cannot represent.
 DuelJson number(double value) { return std::isfinite(value) ? DuelJson(value) : DuelJson(nullptr); }
@@ -29,9 +28,9 @@ DuelJson host_json(const std::optional<ServerHost>& host) {
           {"processor", host->processor},
           {"cpus", host->cpus},
           {"is_here", host->is_here},
-          {"elapsed_s", seconds_of(host->elapsed)},
-          {"stolen_s", seconds_of(host->stolen)},
-          {"foreign_s", seconds_of(host->foreign)}};
+          {"elapsed_s", in_seconds(host->elapsed)},
+          {"stolen_s", in_seconds(host->stolen)},
+          {"foreign_s", in_seconds(host->foreign)}};
 }
 
 DuelJson asked(const DuelRecord& record) {
@@ -48,16 +47,16 @@ DuelJson asked(const DuelRecord& record) {
           {"pipeline", options.load.pipeline},
           {"engine", record.engine},
           {"in_turn", options.in_turn},
-          {"slice_s", seconds_of(options.slice)},
+          {"slice_s", in_seconds(options.slice)},
           {"rounds", options.rounds},
           {"precision", options.precision},
-          {"budget_s", seconds_of(options.budget)},
+          {"budget_s", in_seconds(options.budget)},
           {"seed", options.load.seed},
           {"server_cpus", record.server_cpus},
           {"client_cpus", record.client_cpus},
           {"server_host", host_json(record.server_host)},
           {"restarts", record.restarts},
-          {"elapsed_s", seconds_of(record.elapsed)},
+          {"elapsed_s", in_seconds(record.elapsed)},
           {"interrupted", record.interrupted}};
 }
 

@@ -32,14 +32,14 @@ DuelClaim read_claim(std::string_view text) {
   return claim.value_or(DuelClaim{});
 }
 
-DuelOptions sensible() {
+DuelOptions sensible_duel() {
   DuelOptions options;
   options.contenders = with_twin({started("old"), started("new")});
   return options;
 }
 
 std::string trouble_of(void (*change)(DuelOptions&)) {
-  DuelOptions options = sensible();
+  DuelOptions options = sensible_duel();
   change(options);
   return duel_trouble(options);
 }
@@ -118,7 +118,7 @@ TEST(DuelOptions, the_twin_is_a_copy_of_the_first) {
 }
 
 TEST(DuelOptions, the_headline_is_the_best_metric_that_is_known) {
-  DuelOptions options = sensible();
+  DuelOptions options = sensible_duel();
   EXPECT_TRUE(options.knows_cpu());
   EXPECT_TRUE(options.restart_all());
   EXPECT_EQ(options.headline(), DuelMetric::kServerCpu);
@@ -134,7 +134,7 @@ TEST(DuelOptions, the_headline_is_the_best_metric_that_is_known) {
 }
 
 TEST(DuelOptions, latency_is_shown_from_half_a_second_on) {
-  DuelOptions options = sensible();
+  DuelOptions options = sensible_duel();
   options.slice = 499ms;
   EXPECT_FALSE(options.shows_latency());
   options.slice = 500ms;
@@ -142,7 +142,7 @@ TEST(DuelOptions, latency_is_shown_from_half_a_second_on) {
 }
 
 TEST(DuelOptions, options_that_make_sense) {
-  EXPECT_EQ(duel_trouble(sensible()), "");
+  EXPECT_EQ(duel_trouble(sensible_duel()), "");
   EXPECT_EQ(trouble_of([](DuelOptions& options) {
               options.slice = 5ms;
               options.rounds = kMostDuelRounds;
@@ -183,7 +183,7 @@ TEST(DuelOptions, slices_rounds_and_restarts_outside_their_limits) {
 }
 
 TEST(DuelOptions, a_server_that_queues_connections_needs_in_turn_and_a_closed_loop) {
-  DuelOptions options = sensible();
+  DuelOptions options = sensible_duel();
   options.contenders[1].expect_queueing = true;
   EXPECT_EQ(duel_trouble(options), "connections that wait for new would be served while others play: give --in-turn");
   options.in_turn = true;
@@ -202,7 +202,7 @@ TEST(DuelOptions, source_addresses_must_reach_the_started_servers) {
 
 TEST(DuelOptions, a_precision_outside_its_limits) {
   for (const double precision : {0.0, -0.1, 1.0, 20.0, std::nan("")}) {
-    DuelOptions options = sensible();
+    DuelOptions options = sensible_duel();
     options.precision = precision;
     EXPECT_EQ(duel_trouble(options), "--precision must be more than 0 % and less than 100 %") << precision;
   }
@@ -213,7 +213,7 @@ TEST(DuelOptions, a_claim_about_a_metric_that_is_not_measured) {
     options.claims.push_back(parse_claim(text, options.contenders, DuelMetric::kServerCpu).value());
     return duel_trouble(options);
   };
-  DuelOptions options = sensible();
+  DuelOptions options = sensible_duel();
   EXPECT_EQ(trouble(options, "new/old <= 1"), "");
   EXPECT_EQ(trouble(options, "p50: new/old <= 1"),
             "the claim 'p50: new/old <= 1' is about latency: that takes slices of at least 500ms");
@@ -224,7 +224,7 @@ TEST(DuelOptions, a_claim_about_a_metric_that_is_not_measured) {
   options.load.arrivals = ArrivalPlan::constant(1000);
   EXPECT_EQ(trouble(options, "rate: new/old <= 1"),
             "the claim 'rate: new/old <= 1' is about the rate, which --rate fixes");
-  options = sensible();
+  options = sensible_duel();
   options.contenders = with_twin({running("old", 4711), running("new")});
   EXPECT_EQ(trouble(options, "new/old <= 1"),
             "the claim 'new/old <= 1' is about CPU time: name the process of new with --pid");

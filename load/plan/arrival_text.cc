@@ -129,7 +129,7 @@ std::optional<Duration> parse_offset(std::string_view text) {
   return offset > kLongest ? std::nullopt : std::optional(offset);
 }
 
-Parsed read_file(const std::string& path) {
+Parsed read_arrivals_file(const std::string& path) {
   errno = 0;
   std::ifstream file(path);
   const auto trouble = [&path](std::string_view why) {
@@ -182,7 +182,7 @@ Parsed parse_arrivals(std::string_view text, double rate, Duration run) {
   if (kind == "ramp") return parse_ramp(text, rest, run);
   if (kind == "step") return parse_steps(text, rest);
   if (kind == "burst") return parse_bursts(text, rest);
-  return read_file(std::string(rest));
+  return read_arrivals_file(std::string(rest));
 }
 
 }  // namespace peal::load

@@ -229,7 +229,7 @@ void append_rows(std::string& text, std::string_view name, const Json& rows, con
 }
 
 // Returns how many connections match, and how many of these are shown.
-std::string counts(const Json& object) {
+std::string matches_html(const Json& object) {
   const auto matched = object["matched"].get<int64_t>();
   const auto shown = static_cast<int64_t>(object["connections"].size());
   std::string text = fmt::format("<p id=\"counts\">{} of {} match", human_number(matched),
@@ -242,7 +242,7 @@ std::string counts(const Json& object) {
 void append_section(std::string& text, std::string_view name, const Json& value, const Json& object) {
   text += fmt::format("<section id=\"{}\"><h2>{}</h2>", html_escaped(name),
                       name == "flight" ? "flight recorder" : heading(name));
-  if (name == "connections" && object.contains("matched")) text += counts(object);
+  if (name == "connections" && object.contains("matched")) text += matches_html(object);
   if (value.is_object()) {
     append_object(text, name, value);
   } else {

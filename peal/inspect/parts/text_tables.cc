@@ -158,7 +158,7 @@ void write_section(std::string& text, std::string_view name, const Json& value) 
 }
 
 // Returns how many connections match a query.
-std::string counts(const Json& object) {
+std::string matches_text(const Json& object) {
   std::string text = fmt::format("{} of {} connections match", human_value({}, object["matched"]),
                                  human_value({}, object.value("total", Json())));
   if (!object.value("complete", true)) text += "; a loop did not answer, so its connections are missing";
@@ -169,7 +169,7 @@ std::string counts(const Json& object) {
 
 std::string text_tables(const nlohmann::ordered_json& object) {
   std::string text;
-  if (object.contains("matched")) text = counts(object);
+  if (object.contains("matched")) text = matches_text(object);
   for (const auto& [name, value] : object.items()) {
     if (name == "query") continue;
     if (is_rows(value) || value.is_object() || (value.is_array() && value.empty())) write_section(text, name, value);
