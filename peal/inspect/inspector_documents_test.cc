@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include <peal/inspect/inspector.h>
+#include <peal/observe/metrics.h>
 #include <tests/support/http/inspector_rig.h>
 
 namespace peal {
@@ -86,6 +87,27 @@ TEST_F(InspectorDocuments, samples_are_taken_while_nobody_looks) {
   EXPECT_GT(history["process"]["resident_bytes"].back(), 0);
   const auto without = Inspector::attach(*server, "127.0.0.1:0", {.keep_history = false}).value();
   EXPECT_THAT(http_answer(without->address(), "GET /history", {}), HasSubstr("\"loops\":[]"));
+}
+
+TEST_F(InspectorDocuments, metrics_of_the_program_are_on_each_page) {
+  Counter orders("inspected_orders_total", "Orders.", {{"kind", "new"}});
+  TimeHistogram times("inspected_order_seconds", "Times.");
+  orders.add(7);
+  times.record(std::chrono::milliseconds(2));
+  serve();
+  attach();
+  EXPECT_THAT(get("/metrics"), HasSubstr("\ninspected_orders_total{kind=\"new\"} 7\n"));
+  EXPECT_THAT(get("/metrics"), HasSubstr("\ninspected_order_seconds_bucket{le=\"0.003\"} 1\n"));
+  EXPECT_EQ(get_json("/json")["metrics"].size(), 2U);
+  EXPECT_EQ(get_json("/program")["metrics"][1]["value"], 7);
+  EXPECT_EQ(get_json("/")["metrics"][0]["count"], 1);
+  EXPECT_THAT(get("/program", "Accept: text/html\r\n"), HasSubstr("<td data-label=\"labels\">kind=new</td>"));
+  EXPECT_THAT(get("/program"), HasSubstr("this program's metrics\n"));
+  json history;
+  do {
+    history = get_json("/history");
+  } while (history["newest"] < 1 || history["metrics"].empty());
+  EXPECT_EQ(history["metrics"][1]["per_second"].back(), 0);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ void append_escaped_metric(std::string& text, std::string_view value) {
   }
 }
 
-void append_metric_labels(std::string& text, std::initializer_list<MetricLabel> labels) {
+void append_metric_labels(std::string& text, std::span<const MetricLabel> labels) {
   for (const MetricLabel& label : labels) {
     if (!text.empty() && text.back() != '{') text += ',';
     text += label.name;
@@ -47,7 +47,7 @@ std::string_view type_name(MetricType type, MetricsFormat format) {
 
 MetricsText::MetricsText(MetricsFormat format, std::string_view prefix, std::initializer_list<MetricLabel> common)
     : format_(format), prefix_(prefix) {
-  append_metric_labels(common_, common);
+  append_metric_labels(common_, std::span(common.begin(), common.size()));
 }
 
 void MetricsText::family(std::string_view name, MetricType type, std::string_view unit, std::string_view help) {
@@ -64,10 +64,10 @@ void MetricsText::family(std::string_view name, MetricType type, std::string_vie
   text_ += '\n';
 }
 
-void MetricsText::sample(std::string_view suffix, double value, std::initializer_list<MetricLabel> labels) {
+void MetricsText::sample(std::string_view suffix, double value, std::span<const MetricLabel> labels) {
   text_ += name_;
   text_ += suffix;
-  if (!common_.empty() || labels.size() > 0) {
+  if (!common_.empty() || !labels.empty()) {
     text_ += '{';
     text_ += common_;
     append_metric_labels(text_, labels);
@@ -75,6 +75,8 @@ void MetricsText::sample(std::string_view suffix, double value, std::initializer
   }
   if (std::isinf(value)) {
     text_ += value > 0 ? " +Inf\n" : " -Inf\n";
+  } else if (std::isnan(value)) {
+    text_ += " NaN\n";
   } else {
     text_ += fmt::format(" {}\n", value);
   }

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -41,13 +42,18 @@ class MetricsText {
   // empty, `name` must end with it, as in "request_duration_seconds".
   void family(std::string_view name, MetricType type, std::string_view unit, std::string_view help);
 
-  // Writes one sample of the current family. The suffix after the family's name depends on the type:
+  // Writes one sample of the current family. A value that is no number is written as "NaN", an infinite one as "+Inf"
+  // or
+  // "-Inf". The suffix after the family's name depends on the type:
   // - "_total" for a counter,
   // - "_info" for an info,
   // - "_bucket", "_sum" and "_count" for a histogram,
   // - "_sum" and "_count" for a summary, and an empty suffix for its quantiles,
   // - an empty suffix for a gauge.
-  void sample(std::string_view suffix, double value, std::initializer_list<MetricLabel> labels = {});
+  void sample(std::string_view suffix, double value, std::initializer_list<MetricLabel> labels = {}) {
+    sample(suffix, value, std::span(labels.begin(), labels.size()));
+  }
+  void sample(std::string_view suffix, double value, std::span<const MetricLabel> labels);
 
   // counter() and gauge() write a family with one sample, which has only the common labels.
   void counter(std::string_view name, std::string_view unit, std::string_view help, double value);

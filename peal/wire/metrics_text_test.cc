@@ -57,7 +57,8 @@ TEST(MetricsText, what_is_no_number_is_spelled_as_the_format_wants) {
   MetricsText text(MetricsFormat::kPrometheus);
   text.gauge("x", "", "h", std::numeric_limits<double>::infinity());
   text.sample("", -std::numeric_limits<double>::infinity());
-  EXPECT_EQ(std::move(text).finish(), "# TYPE x gauge\n# HELP x h\nx +Inf\nx -Inf\n");
+  text.sample("", -std::numeric_limits<double>::quiet_NaN());
+  EXPECT_EQ(std::move(text).finish(), "# TYPE x gauge\n# HELP x h\nx +Inf\nx -Inf\nx NaN\n");
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ ALONE = ("ask", "ask_away")
 PROGRAMS = ("awaits_peal", "awaits_asio")
 
 
-def _count(program: str, what: str, times: int) -> int:
+def count(program: str, what: str, times: int) -> int:
+    """Returns the instructions of `program what times`."""
     with tempfile.TemporaryDirectory(prefix="versus-awaits-") as folder:
         out = Path(folder) / "out"
         words = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={out}", program, what, str(times)]
@@ -35,14 +36,14 @@ def _count(program: str, what: str, times: int) -> int:
 
 
 def _row(context: Context, name: str, what: str) -> Row:
-    def count() -> float:
+    def slope() -> float:
         program = context.tool(f"contenders/{name}")
-        return (_count(program, what, MANY) - _count(program, what, FEW)) / (MANY - FEW)
+        return (count(program, what, MANY) - count(program, what, FEW)) / (MANY - FEW)
 
     words, most = FIGURES[what]
     context.say(f"awaits: {name} {what}")
     return instructions.row(f"user instructions per {words}, {name}",
-                            f"<= {most}" if name == PROGRAMS[0] else common.NO_BAR, most, count)
+                            f"<= {most}" if name == PROGRAMS[0] else common.NO_BAR, most, slope)
 
 
 def pairs() -> list[tuple[str, str]]:

@@ -9,15 +9,15 @@ from versus import stats, terminal
 from versus.run import process
 from versus.bars import (awaits, calls, churn, common, cost_ratio, framing, generator_cost, http_attack,
                          http_fairness, http_generator, http_instructions, http_memory, http_rate, http_serve,
-                         http_static, idle_memory, instructions, live_view, model_cost, send_lag, spin, tls_burst,
-                         tls_cost, tls_crowd, tls_instructions, tls_memory)
+                         http_static, idle_memory, instructions, live_view, metrics, model_cost, send_lag, spin,
+                         tls_burst, tls_cost, tls_crowd, tls_instructions, tls_memory)
 from versus.bars.common import Context
 from versus.figures import figures
 
 # The modules by name, in the order of the table.
 FIGURES = {module.__name__.rpartition(".")[2]: module for module in (
-    cost_ratio, instructions, framing, calls, awaits, idle_memory, spin, churn, generator_cost, http_generator,
-    send_lag, http_rate, live_view, model_cost, http_instructions, http_serve, http_memory, http_static,
+    cost_ratio, instructions, framing, calls, awaits, metrics, idle_memory, spin, churn, generator_cost,
+    http_generator, send_lag, http_rate, live_view, model_cost, http_instructions, http_serve, http_memory, http_static,
     http_attack, http_fairness, tls_cost, tls_instructions, tls_burst, tls_memory, tls_crowd)}
 
 

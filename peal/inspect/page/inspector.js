@@ -21,6 +21,7 @@ const PAGES = {
   method: {graphs: ["calls", "callLatency"], history: location.search.slice(1)},
   route: {graphs: ["calls", "callLatency"], history: location.search.slice(1)},
   memory: {graphs: ["memory"]},
+  program: {graphs: [], metrics: true},
   connections: {graphs: [], show: showConnections, start: startConnections, path: connectionsPath, paused: whyPaused,
                 period: CONNECTIONS_PERIOD_MS},
   connection: {graphs: [], show: showConnection, start: startConnection},
@@ -90,7 +91,7 @@ async function refresh(now = false) {
     setText(document.querySelector("h1"), json.title);
     document.title = json.title;
     (page.show ?? showSections)(json);
-    if (page.graphs.length > 0) {
+    if (page.graphs.length > 0 || page.metrics) {
       const server = pageName === "server" ? json.server.server : null;
       await refreshGraphs(server, json, page);
     }
@@ -117,6 +118,6 @@ setText($("status"), "Starting");
 startActions();
 startTables();
 page.start?.();
-addGraphs(page.graphs, page.after ? $(page.after) : null);
+addGraphs(page.graphs, page.after ? $(page.after) : null, page.metrics);
 document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
 live();

@@ -82,8 +82,8 @@ function addGraph(definition) {
 }
 
 // Adds the place of the graphs after the element `above`, before any figure is known: so nothing jumps later.
-function addGraphs(names, above) {
-  if (names.length === 0) return;
+function addGraphs(names, above, withMetrics) {
+  if (names.length === 0 && !withMetrics) return;
   const place = element("div");
   place.id = "graphs";
   if (above) above.after(place);
@@ -91,18 +91,38 @@ function addGraphs(names, above) {
   for (const name of names) addGraph(GRAPHS[name]);
 }
 
-// The program's own metrics: a graph for each name, added when the first sample has it.
+// The figures of a metric that its graph shows: [member, end of the title, end of the unit, name of the series].
+const METRIC_FIGURES = {
+  counter: [["per_second", ", per second", "_per_second", ""]],
+  gauge: [["value", "", "", ""]],
+  histogram: [["p99", ", p99 and p50", "", "p99"], ["p50", "", "", "p50"]],
+};
+
+// Returns the graph of all metrics of this name: a series for each set of labels.
+function metricGraph({name, kind, unit}) {
+  const figures = METRIC_FIGURES[kind] ?? [];
+  const ends = unit ? `_${unit}` : "";
+  return {title: heading(name.replace(/_total$/, "")) + (figures[0]?.[1] ?? ""), metric: name,
+          unit: ends + (figures[0]?.[2] ?? ""),
+          series: () => samples.of("metrics").filter((row) => row.facts.name === name).flatMap((row) =>
+            figures.flatMap(([key, , , rank]) =>
+              seriesOf([row], key, (facts) => `${human("labels", facts.labels) || name} ${rank}`.trim())))};
+}
+
+// The program's own metrics: a graph for each name, added when the first sample has it. Says how many have none.
 function addMetricGraphs() {
-  for (const {facts} of samples.of("metrics")) {
-    const known = shownGraphs.filter(([definition]) => definition.metric);
-    if (known.length >= MOST_METRIC_GRAPHS || known.some(([definition]) => definition.metric === facts.name)) continue;
-    const kind = {counter: ", per second", histogram: ", p99"}[facts.kind] ?? "";
-    const unit = /_(bytes|seconds|share)$/.exec(facts.name.replace(/_total$/, ""))?.[0] ?? "";
-    const rate = facts.kind === "counter" ? "_per_second" : "";
-    addGraph({title: heading(facts.name) + kind, metric: facts.name, unit: unit + rate,
-              series: () => seriesOf(samples.of("metrics").filter((row) => row.facts.name === facts.name), "values",
-                                 (each) => human("labels", each.labels) || facts.name)});
+  const names = new Map(samples.of("metrics").map((row) => [row.facts.name, row.facts]));
+  const known = new Set(shownGraphs.map(([definition]) => definition.metric).filter((name) => name));
+  for (const facts of names.values()) {
+    if (known.size >= MOST_METRIC_GRAPHS || known.has(facts.name)) continue;
+    known.add(facts.name);
+    addGraph(metricGraph(facts));
   }
+  const more = [...names.keys()].filter((name) => !known.has(name)).length;
+  const note = $("more-graphs") ?? element("p");
+  note.id = "more-graphs";
+  if (more > 0 && $("graphs").lastElementChild !== note) $("graphs").append(note);
+  setText(note, more === 0 ? "" : `${more} more metrics of this program have no graph; /history has their figures.`);
 }
 
 // Fetches the samples that are new, and draws the graphs. `server` is the number of the server that the page is about,

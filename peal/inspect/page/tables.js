@@ -12,7 +12,7 @@ function sectionOf(name, above) {
   if (!section) {
     section = element("section");
     section.id = name;
-    section.append(element("h2", heading(name)));
+    section.append(element("h2", SECTION_TITLES[name] ?? heading(name)));
     if (above) above.after(section);
     else document.querySelector("main").prepend(section);
   }

@@ -9,6 +9,10 @@ const SOON_SECONDS = 14 * 86400;
 // These members are numbers, but people use them as names. So their digits are not grouped.
 const NUMBERS_AS_NAMES = new Set(["pid", "parent", "thread_id", "standard", "fmt"]);
 
+const SECTION_TITLES = {metrics: "this program's metrics"};
+// A row with a member `unit` says the unit of these figures there, not in their names.
+const FIGURES_WITH_UNIT = new Set(["value", "sum", "p50", "p99", "max", "histogram"]);
+
 const $ = (id) => document.getElementById(id);
 
 function element(name, text, className) {
@@ -87,20 +91,23 @@ const clockTime = (unixSeconds) => new Date(unixSeconds * 1000).toLocaleTimeStri
 const needsAttention = (key, value) =>
   value === "STALLED" || (key === "certificate_left_seconds" && value < SOON_SECONDS);
 
-// An array of pairs [upper end in seconds, count].
+// An array of pairs [upper end, count].
 const isHistogram = (value) => Array.isArray(value) && Array.isArray(value[0]);
 
 const isRows = (value) =>
   Array.isArray(value) && value.length > 0 && typeof value[0] === "object" && !Array.isArray(value[0]);
 
-// Draws a histogram as bars.
-function bars(pairs) {
+// Returns the name of a member with its unit at the end, as key_with_unit() of human_values.cc does.
+const keyWithUnit = (key, row) => (row?.unit && FIGURES_WITH_UNIT.has(key) ? `${key}_${row.unit}` : key);
+
+// Draws a histogram as bars. `unit` is that of the upper ends, such as "_seconds".
+function bars(pairs, unit) {
   const height = 18;
   const most = Math.max(1, ...pairs.map((pair) => pair[1]));
   const svg = drawn("svg", {class: "bars", width: pairs.length * 6, height, role: "img", "aria-label": "histogram"});
   pairs.forEach(([limit, count], i) => {
     const tall = count === 0 ? 0 : Math.max(1, (count / most) * height);
-    const title = drawn("title", {text: `to ${humanSeconds(limit)}: ${humanNumber(count)}`});
+    const title = drawn("title", {text: `to ${human(unit, limit)}: ${humanNumber(count)}`});
     svg.append(drawn("rect", {x: i * 6, y: height - tall, width: 5, height: tall}, title));
   });
   return svg;
@@ -115,7 +122,7 @@ function showValue(target, key, value, row) {
   target.classList.toggle("n", typeof value === "number");
   target.classList.toggle("bad", needsAttention(key, value));
   if (isHistogram(value)) {
-    target.replaceChildren(bars(value));
+    target.replaceChildren(bars(value, "unit" in row ? keyWithUnit(key, row) : "_seconds"));
   } else if (key === "id" && value) {
     target.replaceChildren(linkTo(`/connection/${encodeURIComponent(value)}`, value));
   } else if (key === "name" && "server" in row) {
@@ -127,6 +134,6 @@ function showValue(target, key, value, row) {
   } else if (key === "stack") {
     target.replaceChildren(element("pre", value));
   } else {
-    target.textContent = human(key, value);
+    target.textContent = human(keyWithUnit(key, row), value);
   }
 }

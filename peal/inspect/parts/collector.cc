@@ -252,6 +252,7 @@ void Collector::finish() {
   snapshot_.marks = MemoryBudget::marks();
   snapshot_.held_bytes = MemoryBudget::held_bytes();
   snapshot_.log_level = peal::log_level();
+  snapshot_.metrics = read_metrics();
   const Snapshot taken = std::move(snapshot_);
   Round round = std::move(rounds_.front());
   rounds_.pop_front();

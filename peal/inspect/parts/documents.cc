@@ -17,6 +17,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::ptrdiff_t kMostOverviewMetrics = 50;  // a page that is fetched once a second stays small
+
 // Returns the members with these names, as far as `object` has them.
 Json picked(const Json& object, std::initializer_list<const char*> names) {
   Json some = Json::object();
@@ -55,18 +57,28 @@ Json query_json(const Wanted& wanted) {
 nlohmann::ordered_json overview_document(const Snapshot& snapshot) {
   Json warnings = Json::array();
   for (const Warning& each : warnings_of(snapshot)) warnings.push_back({{"what", each.what}, {"link", each.link}});
-  return {{"taken_unix_seconds", unix_seconds(snapshot.taken)},
-          {"warnings", std::move(warnings)},
-          {"process", picked(part_json(snapshot, "process"),
-                             {"name", "pid", "up_seconds", "resident_bytes", "threads", "open_fds", "most_fds"})},
-          {"loops", picked_rows(part_json(snapshot, "loops"),
-                                {"loop", "thread", "engine", "state", "busy_share", "turn_p99_seconds", "tasks_waiting",
-                                 "timers", "stalls", "exceptions"})},
-          {"servers",
-           picked_rows(part_json(snapshot, "servers"),
-                       {"server", "name", "state", "connections", "tasks", "opened", "closed", "refused", "slow_closes",
-                        "exceptions", "requests", "answers_5xx", "handler_exceptions", "certificate_left_seconds"})},
-          {"memory", part_json(snapshot, "memory")}};
+  Json document{{"taken_unix_seconds", unix_seconds(snapshot.taken)},
+                {"warnings", std::move(warnings)},
+                {"process", picked(part_json(snapshot, "process"),
+                                   {"name", "pid", "up_seconds", "resident_bytes", "threads", "open_fds", "most_fds"})},
+                {"loops", picked_rows(part_json(snapshot, "loops"),
+                                      {"loop", "thread", "engine", "state", "busy_share", "turn_p99_seconds",
+                                       "tasks_waiting", "timers", "stalls", "exceptions"})},
+                {"servers", picked_rows(part_json(snapshot, "servers"),
+                                        {"server", "name", "state", "connections", "tasks", "opened", "closed",
+                                         "refused", "slow_closes", "exceptions", "requests", "answers_5xx",
+                                         "handler_exceptions", "certificate_left_seconds"})},
+                {"memory", part_json(snapshot, "memory")}};
+  // A program that declares no metrics has no empty table of them.
+  Json metrics = part_json(snapshot, "metrics");
+  if (metrics.empty()) return document;
+  const size_t all = metrics.size();
+  if (all > kMostOverviewMetrics) {
+    metrics.erase(metrics.begin() + kMostOverviewMetrics, metrics.end());
+    document["more_metrics"] = all - kMostOverviewMetrics;
+  }
+  document["metrics"] = std::move(metrics);
+  return document;
 }
 
 nlohmann::ordered_json part_document(const Snapshot& snapshot, std::string_view part) {

@@ -15,7 +15,8 @@
 
 namespace peal::detail {
 
-// Returns the document of "/": warnings, and of the process, each loop and each server the most important figures.
+// Returns the document of "/": warnings, and of the process, each loop and each server the most important figures. It
+// has the first 50 metrics of the program, if there are any, and how many more there are.
 nlohmann::ordered_json overview_document(const Snapshot& snapshot);
 
 // Returns one member of to_json(snapshot), such as "loops".

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <peal/inspect/parts/program_metrics.h>
 #include <peal/inspect/parts/snapshot_json.h>
 
 namespace peal::detail {
@@ -103,10 +104,12 @@ void History::add(const Snapshot& snapshot) {
       each.track.begin(newest_);
       for (auto& call : each.calls) call.track.begin(newest_);
     }
+    for (auto& [name, each] : metrics_) each.track.begin(newest_);
   }
   add_process(snapshot);
   for (const LoopSnapshot& loop : snapshot.loops) add_loop(loop, snapshot.now);
   for (const ServerSnapshot& server : snapshot.servers) add_server(server, snapshot.now);
+  add_metrics(snapshot);
   forget_the_gone(loops_, snapshot.loops);
   forget_the_gone(servers_, snapshot.servers);
 }
@@ -226,6 +229,45 @@ nlohmann::ordered_json History::calls_since(const CallsName& wanted, uint64_t fi
   return rows;
 }
 
+// Adds the metrics of the program, and forgets those that the snapshot does not have.
+void History::add_metrics(const Snapshot& snapshot) {
+  for (auto& [name, each] : metrics_) each.shown = false;
+  metrics_without_track_ = 0;
+  for (const MetricReading& metric : snapshot.metrics.metrics) {
+    MetricName name{metric.name, metric.labels};
+    if (const auto found = metrics_.find(name); found != metrics_.end()) {
+      add_metric(found->second, metric, snapshot.now);
+    } else if (metrics_.size() < kMostMetricTracks) {
+      metrics_.emplace(std::move(name), TrackedMetric{{.last = metric, .at = snapshot.now, .track = {}}});
+    } else {
+      ++metrics_without_track_;
+    }
+  }
+  std::erase_if(metrics_, [](const auto& each) { return !each.second.shown; });
+}
+
+void History::add_metric(TrackedMetric& kept, const MetricReading& metric, TimePoint now) const {
+  // A metric of another kind with this name is a new one.
+  if (metric.kind != kept.last.kind) kept = {{.last = metric, .at = now, .track = {}}};
+  const Rate rate(now - kept.at);
+  Track& track = kept.track;
+  if (metric.histogram && kept.last.histogram) {
+    const Histogram recorded = recorded_since(*metric.histogram, *kept.last.histogram);
+    track.set("per_second", newest_, rate(metric.histogram->total_count(), kept.last.histogram->total_count()));
+    if (!recorded.empty()) {
+      track.set("p50", newest_, metric_at(metric, recorded, 50));
+      track.set("p99", newest_, metric_at(metric, recorded, 99));
+    }
+  } else if (metric.kind == MetricKind::kCounter) {
+    track.set("per_second", newest_, rate(static_cast<uint64_t>(metric.value), static_cast<uint64_t>(kept.last.value)));
+  } else {
+    track.set("value", newest_, metric.value);
+  }
+  kept.last = metric;
+  kept.at = now;
+  kept.shown = true;
+}
+
 nlohmann::ordered_json History::since(uint64_t seen, const std::optional<CallsName>& calls) const {
   const uint64_t oldest = newest_ > kSamples ? newest_ - kSamples + 1 : 1;
   const uint64_t first = seen > newest_ ? oldest : std::max(seen + 1, oldest);
@@ -243,9 +285,24 @@ nlohmann::ordered_json History::since(uint64_t seen, const std::optional<CallsNa
     servers.push_back({{"server", each.last.number}, {"name", each.last.name}});
     each.track.write(servers.back(), first, newest_);
   }
-  Json history{
-      {"period_seconds", in_seconds(kPeriod)}, {"newest", newest_},         {"taken_unix_seconds", std::move(times)},
-      {"process", std::move(process)},         {"loops", std::move(loops)}, {"servers", std::move(servers)}};
+  Json metrics = Json::array();
+  for (const auto& [name, each] : metrics_) {
+    Json labels = Json::object();
+    for (const auto& [label, value] : each.last.labels) labels[label] = value;
+    metrics.push_back({{"name", each.last.name},
+                       {"labels", std::move(labels)},
+                       {"kind", to_string(each.last.kind)},
+                       {"unit", each.last.unit}});
+    each.track.write(metrics.back(), first, newest_);
+  }
+  Json history{{"period_seconds", in_seconds(kPeriod)},
+               {"newest", newest_},
+               {"taken_unix_seconds", std::move(times)},
+               {"process", std::move(process)},
+               {"loops", std::move(loops)},
+               {"servers", std::move(servers)},
+               {"metrics", std::move(metrics)},
+               {"metrics_without_history", metrics_without_track_}};
   if (calls) history["calls"] = calls_since(*calls, first);
   return history;
 }

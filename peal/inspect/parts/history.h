@@ -3,12 +3,14 @@
 // second and keeps the rates, shares and percentiles that follow from two snapshots.
 //
 // Each figure takes 2,400 bytes: 600 samples of a float. A loop has eight figures, a server at most eight. A method or
-// a route has at most five, and at most kMostCalls of a server are kept, those that were called first. A figure that is
-// not known at some time has no value there: the loop did not answer, or the server did not exist yet.
+// a route has at most five, and at most kMostCalls of a server are kept, those that were called first. A metric of the
+// program has at most three. A figure that is not known at some time has no value there: the loop did not answer, or
+// the server did not exist yet.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +31,8 @@ class History {
   static constexpr size_t kSamples = 600;
   static constexpr Duration kPeriod = std::chrono::seconds(1);
   static constexpr size_t kMostCalls = 100;  // methods or routes of a server whose figures are kept
+  // The most metrics of the program whose figures are kept: those that were seen first.
+  static constexpr size_t kMostMetricTracks = 200;
 
   // Adds a sample. The first snapshot adds none, because rates need two. A snapshot that was added before adds none.
   void add(const Snapshot& snapshot);
@@ -54,7 +58,7 @@ class History {
     using Values = std::array<float, kSamples>;
     std::vector<std::pair<std::string_view, std::unique_ptr<Values>>> figures_;
   };
-  // What was seen last of a loop, a server, a method or a route, and its figures.
+  // What was seen last of a loop, a server, a call or a metric, and its figures.
   template <class Seen>
   struct Tracked {
     Seen last;
@@ -72,10 +76,17 @@ class History {
     std::vector<Tracked<CallStats>> calls;  // in the order in which they were seen
   };
 
+  struct TrackedMetric : Tracked<MetricReading> {
+    bool shown = true;  // false if the latest snapshot does not have the metric
+  };
+  using MetricName = std::pair<std::string, MetricLabels>;
+
   void add_process(const Snapshot& snapshot);
   void add_loop(const LoopSnapshot& loop, TimePoint now);
   void add_server(const ServerSnapshot& server, TimePoint now);
   void add_calls(TrackedServer& known, const std::vector<CallStats>& calls, TimePoint before, TimePoint now);
+  void add_metrics(const Snapshot& snapshot);
+  void add_metric(TrackedMetric& kept, const MetricReading& metric, TimePoint now) const;
   // Sets the figures of calls: what was added since `then` in the time `passed`.
   void set_calls(Track& track, const CallStats& now, const CallStats& then, Duration passed) const;
   void set_latency(Track& track, const CallStats& now, const CallStats& then) const;
@@ -88,6 +99,8 @@ class History {
   Track process_track_;
   std::vector<Tracked<LoopSnapshot>> loops_;  // in the order in which they were seen
   std::vector<TrackedServer> servers_;        // likewise
+  std::map<MetricName, TrackedMetric> metrics_;
+  size_t metrics_without_track_ = 0;  // in the latest snapshot
 };
 
 }  // namespace peal::detail

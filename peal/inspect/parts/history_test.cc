@@ -243,5 +243,54 @@ TEST_F(HistoryTest, values_have_no_needless_digits) {
   EXPECT_EQ(history.since(0)["process"]["cpu_share"].dump(), "[0.1]");
 }
 
+TEST_F(HistoryTest, metrics_of_the_program_have_figures_of_their_kind) {
+  MetricReading times{.name = "order_seconds", .unit = "seconds", .kind = MetricKind::kHistogram};
+  times.histogram.emplace(HistogramOptions{.lowest = 1'000, .significant_digits = 2});
+  times.histogram->record(900'000'000);
+  next.metrics.metrics = {{.name = "orders_total", .labels = {{"kind", "new"}}, .value = 10},
+                          {.name = "waiting", .kind = MetricKind::kGauge, .value = 1},
+                          times};
+  add();
+  next.metrics.metrics[0].value = 16;
+  next.metrics.metrics[1].value = 2.5;
+  for (int i = 0; i < 4; ++i) next.metrics.metrics[2].histogram->record(2'000'000);
+  add(seconds(2));
+  add(seconds(2));
+  const ordered_json metrics = history.since(0)["metrics"];
+  ASSERT_EQ(metrics.size(), 3U);
+  const ordered_json& latency = metrics[0];
+  EXPECT_EQ(latency["name"], "order_seconds");
+  EXPECT_EQ(latency["kind"], "histogram");
+  EXPECT_EQ(latency["unit"], "seconds");
+  EXPECT_EQ(latency["per_second"], ordered_json::array({2, 0}));
+  EXPECT_NEAR(latency["p99"][0].get<double>(), 0.002, 0.0001);
+  EXPECT_TRUE(latency["p99"][1].is_null()) << "nothing was recorded";
+  EXPECT_EQ(metrics[1]["name"], "orders_total");
+  EXPECT_EQ(metrics[1]["labels"]["kind"], "new");
+  EXPECT_EQ(metrics[1]["per_second"], ordered_json::array({3, 0}));
+  EXPECT_EQ(metrics[2]["value"], ordered_json::array({2.5, 2.5}));
+  next.metrics.metrics.pop_back();
+  next.metrics.metrics[0] = {.name = "waiting", .kind = MetricKind::kCounter, .value = 5};
+  next.metrics.metrics.pop_back();
+  add();
+  ASSERT_EQ(history.since(0)["metrics"].size(), 1U) << "metrics that are gone are forgotten";
+  EXPECT_EQ(history.since(0)["metrics"][0]["kind"], "counter");
+  EXPECT_FALSE(history.since(0)["metrics"][0].contains("value")) << "a metric of another kind is another metric";
+}
+
+TEST_F(HistoryTest, at_most_two_hundred_metrics_are_kept) {
+  for (size_t i = 0; i < History::kMostMetricTracks + 5; ++i) {
+    next.metrics.metrics.push_back({.name = "a_total", .labels = {{"i", std::to_string(i)}}});
+  }
+  add();
+  add();
+  EXPECT_EQ(history.since(0)["metrics"].size(), History::kMostMetricTracks);
+  EXPECT_EQ(history.since(0)["metrics_without_history"], 5);
+  next.metrics.metrics.resize(3);
+  add();
+  EXPECT_EQ(history.since(0)["metrics"].size(), 3U);
+  EXPECT_EQ(history.since(0)["metrics_without_history"], 0);
+}
+
 }  // namespace
 }  // namespace peal::detail

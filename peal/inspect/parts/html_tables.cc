@@ -24,8 +24,9 @@ bool contains(const auto& range, const auto& value) {
   return std::any_of(range.begin(), range.end(), [&value](const auto& each) { return each == value; });
 }
 
-// Returns a bar chart (SVG) of a histogram, which is an array of pairs [upper end in seconds, count].
-std::string bars(const Json& pairs) {
+// Returns a bar chart (SVG) of a histogram, which is an array of pairs [upper end, count]. `unit` is that of the upper
+// ends, such as "_seconds".
+std::string bars(const Json& pairs, std::string_view unit) {
   constexpr double kHeight = 18;
   double most = 1;
   for (const Json& pair : pairs) most = std::max(most, pair.at(1).get<double>());
@@ -37,7 +38,7 @@ std::string bars(const Json& pairs) {
     const auto count = pair.at(1).get<double>();
     const double height = count == 0 ? 0 : std::max(1.0, count / most * kHeight);
     text += fmt::format("<rect x=\"{}\" y=\"{:.1f}\" width=\"5\" height=\"{:.1f}\"><title>to {}: {}</title></rect>",
-                        i++ * 6, kHeight - height, height, human_seconds(pair.at(0).get<double>()), count);
+                        i++ * 6, kHeight - height, height, human_value(unit, pair.at(0)), count);
   }
   return text + "</svg>";
 }
@@ -63,7 +64,8 @@ std::string cell(std::string_view key, const Json& row) {
   if (found == row.end()) return {};
   const Json& value = *found;
   const bool of_server = row.contains("server") && row["server"].is_number();
-  if (value.is_array() && !is_text_list(value)) return bars(value);
+  const std::string named = key_with_unit(key, row);
+  if (value.is_array() && !is_text_list(value)) return bars(value, row.contains("unit") ? named : "_seconds");
   if (value.is_string()) {
     const std::string& plain = value.get_ref<const std::string&>();
     if (of_server && (key == "method" || key == "route")) return link_to_calls(key, row["server"], plain);
@@ -72,7 +74,7 @@ std::string cell(std::string_view key, const Json& row) {
     if (key == "name" && of_server) return link("/server/", row["server"].dump(), text);
     return key == "stack" ? fmt::format("<pre>{}</pre>", text) : text;
   }
-  const std::string text = html_escaped(human_value(key, value));
+  const std::string text = html_escaped(human_value(named, value));
   return key == "connections" && of_server ? link("/connections?server=", row["server"].dump(), text) : text;
 }
 
@@ -109,6 +111,7 @@ constexpr std::array kColumns{
     Columns{"connections",
             "id peer state flags age_seconds received_bytes sent_bytes queued_bytes unacknowledged_bytes kept_bytes "
             "round_trip_seconds"},
+    Columns{"metrics", "name labels kind value count p50 p99 max histogram help"},
 };
 
 // The groups of a list of facts. A name that ends with "_" stands for all names that begin with it. The last group
@@ -241,8 +244,12 @@ std::string matches_html(const Json& object) {
 
 void append_section(std::string& text, std::string_view name, const Json& value, const Json& object) {
   text += fmt::format("<section id=\"{}\"><h2>{}</h2>", html_escaped(name),
-                      name == "flight" ? "flight recorder" : heading(name));
+                      name == "flight" ? "flight recorder" : html_escaped(section_title(name)));
   if (name == "connections" && object.contains("matched")) text += matches_html(object);
+  if (name == "metrics" && object.contains("more_metrics")) {
+    text += fmt::format("<p>{} more are <a href=\"/program\">on their page</a>.</p>",
+                        human_value({}, object["more_metrics"]));
+  }
   if (value.is_object()) {
     append_object(text, name, value);
   } else {

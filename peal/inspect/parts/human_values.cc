@@ -82,6 +82,19 @@ std::string human_heading(std::string_view key) {
   return text;
 }
 
+std::string section_title(std::string_view name) {
+  return name == "metrics" ? "this program's metrics" : human_heading(name);
+}
+
+std::string key_with_unit(std::string_view key, const nlohmann::ordered_json& row) {
+  constexpr std::array<std::string_view, 6> kFigures{"value", "sum", "p50", "p99", "max", "histogram"};
+  std::string name(key);
+  const auto unit = row.find("unit");
+  if (unit == row.end() || !unit->is_string() || std::ranges::find(kFigures, key) == kFigures.end()) return name;
+  const auto& text = unit->get_ref<const std::string&>();
+  return text.empty() ? name : name + "_" + text;
+}
+
 bool is_rows(const nlohmann::ordered_json& value) {
   return value.is_array() && !value.empty() && value.front().is_object();
 }

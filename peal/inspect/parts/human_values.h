@@ -24,6 +24,13 @@ std::string human_value(std::string_view key, const nlohmann::ordered_json& valu
 // Returns the name of a member as a heading: "held_bytes" becomes "held".
 std::string human_heading(std::string_view key);
 
+// Returns the title of a section of a page: "metrics" becomes "this program's metrics".
+std::string section_title(std::string_view name);
+
+// Returns the name of a member with its unit at the end. A row with a member `unit` says the unit of its figures there:
+// `value` becomes "value_bytes". Other rows have the unit in the names of the members.
+std::string key_with_unit(std::string_view key, const nlohmann::ordered_json& row);
+
 // Returns whether the value is an array of objects, which is shown as a table.
 bool is_rows(const nlohmann::ordered_json& value);
 

@@ -239,6 +239,7 @@ Router inspector_pages(InspectorSources sources) {
   for (const std::string_view name : {"loops", "servers", "stalls", "threads", "memory", "build"}) {
     look(fmt::format("/{}", name), [pages, name](HttpExchange& exchange) { pages->part(exchange, name); });
   }
+  look("/program", [pages](HttpExchange& exchange) { pages->part(exchange, "metrics"); });
   show("/server/{number}", &InspectorPages::server);
   look("/method", [pages](HttpExchange& exchange) { pages->calls(exchange, CallKind::kMethod); });
   look("/route", [pages](HttpExchange& exchange) { pages->calls(exchange, CallKind::kRoute); });

@@ -24,6 +24,7 @@
 #include <peal/net/net_stats.h>
 #include <peal/observe/histogram.h>
 #include <peal/observe/method_stats.h>
+#include <peal/observe/metrics.h>
 #include <peal/observe/stall_watchdog.h>
 
 namespace peal::detail {
@@ -107,6 +108,7 @@ struct Snapshot {
   MemoryMarks marks;
   uint64_t held_bytes = 0;
   LogLevel log_level = LogLevel::kInfo;
+  MetricReadings metrics;  // those that the program has declared
 };
 
 SystemFacts read_system_facts();

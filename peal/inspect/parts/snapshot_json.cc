@@ -11,6 +11,7 @@
 #include <peal/engine/engines.h>
 #include <peal/inspect/parts/built_in.h>
 #include <peal/inspect/parts/call_stats.h>
+#include <peal/inspect/parts/program_metrics.h>
 
 namespace peal::detail {
 namespace {
@@ -293,6 +294,8 @@ Json threads_json(const Snapshot& snapshot) {
 
 Json log_json(const Snapshot& snapshot) { return {{"level", to_string(snapshot.log_level)}}; }
 
+Json metrics_json(const Snapshot& snapshot) { return program_metrics_json(snapshot.metrics); }
+
 // Asks the kernel which engines it supports, and makes an io_uring for that.
 Json build_json(const Snapshot& /*snapshot*/) {
   std::string engines;
@@ -314,7 +317,7 @@ constexpr std::array kParts{
     Part{"loops", loops_json},     Part{"servers", servers_json}, Part{"connections", connections_json},
     Part{"stalls", stalls_json},   Part{"memory", memory_json},   Part{"process", process_json},
     Part{"threads", threads_json}, Part{"system", system_json},   Part{"log", log_json},
-    Part{"build", build_json},
+    Part{"metrics", metrics_json}, Part{"build", build_json},
 };
 
 }  // namespace
@@ -363,6 +366,7 @@ nlohmann::ordered_json part_json(const Snapshot& snapshot, std::string_view part
 nlohmann::ordered_json to_json(const Snapshot& snapshot) {
   Json json{{"taken_unix_seconds", unix_seconds(snapshot.taken)}, {"watches_for_stalls", snapshot.watched}};
   for (const Part& part : kParts) json[std::string(part.name)] = part.make(snapshot);
+  json["hidden_metrics"] = snapshot.metrics.hidden;
   return json;
 }
 

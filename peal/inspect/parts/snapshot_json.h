@@ -15,7 +15,7 @@
 namespace peal::detail {
 
 // Returns the whole snapshot, with the members taken_unix_seconds, watches_for_stalls, loops, servers, connections,
-// stalls, memory, process, threads, system, log, build.
+// stalls, memory, process, threads, system, log, metrics, hidden_metrics, build.
 nlohmann::ordered_json to_json(const Snapshot& snapshot);
 // Returns one member of the whole snapshot, such as loops or build, and makes nothing else. `part` must be the name of
 // a member that is an object or an array.

@@ -9,6 +9,7 @@
 
 #include <peal/inspect/parts/built_in.h>
 #include <peal/inspect/parts/call_metrics.h>
+#include <peal/inspect/parts/program_metrics.h>
 
 namespace peal::detail {
 namespace {
@@ -254,8 +255,11 @@ std::string to_metrics(const Snapshot& snapshot, MetricsFormat format) {
             plain(snapshot.marks.soft_bytes));
   out.gauge("memory_hard_mark_bytes", "bytes", "Mark of held memory above which connections are closed.",
             plain(snapshot.marks.hard_bytes));
+  out.gauge("hidden_metrics", "", "Objects of the program's metrics that are not shown, because it has too many.",
+            plain(snapshot.metrics.hidden));
   out.set_prefix({});
   add_process(out, snapshot.process);
+  add_program_metrics(out, snapshot.metrics);
   return std::move(out).finish();
 }
 

@@ -9,7 +9,8 @@
 
 namespace peal::detail {
 
-// Returns the text of all metrics. Their names begin with "peal_", except those that start with "process_".
+// Returns the text of all metrics. Their names begin with "peal_", except those that start with "process_" and those
+// that the program has declared.
 std::string to_metrics(const Snapshot& snapshot, MetricsFormat format);
 
 }  // namespace peal::detail

@@ -102,7 +102,8 @@ Cells cells_of(const Json& rows) {
   }
   for (const Json& row : rows) {
     auto& texts = cells.rows.emplace_back();
-    for (const std::string& key : keys) texts.push_back(on_one_line(human_value(key, row.value(key, Json()))));
+    for (const std::string& key : keys)
+      texts.push_back(on_one_line(human_value(key_with_unit(key, row), row.value(key, Json()))));
   }
   return cells;
 }
@@ -146,7 +147,7 @@ void write_inner(std::string& text, const Json& rows) {
 }
 
 void write_section(std::string& text, std::string_view name, const Json& value) {
-  text += fmt::format("{}{}\n", text.empty() ? "" : "\n", human_heading(name));
+  text += fmt::format("{}{}\n", text.empty() ? "" : "\n", section_title(name));
   if (value.empty()) {
     text += "none\n";
   } else if (value.is_object()) {
@@ -173,6 +174,9 @@ std::string text_tables(const nlohmann::ordered_json& object) {
   for (const auto& [name, value] : object.items()) {
     if (name == "query") continue;
     if (is_rows(value) || value.is_object() || (value.is_array() && value.empty())) write_section(text, name, value);
+    if (name == "metrics" && object.contains("more_metrics")) {
+      text += fmt::format("({} more; /program has them)\n", human_value({}, object["more_metrics"]));
+    }
   }
   return text;
 }

@@ -69,6 +69,15 @@ void add_stalls(std::vector<Warning>& found, const Snapshot& snapshot) {
                    .link = "/stalls"});
 }
 
+void add_metrics(std::vector<Warning>& found, const Snapshot& snapshot) {
+  if (snapshot.metrics.hidden == 0) return;
+  found.push_back(
+      {.what = fmt::format("the program has more than {} metrics, so {} of its objects are not shown: are "
+                           "labels made of what users send?",
+                           human_number(kMostMetrics), human_number(static_cast<int64_t>(snapshot.metrics.hidden))),
+       .link = "/program"});
+}
+
 }  // namespace
 
 std::vector<Warning> warnings_of(const Snapshot& snapshot) {
@@ -78,6 +87,7 @@ std::vector<Warning> warnings_of(const Snapshot& snapshot) {
   add_memory(found, snapshot);
   add_files(found, snapshot);
   add_stalls(found, snapshot);
+  add_metrics(found, snapshot);
   return found;
 }
 

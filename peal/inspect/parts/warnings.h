@@ -20,6 +20,7 @@ struct Warning {
 //   - the process holds more memory than a mark of MemoryBudget
 //   - fewer than a tenth of the file descriptors are free
 //   - a watchdog has found a stall within the last ten minutes
+//   - the program has more than kMostMetrics metrics
 std::vector<Warning> warnings_of(const Snapshot& snapshot);
 
 }  // namespace peal::detail
