@@ -89,6 +89,9 @@ function(peal_core name)
   add_library(${name} ${ARGN} ${peal_sources})
   target_compile_features(${name} PUBLIC cxx_std_23)
   peal_together(${name})
+  # JSON must not turn into other types unasked: fmt 9 then formats it as text, and fmt 10 refuses to compile. With
+  # CARES_NO_DEPRECATED, c-ares from 1.28 on does not warn of functions whose successors c-ares 1.18 does not have.
+  target_compile_definitions(${name} PRIVATE JSON_USE_IMPLICIT_CONVERSIONS=0 CARES_NO_DEPRECATED)
   target_include_directories(${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include>)
   target_link_libraries(${name} ${PEAL_NEEDS})

@@ -95,7 +95,8 @@ void answer_document(HttpExchange& exchange, Form form, std::string_view title, 
   // The other forms are made from `text` and not from `document` itself, because dump() has replaced invalid UTF-8.
   const Json valid = Json::parse(text);
   if (form == Form::kText) {
-    return answer(exchange, 200, kTextType, fmt::format("{}\n\n{}", valid["title"], text_tables(valid)));
+    return answer(exchange, 200, kTextType,
+                  fmt::format("{}\n\n{}", valid["title"].get_ref<const std::string&>(), text_tables(valid)));
   }
   const std::string json_path = fmt::format("{}{}format=json", path, path.contains('?') ? '&' : '?');
   answer(exchange, 200, kHtml, page(title, json_path, html_tables(valid)));
