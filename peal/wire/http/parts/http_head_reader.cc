@@ -68,8 +68,8 @@ void HttpHeadReader::read(const char* line, const char* scanned, bool in_fields)
   in_fields_ = in_fields;
   if (scanned > line && !judge_line(scanned, HttpParseError::kNone)) return;
   if (error_ != HttpParseError::kNone) return;
-  const ScanKind kind = scan_kind();
 #ifdef __x86_64__
+  const ScanKind kind = scan_kind();
   const auto bytes = static_cast<size_t>(end_ - base_);
   if (kind == ScanKind::kAvx2 && bytes >= Avx2Scan::kBytes) return read_avx2();
   if (kind != ScanKind::kPortable && bytes >= Ssse3Scan::kBytes) return read_ssse3();
