@@ -44,11 +44,19 @@ inline constexpr uint32_t kFailed = POLLERR;
 // engine must then call modify() to watch the fd again.
 inline constexpr uint32_t kRegistrationLost = 1U << 24;
 
+// The kernel packs struct epoll_event on x86-64 only. On other 64-bit processors, padding precedes its second member.
+#ifdef __x86_64__
+#define PEAL_PACKED_LIKE_EPOLL [[gnu::packed]]
+#else
+#define PEAL_PACKED_LIKE_EPOLL
+#endif
+
 // An event, laid out like struct epoll_event, so that the kernel can fill in an array of them.
-struct [[gnu::packed]] PollEvent {
+struct PEAL_PACKED_LIKE_EPOLL PollEvent {
   uint32_t readiness;
   uint64_t key;
 };
+#undef PEAL_PACKED_LIKE_EPOLL
 
 // Bit that is zero in every key of an engine. A poller may set this bit to mark keys of its own.
 inline constexpr uint64_t kPollerKeyBit = 32;

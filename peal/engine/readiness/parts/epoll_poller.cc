@@ -14,7 +14,9 @@
 namespace peal::detail {
 namespace {
 
-static_assert(sizeof(PollEvent) == sizeof(epoll_event) && offsetof(PollEvent, key) == offsetof(epoll_event, data));
+static_assert(sizeof(PollEvent) == sizeof(epoll_event) && alignof(PollEvent) == alignof(epoll_event));
+static_assert(offsetof(PollEvent, readiness) == offsetof(epoll_event, events));
+static_assert(offsetof(PollEvent, key) == offsetof(epoll_event, data));
 static_assert(kReadable == EPOLLIN && kWritable == EPOLLOUT);
 static_assert(kBroken == (EPOLLHUP | EPOLLERR) && kReadersNews == (EPOLLRDHUP | EPOLLPRI));
 
