@@ -121,7 +121,8 @@ function(peal_test_suites name folder)
   set(script ${PROJECT_SOURCE_DIR}/cmake/list_suites.cmake)
   set(list ${PROJECT_BINARY_DIR}/${name}_suites.cmake)
   add_custom_command(TARGET ${name} POST_BUILD VERBATIM BYPRODUCTS ${list} COMMAND ${CMAKE_COMMAND}
-    -D PROGRAM=$<TARGET_FILE:${name}> -D FOLDER=${folder} -D OUT=${list} -P ${script})
+    -D PROGRAM=$<TARGET_FILE:${name}> -D FOLDER=${folder} -D OUT=${list}
+    -D "EMULATOR=${CMAKE_CROSSCOMPILING_EMULATOR}" -P ${script})
   set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS ${script})
   set(include ${PROJECT_BINARY_DIR}/${name}_include.cmake)
   file(WRITE ${include} "if(EXISTS ${list})\n  include(${list})\nelse()\n"
