@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Inspector: a live page about this process: its loops, servers, connections, stalls, threads and memory. The same
-// figures are served as JSON and as metrics for Prometheus. docs/inspector.md explains each figure.
+// Inspector: a live page about this process: its loops, servers, connections, stalls, threads and memory, and the
+// metrics that the program has declared (peal/observe/metrics.h). The same figures are served as JSON and as text for
+// Prometheus. docs/inspector.md explains each figure.
 //
 //   auto attached = peal::Inspector::attach(server, "127.0.0.1:9990");     // in one line
 //
@@ -75,7 +76,8 @@ struct InspectorOptions {
   // loop. The connections with the most queued bytes are shown first. Each shown connection costs a few system calls.
   size_t most_connections = 100;
   // True if the inspector keeps the figures of the last ten minutes, which the page shows as graphs. They are collected
-  // once a second, while the inspector's loop runs. Each loop, server and method that is shown takes about 40 KiB.
+  // once a second, while the inspector's loop runs. Each loop, server and method that is shown takes about 40 KiB, and
+  // so does each histogram of the program, for the first 200 metrics.
   bool keep_history = true;
   // True if the turns of the shown loops are timed. The inspector can then show how busy each loop is and how long its
   // turns are.

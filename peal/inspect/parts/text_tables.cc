@@ -93,11 +93,19 @@ Cells cells_of(const Json& rows) {
   Cells cells{.rows = {{}}, .numbers = {}};
   std::vector<std::string> keys;
   for (const Json& row : rows) {
+    // A member that earlier rows lack gets its column behind that of the member before it.
+    std::ptrdiff_t next = 0;
     for (const auto& [key, value] : row.items()) {
-      if (!has_column(key, value) || std::ranges::find(keys, key) != keys.end()) continue;
-      keys.push_back(key);
-      cells.rows.front().push_back(human_heading(key));
-      cells.numbers.push_back(value.is_number());
+      if (!has_column(key, value)) continue;
+      const auto found = std::ranges::find(keys, key);
+      const bool is_new = found == keys.end();
+      if (!is_new) next = found - keys.begin();
+      if (is_new) {
+        keys.insert(keys.begin() + next, key);
+        cells.rows.front().insert(cells.rows.front().begin() + next, human_heading(key));
+        cells.numbers.insert(cells.numbers.begin() + next, value.is_number());
+      }
+      ++next;
     }
   }
   for (const Json& row : rows) {

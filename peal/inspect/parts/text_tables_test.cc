@@ -23,6 +23,16 @@ TEST(TextTables, rows_become_aligned_columns) {
             "    10  \u00e9t\u00e9\n");
 }
 
+TEST(TextTables, a_column_that_the_first_row_lacks_stands_where_its_row_has_it) {
+  const ordered_json json = {
+      {"things", {{{"a", 1}, {"c", 3}, {"e", 5}}, {{"a", 2}, {"b", 4}, {"c", 6}, {"d", 8}, {"e", 7}, {"f", 9}}}}};
+  EXPECT_EQ(text_tables(json),
+            "things\n"
+            "a  b  c  d  e  f\n"
+            "1     3     5\n"
+            "2  4  6  8  7  9\n");
+}
+
 TEST(TextTables, members_become_lines) {
   EXPECT_EQ(text_tables({{"memory", {{"held_bytes", 1024}, {"soft_mark_bytes", 0}}}}),
             "memory\n"
