@@ -6,7 +6,8 @@ import json
 
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from programs import PATIENCE_SECONDS, Program, answered, parted
+from programs import PATIENCE_SECONDS, Program, answered, joined, parted
+from versus.page import browser
 
 
 @contextlib.contextmanager
@@ -16,13 +17,13 @@ def kitchen():
         addresses = [program.address(), parted(program.line().partition("http://")[2].strip("/\n"))]
         clients = [http.client.HTTPConnection(*each, timeout=PATIENCE_SECONDS) for each in addresses]
         with contextlib.closing(clients[0]), contextlib.closing(clients[1]):
-            yield clients
+            yield (*clients, addresses[1])
         code, _, errors = program.end()
         assert (code, errors) == (0, "")
 
 
 def test_orders_are_counted_and_prometheus_reads_them():
-    with kitchen() as (service, page):
+    with kitchen() as (service, page, _):
         for order, status in ((b"2 x soup", 200), (b"bread", 200), (b"", 400)):
             answer, _ = answered(service, "POST", "/orders", order, {})
             assert answer.status == status
@@ -46,3 +47,40 @@ def test_orders_are_counted_and_prometheus_reads_them():
         assert table.index(" value ") < table.index(" help")
         html = answered(page, "GET", "/", None, {"Accept": "text/html"})[1].decode()
         assert '<section id="metrics">' in html and "Time from an order until it is ready." in html
+
+
+def test_the_page_draws_a_graph_of_each_metric(tmp_path):
+    with kitchen() as (service, _, address), browser.opened() as page:
+        answered(service, "POST", "/orders", b"2 x soup", {})
+        page.visit(f"http://{joined(address)}/")
+        titles = "[...document.querySelectorAll('#graphs figcaption')].map((each) => each.firstChild.textContent)"
+        wanted = ["order seconds, p99 and p50", "orders, per second", "orders cooking"]
+        page.until(f"{json.dumps(wanted)}.every((title) => {titles}.includes(title))")
+        names = "[...document.querySelectorAll('#graphs .legend')].map((each) => each.textContent).join(' ')"
+        page.until(f"{names}.includes('result=accepted')")
+        headings = "[...document.querySelectorAll('#metrics th')].map((each) => each.dataset.key)"
+        assert page.value(headings) == ["name", "labels", "kind", "value", "count", "p50", "p99", "max", "histogram",
+                                        "help"]
+        assert page.value("document.querySelector('#metrics h2').textContent") == "this program's metrics"
+        page.until("[...document.querySelectorAll('#metrics td')].some((each) => each.textContent === '8 B')")
+        assert page.screenshot(tmp_path / "overview.png", whole=True)
+        page.visit(f"http://{joined(address)}/program")
+        page.until(f"{titles}.length === 4 && document.querySelectorAll('#metrics tbody tr').length === 5")
+        for width in (1280, 400):
+            page.ask("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=False)
+            assert page.value("document.documentElement.scrollWidth <= window.innerWidth"), width
+        assert page.complaints == []
+
+
+def test_the_page_says_how_many_metrics_have_no_graph():
+    with kitchen() as (_, _, address), browser.opened() as page:
+        page.visit(f"http://{joined(address)}/program")
+        page.until("samples.of('metrics').length === 5")
+        page.value("""for (let i = 0; i < 20; ++i) {
+            samples.rows.set(`metrics/m${i}`, {section: "metrics", facts: {name: `m${i}`, kind: "gauge", labels: {}},
+                                               values: {value: samples.times.map(() => i)}});
+        }
+        addMetricGraphs();""")
+        assert page.value("document.querySelectorAll('#graphs .graph').length") == 12
+        assert page.value("document.getElementById('more-graphs').textContent").startswith("12 more metrics")
+        assert page.complaints == []

@@ -102,11 +102,12 @@ const METRIC_FIGURES = {
 function metricGraph({name, kind, unit}) {
   const figures = METRIC_FIGURES[kind] ?? [];
   const ends = unit ? `_${unit}` : "";
-  return {title: heading(name.replace(/_total$/, "")) + (figures[0]?.[1] ?? ""), metric: name,
+  // The title keeps the unit of the name, because metrics often differ in nothing else.
+  return {title: name.replace(/_total$/, "").replaceAll("_", " ") + (figures[0]?.[1] ?? ""), metric: name,
           unit: ends + (figures[0]?.[2] ?? ""),
           series: () => samples.of("metrics").filter((row) => row.facts.name === name).flatMap((row) =>
             figures.flatMap(([key, , , rank]) =>
-              seriesOf([row], key, (facts) => `${human("labels", facts.labels) || name} ${rank}`.trim())))};
+              seriesOf([row], key, (facts) => `${human("labels", facts.labels)} ${rank}`.trim() || name)))};
 }
 
 // The program's own metrics: a graph for each name, added when the first sample has it. Says how many have none.
