@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
   using namespace peal::examples;
   const std::string page_address = argument(argc, argv, 2, "127.0.0.1:9990");
   peal::Loop loop;
-  loop.enable_flight_recorder(4096);
+  loop.enable_flight_recorder(65'536);
   peal::Router router;
   router.get("/", [](peal::HttpExchange& exchange) { exchange.respond(200, "text/plain", "hello\n"); });
   router.get("/users/{id:uint}", [](peal::HttpExchange& exchange) {
