@@ -83,11 +83,11 @@ THIRD_PARTIES = [
 
 # Tokens of C++, without comments and tests: what was there on 28 November 2026 and a tenth. Tokens, not lines: a line
 # that is split to be read is not dearer. peal/inspect got its history, pages with a query, and text for terminals on 29
-# November, and peal/observe the metrics of a program.
+# November. Then peal/observe got the metrics of a program, and peal/inspect pages of them and of methods and routes.
 TOKEN_BUDGET = {"peal/base": 20300, "peal/wire": 61200, "peal/engine": 32000, "peal/observe": 12100,
                 "peal/loop": 12300, "peal/sim": 26800, "peal/net": 41600, "peal/coro": 16000, "peal/sync": 9300,
                 "peal/share": 4500, "peal/tls": 21100, "peal/http": 90100, "peal/protobuf": 38200,
-                "peal/inspect": 32500, "peal/process": 18600}
+                "peal/inspect": 38600, "peal/process": 18600}
 # Files and folders in one folder that somebody looks through.
 MOST_ENTRIES = 45
 

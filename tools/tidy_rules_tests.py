@@ -80,7 +80,7 @@ def released(tree):
     known = dict(reversed(line.split()) for line in sums.lines) if sums else {}
     for file in filter(lambda f: f.path.startswith(folder) and f is not sums, tree.files):
         if known.get(file.name) != hashlib.sha256(file.text.encode()).hexdigest():
-            yield file.path, 1, "released", "changes only with SHA256SUMS, and with CHANGELOG.md for those who use the API"
+            yield file.path, 1, "released", "changes only with SHA256SUMS and an entry of CHANGELOG.md for users"
 
 
 def quoted(source, part):

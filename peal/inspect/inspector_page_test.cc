@@ -9,7 +9,7 @@
 
 #include <peal/base/log.h>
 #include <peal/inspect/inspector.h>
-#include <peal/inspect/parts/html_tables.h>
+#include <peal/inspect/parts/forms/html_tables.h>
 #include <peal/inspect/parts/snapshot_json.h>
 #include <tests/support/http_rig.h>
 

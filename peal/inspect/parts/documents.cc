@@ -34,13 +34,6 @@ Json picked_rows(const Json& rows, std::initializer_list<const char*> names) {
   return some;
 }
 
-// Returns a row that begins with the number and the name of its server.
-Json of_server(const ServerSnapshot& server, const Json& row) {
-  Json whole{{"server", server.number}, {"name", server.name}};
-  whole.update(row);
-  return whole;
-}
-
 Json query_json(const Wanted& wanted) {
   const ConnectionQuery& query = *wanted.connections;
   Json json{{"sort", kConnectionSorts.at(static_cast<size_t>(query.sort))},
@@ -92,7 +85,10 @@ std::optional<nlohmann::ordered_json> server_document(const Snapshot& snapshot, 
   Json document{{"server", Json()}, {"taken_unix_seconds", unix_seconds(snapshot.taken)}};
   for (const char* part : {"methods", "routes", "slowest"}) {
     if (!server.contains(part)) continue;
-    for (const Json& row : server[part]) document[part].push_back(of_server(*found, row));
+    for (Json& row : server[part]) {
+      row["server"] = number;  // pages of a method or a route are found by it
+      document[part].push_back(std::move(row));
+    }
     server.erase(part);
   }
   document["server"] = std::move(server);
@@ -106,14 +102,19 @@ std::optional<nlohmann::ordered_json> calls_document(const Snapshot& snapshot, C
   const std::string one = kind == CallKind::kMethod ? "method" : "route";
   Json document;
   for (const Json& row : server.value(one + "s", Json::array())) {
-    if (row[one] == name.name) document = {{one, of_server(*found, row)}};
+    if (row[one] != name.name) continue;
+    document[one] = {{"server", name.server}, {"name", found->name}};
+    document[one].update(row);
   }
   if (document.is_null()) return std::nullopt;
   document["taken_unix_seconds"] = unix_seconds(snapshot.taken);
   if (kind == CallKind::kMethod) return document;
   document["slowest"] = Json::array();
-  for (const Json& row : server.value("slowest", Json::array())) {
-    if (row["route"] == name.name) document["slowest"].push_back(row);
+  Json slowest = server.value("slowest", Json::array());
+  for (Json& row : slowest) {
+    if (row["route"] != name.name) continue;
+    row.erase("route");
+    document["slowest"].push_back(std::move(row));
   }
   return document;
 }

@@ -8,9 +8,9 @@
 
 #include <peal/base/log.h>
 #include <peal/inspect/parts/built_in.h>
-#include <peal/inspect/parts/html_tables.h>
+#include <peal/inspect/parts/forms/html_tables.h>
+#include <peal/inspect/parts/forms/text_tables.h>
 #include <peal/inspect/parts/snapshot_json.h>
-#include <peal/inspect/parts/text_tables.h>
 #include <peal/wire/content/accepted_types.h>
 #include <peal/wire/content/html_text.h>
 

@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include <peal/inspect/parts/documents.h>
-#include <peal/inspect/parts/html_tables.h>
+#include <peal/inspect/parts/forms/html_tables.h>
+#include <peal/inspect/parts/forms/text_tables.h>
 #include <peal/inspect/parts/snapshot_json.h>
 #include <peal/inspect/parts/snapshot_metrics.h>
-#include <peal/inspect/parts/text_tables.h>
 #include <peal/inspect/parts/warnings.h>
 
 namespace peal::detail {

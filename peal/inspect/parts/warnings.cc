@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <peal/inspect/parts/human_values.h>
+#include <peal/inspect/parts/forms/human_values.h>
 
 namespace peal::detail {
 namespace {

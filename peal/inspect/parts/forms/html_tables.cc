@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <peal/inspect/parts/html_tables.h>
+#include <peal/inspect/parts/forms/html_tables.h>
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <peal/inspect/parts/human_values.h>
+#include <peal/inspect/parts/forms/human_values.h>
 #include <peal/wire/content/html_text.h>
 #include <peal/wire/uri/http_path.h>
 
@@ -108,6 +108,7 @@ constexpr std::array kColumns{
     Columns{"routes",
             "name route requests answers_2xx answers_4xx answers_5xx latency_p50_seconds latency_p99_seconds "
             "latency_max_seconds latency_histogram"},
+    Columns{"slowest", "name route took_seconds ago_seconds request status client"},
     Columns{"connections",
             "id peer state flags age_seconds received_bytes sent_bytes queued_bytes unacknowledged_bytes kept_bytes "
             "round_trip_seconds"},

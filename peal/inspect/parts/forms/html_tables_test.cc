@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <peal/inspect/parts/html_tables.h>
+#include <peal/inspect/parts/forms/html_tables.h>
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>

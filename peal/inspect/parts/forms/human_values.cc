@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <peal/inspect/parts/human_values.h>
+#include <peal/inspect/parts/forms/human_values.h>
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <peal/inspect/parts/text_tables.h>
+#include <peal/inspect/parts/forms/text_tables.h>
 
 #include <algorithm>
 #include <numeric>
@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <peal/inspect/parts/human_values.h>
+#include <peal/inspect/parts/forms/human_values.h>
 
 namespace peal::detail {
 namespace {
