@@ -62,7 +62,8 @@ def inspected():
             page = parted(printed.until("the page is at ").rpartition("/")[0].rpartition("/")[2])
             for path in ("/report/700", "/stall"):
                 urllib.request.urlopen(f"http://{joined(address)}{path}", timeout=PATIENCE_SECONDS).close()
-            clients = [threading.Thread(target=asks, args=(address, stop, pause, PATHS)) for pause in (0.005, 0.005, 0.5)]
+            clients = [threading.Thread(target=asks, args=(address, stop, pause, PATHS))
+                       for pause in (0.005, 0.005, 0.5)]
             for client in clients:
                 client.start()
             yield Served(process, address, page)
