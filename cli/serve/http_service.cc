@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 
 #include <cli/number_option.h>
+#include <cli/one_of.h>
 #include <cli/time_option.h>
 #include <peal/http/files/static_files.h>
 #include <peal/http/middleware/cors.h>
@@ -86,8 +87,12 @@ void add_http_options(CLI::App& command, HttpArguments& words) {
       "--cache-control", words.cache_control,
       "Value of the Cache-Control field in answers with files, such as 'public, max-age=3600' (default: no such "
       "field); needs --root");
-  command.add_option("--access-log", words.access_log,
-                     "Append a line for each request to this file, in the combined log format (default: no log)");
+  command.add_option("--access-log", words.access_log, "Append a line for each request to this file (default: no log)");
+  command
+      .add_option("--access-log-format", words.access_log_format,
+                  "How --access-log writes a request: text is the combined log format, json an object for each line")
+      ->capture_default_str()
+      ->check(one_of({"text", "json"}));
   command
       .add_option("--head-timeout", words.head_timeout,
                   "How long the head of a request may take from its first byte to its last, such as 15s")
@@ -150,6 +155,10 @@ std::expected<HttpService, CommandTrouble> read_http_service(const HttpArguments
   service.measures_routes = words.measures_routes;
   service.options.server_name = words.server_name;
   service.options.says_keep_alive = words.says_keep_alive;
+  if (words.access_log_format == "json") {
+    if (words.access_log.empty()) return wrong("--access-log-format json needs a log: give --access-log too");
+    service.options.access_log_format = HttpAccessLogFormat::kJson;
+  }
   if (log) service.options.access_log = [log = std::move(log)](std::string_view lines) { log->write(lines); };
   try {
     add_middleware(words, service);

@@ -18,6 +18,7 @@ struct HttpArguments {
   std::string root;           // the folder whose files are served; if empty, no files are served
   std::string cache_control;  // value of the Cache-Control field for files; if empty, files have no such field
   std::string access_log;
+  std::string access_log_format = "text";  // or "json"
   std::string head_timeout = "15s";
   std::string idle_timeout = "60s";
   uint64_t body_limit_bytes = HttpLimits().body_bytes;

@@ -5,8 +5,10 @@ The tests check what it serves, with several threads and processes, what it writ
 command line, and how it ends.
 """
 import contextlib
+import datetime
 import email.utils
 import http.client
+import json
 import random
 import re
 import signal
@@ -165,6 +167,26 @@ def test_the_access_log_has_a_line_for_each_request(tmp_path, kind):
     assert '"quoted"' not in kinds["/collect?number=3"][5], "a client's quotation mark must not end the value"
 
 
+@every_kind
+def test_the_access_log_as_json_has_an_object_for_each_request(tmp_path, kind):
+    log = tmp_path / "access.log"
+    with served("--access-log", log, "--access-log-format", "json", "--request-ids", *kind.split()) as server:
+        ids = [server.ask("GET", f"/collect?{number}", User_Agent='a "quoted\\" one')[0].getheader("X-Request-Id")
+               for number in range(5)]
+        assert server.ask("GET", "/none")[0].status == 404
+        hostile = b'GET /x HTTP/1.1\r\nHost: h\r\nUser-Agent: \xff\xc3"}\\\xe2\x80\xae\r\nConnection: close\r\n\r\n'
+        assert server.raw(hostile).startswith(b"HTTP/1.1 404 ")
+        server.end()
+    lines = {each["target"]: each for each in map(json.loads, log.read_text(encoding="utf-8").splitlines())}
+    assert [lines[f"/collect?{number}"]["request_id"] for number in range(5)] == ids
+    one = lines["/collect?3"]
+    assert (one["client"], one["method"], one["status"], one["bytes"]) == ("127.0.0.1", "GET", 200, 13)
+    assert one["user_agent"] == 'a "quoted\\" one' and "referer" not in one
+    assert datetime.datetime.fromisoformat(one["time"]).utcoffset() == datetime.timedelta(0)
+    assert lines["/none"]["status"] == 404
+    assert lines["/x"]["user_agent"] == '\ufffd\ufffd"}\\\u202e'
+
+
 def call(*words):
     """Runs `peal serve http` to its end. Returns the exit code and the sentence on stderr."""
     done = peal("serve", "http", *words)
@@ -190,6 +212,8 @@ def test_a_taken_port_is_said_in_one_sentence(kind):
     ("--root {} --cache-control 3600", "not '3600'"),
     ("--root {} --cache-control no-cache,", "not ''"),
     ("--root {} --cache-control max-age=1s", "not 'max-age=1s'"),
+    ("--access-log-format json", "--access-log-format json needs a log: give --access-log too"),
+    ("--access-log {}/log --access-log-format xml", "--access-log-format"),
     ("--head-timeout soon", "--head-timeout takes a time such as 15s, not 'soon'"),
     ("--idle-timeout never", "--idle-timeout takes off or a time such as 60s, not 'never'"),
     ("--body-limit -1", "--body-limit"),

@@ -13,11 +13,6 @@
 
 namespace peal {
 
-// The id of a request. Attached to the exchange: exchange.attached<RequestId>().
-struct RequestId {
-  std::string text;
-};
-
 struct RequestIdOptions {
   // The field of the answer that carries the id.
   std::string field = "X-Request-Id";

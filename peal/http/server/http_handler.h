@@ -21,6 +21,7 @@
 #include <concepts>
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -33,6 +34,12 @@ namespace peal {
 
 class HttpNext;
 class Router;
+
+// The id of a request, which middleware attaches to the exchange: exchange.attached<RequestId>(). request_ids()
+// (peal/http/middleware/request_ids.h) makes ids. An access log in JSON has the id.
+struct RequestId {
+  std::string text;
+};
 
 namespace detail {
 

@@ -26,6 +26,22 @@ struct HstsOptions {
   bool preload = false;
 };
 
+// The format of the lines of an access log. docs/http.md has an example of each.
+enum class HttpAccessLogFormat : uint8_t {
+  kCombined,  // the combined format of Apache and nginx
+  // A JSON object on each line. Its members:
+  //   - time: of the answer, to the second, as RFC 3339 writes it: "1994-11-06T08:49:37Z"
+  //   - client: the address without the port, or "unix:"
+  //   - method, target, version: of the request, such as "GET", "/a?b" and "HTTP/1.1"
+  //   - status, bytes: of the answer, as numbers; `bytes` counts its body
+  //   - duration_us: microseconds from the loop turn that read the head to the turn in which the answer was complete
+  //   - referer, user_agent: fields of the request
+  //   - request_id: the RequestId that is attached to the exchange, for example by request_ids()
+  // A member that is not known is missing. `duration_us` is missing if the answer was complete in the same turn: the
+  // loop's clock stands still during a turn, and the log reads no other clock.
+  kJson,
+};
+
 struct HttpServerOptions {
   // Settings for accepting connections, as in ServerOptions.
   AcceptMode accept = AcceptMode::kReusePort;
@@ -112,11 +128,11 @@ struct HttpServerOptions {
   // to measure the benefit of reuse.
   bool pooled = true;
 
-  // Called with lines of the access log in the combined format, each with its newline. The server calls it when 32 KiB
-  // of lines have gathered, and otherwise every second. The lines of all loops are in one order, with ascending dates
-  // unless the clock is set. The callback runs on the threads of the loops, one call at a time. Empty, the default: no
-  // log.
+  // Called with lines of the access log, each with its newline. The server calls it when 32 KiB of lines have gathered,
+  // and otherwise every second. The lines of all loops are in one order, with ascending dates unless the clock is set.
+  // The callback runs on the threads of the loops, one call at a time. Empty, the default: no log.
   CopyableCallback<void(std::string_view lines)> access_log = {};
+  HttpAccessLogFormat access_log_format = HttpAccessLogFormat::kCombined;
 };
 
 }  // namespace peal

@@ -129,6 +129,11 @@ class HttpCarrier : public HttpExchange {
   }
 
   HttpShard& shard() const { return *shard_; }
+  // Remembers the time of the turn, which has read the head. HttpCore has middleware that calls this, if an access log
+  // shows how long requests take.
+  void note_begin() { began_ = shard().loop().now(); }
+  // Returns that time and forgets it. Returns kNever if note_begin() was not called.
+  TimePoint take_begin() { return std::exchange(began_, kNever); }
   uint64_t serial() const { return serial_; }
 
   // Begins to carry a new exchange. After this call the session fills head(), and calls keep_head() and start().
@@ -268,6 +273,8 @@ class HttpCarrier : public HttpExchange {
   // Must be called in the catch block of call(). Counts and logs the exception. Then answers 500, or resets the
   // exchange if an answer has begun; does neither if the exchange is complete.
   void handle_exception();
+
+  TimePoint began_ = kNever;
 };
 
 }  // namespace peal::detail

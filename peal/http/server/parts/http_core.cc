@@ -34,6 +34,13 @@ std::string hsts_line(const HstsOptions& options) {
 HttpCore::HttpCore(Router router, const HttpServerOptions& options)
     : routes_(std::move(router.owned_tree_)), options_(options) {
   if (!routes_ || routes_->sealed()) throw std::logic_error("the router was moved, or another server has taken it");
+  // This is middleware, so that servers without such a log pay nothing for it.
+  if (options.access_log && options.access_log_format == HttpAccessLogFormat::kJson) {
+    routes_->root_group().middleware.emplace_front([](HttpExchange& exchange, HttpNext next) {
+      HttpCarrier::of(exchange).note_begin();
+      next(exchange);
+    });
+  }
   routes_->seal(HttpCarrier::answer_by_router);
   const HttpRequestParser judge(options_.limits);  // throws if it refuses the limits
   if (!is_sendable({"Server", options_.server_name})) {
@@ -80,7 +87,7 @@ size_t HttpCore::log(AccessEntry entry, int64_t second) {
     log_date_ = entry.date;
   }
   entry.date = log_date_;
-  append_access_line(lines_, entry);
+  append_access_line(lines_, options_.access_log_format, entry);
   return lines_.size();
 }
 

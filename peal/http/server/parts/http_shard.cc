@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include <peal/base/log.h>
+#include <peal/http/server/http_handler.h>
 #include <peal/http/server/parts/access_line.h>
 #include <peal/http/server/parts/http1_session.h>
 #include <peal/http/server/parts/http_core.h>
@@ -121,11 +122,7 @@ void HttpShard::make_date() {
   ok_lines_.assign(status).append("Date: ").append(text.data(), text.size()).append("\r\n").append(core_.own_lines());
   if (!core_.options().access_log) return;
   log_second_ = now / kSecond;
-  // Rewrites "Sun, 06 Nov 1994 08:49:37 GMT" as "06/Nov/1994:08:49:37 +0000".
-  const std::string_view date(text.data(), text.size());
-  log_date_.clear();
-  log_date_.append(date.substr(5, 2)).append("/").append(date.substr(8, 3)).append("/").append(date.substr(12, 4));
-  log_date_.append(":").append(date.substr(17, 8)).append(" +0000");
+  log_date_ = access_date(core_.options().access_log_format, log_second_);
 }
 
 void HttpShard::make_ok_head(std::string_view content_type) {
@@ -226,7 +223,7 @@ RouteFigures HttpShard::route_figures() {
 }
 
 // Streams that go on until the server drains or the client leaves have no duration that says something about the route.
-void HttpShard::note_answer(const HttpExchange& exchange, int status) {
+void HttpShard::note_answer(HttpExchange& exchange, int status) {
   if (core_.options().access_log) log(exchange, status);
   const auto digit = static_cast<size_t>(status / 100);
   if (!measures_) {
@@ -270,7 +267,7 @@ void HttpShard::list_if_slow(const HttpExchange& exchange, int status) {
   meter_->list_at_end_of_turn(std::move(request), began);
 }
 
-void HttpShard::log(const HttpExchange& exchange, int status) {
+void HttpShard::log(HttpExchange& exchange, int status) {
   common_lines();
   // The log does not show the name of a unix socket, because the client chooses that name. "-" stands for a client
   // whose address the kernel has forgotten after a reset.
@@ -280,12 +277,19 @@ void HttpShard::log(const HttpExchange& exchange, int status) {
     client = peer->to_string();
     client.resize(client.rfind(':'));
   }
-  const size_t waiting = core_.log({.client = client,
-                                    .date = log_date_,
-                                    .head = exchange.head_read_ ? &exchange.head_ : nullptr,
-                                    .status = status,
-                                    .body_bytes = exchange.body_bytes_},
-                                   log_second_);
+  AccessEntry entry{.client = client,
+                    .date = log_date_,
+                    .head = exchange.head_read_ ? &exchange.head_ : nullptr,
+                    .status = status,
+                    .body_bytes = exchange.body_bytes_,
+                    .duration = std::nullopt,
+                    .request_id = std::nullopt};
+  if (core_.options().access_log_format == HttpAccessLogFormat::kJson) {
+    if (const RequestId* id = exchange.attached<RequestId>()) entry.request_id = id->text;
+    const TimePoint began = HttpCarrier::of(exchange).take_begin();
+    if (began < loop_->now()) entry.duration = loop_->now() - began;
+  }
+  const size_t waiting = core_.log(entry, log_second_);
   if (waiting >= kMostLogBytes) return flush_log();
   if (!log_timer_) log_timer_ = loop_->after(std::chrono::seconds(1), while_alive([this] { flush_log(); }));
 }

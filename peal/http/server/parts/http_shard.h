@@ -67,7 +67,7 @@ class HttpShard {
   RouteMeter* meter() const { return meter_.get(); }
 
   // Notes a complete answer that RouteMeter::note() does not take, in the meter and in the access log.
-  [[gnu::cold]] void note_answer(const HttpExchange& exchange, int status);
+  [[gnu::cold]] void note_answer(HttpExchange& exchange, int status);
 
   // Notes an exchange that ends before its answer is complete. `connected`: false if the server is being destroyed.
   void note_abandoned(const HttpExchange& exchange, bool connected);
@@ -131,7 +131,7 @@ class HttpShard {
   static void report_drain(HttpCarrier& carrier);
 
   // Adds a line to the access log for an exchange that ends with the status `status`.
-  void log(const HttpExchange& exchange, int status);
+  void log(HttpExchange& exchange, int status);
 
   // Counts and logs a client that speaks TLS to a server without a layer.
   void note_tls_hello(const Connection& connection);
