@@ -205,19 +205,20 @@ class ValueHistogram : public detail::MetricHistogram {
 
 // A metric and its figures at one moment.
 struct MetricReading {
-  std::string name;  // ends with "_total" if it is a counter
-  std::string help;
-  std::string_view unit;  // "seconds", "bytes" or ""
+  std::string name = {};  // ends with "_total" if it is a counter
+  std::string help = {};
+  std::string_view unit = {};  // "seconds", "bytes" or ""
   MetricKind kind = MetricKind::kCounter;
-  MetricLabels labels;                 // sorted by name
-  double value = 0;                    // of a counter or a gauge
-  std::optional<Histogram> histogram;  // of a histogram: times in ns
-  double sum = 0;                      // of all values of the histogram, in `unit`
+  MetricLabels labels = {};                 // sorted by name
+  uint64_t count = 0;                       // of a counter
+  double value = 0;                         // of a gauge
+  std::optional<Histogram> histogram = {};  // of a histogram: times in ns
+  double sum = 0;                           // of all values of the histogram, in `unit`
 };
 
 struct MetricReadings {
-  std::vector<MetricReading> metrics;  // sorted by name, then by labels
-  size_t hidden = 0;                   // objects whose metric is not shown, because there are kMostMetrics already
+  std::vector<MetricReading> metrics = {};  // sorted by name, then by labels
+  size_t hidden = 0;                        // objects whose metric is not shown, because there are kMostMetrics already
 };
 
 // Reads all metrics of the process. Figures that other threads change meanwhile may be those from before or after the

@@ -58,7 +58,7 @@ TEST(Metrics, a_counter_is_shown_as_long_as_it_lives) {
     EXPECT_EQ(seen->help, "Things that happened.");
     EXPECT_EQ(seen->kind, MetricKind::kCounter);
     EXPECT_EQ(seen->unit, "");
-    EXPECT_EQ(seen->value, 42);
+    EXPECT_EQ(seen->count, 42U);
   }
   EXPECT_FALSE(reading_of("short_life_total"));
   const Counter again("short_life_total", "A new metric, which may have another help text.");
@@ -107,7 +107,7 @@ TEST(Metrics, a_counter_gets_its_suffix_and_its_unit_stands_before_it) {
   Counter long_name("sent_bytes_total", "Bytes sent.");
   short_name.add(5);
   long_name.add(6);
-  EXPECT_EQ(reading_of("sent_bytes_total")->value, 11);
+  EXPECT_EQ(reading_of("sent_bytes_total")->count, 11U);
   EXPECT_EQ(reading_of("sent_bytes_total")->unit, "bytes");
 }
 
@@ -126,8 +126,8 @@ TEST(Metrics, other_labels_make_another_metric_of_the_same_family) {
   Counter old("kinds_total", "Kinds.", {{"kind", "old"}});
   fresh.add(1);
   old.add(2);
-  EXPECT_EQ(reading_of("kinds_total", {{"kind", "new"}})->value, 1);
-  EXPECT_EQ(reading_of("kinds_total", {{"kind", "old"}})->value, 2);
+  EXPECT_EQ(reading_of("kinds_total", {{"kind", "new"}})->count, 1U);
+  EXPECT_EQ(reading_of("kinds_total", {{"kind", "old"}})->count, 2U);
   EXPECT_FALSE(reading_of("kinds_total"));
 }
 

@@ -259,7 +259,7 @@ void History::add_metric(TrackedMetric& kept, const MetricReading& metric, TimeP
       track.set("p99", newest_, metric_at(metric, recorded, 99));
     }
   } else if (metric.kind == MetricKind::kCounter) {
-    track.set("per_second", newest_, rate(static_cast<uint64_t>(metric.value), static_cast<uint64_t>(kept.last.value)));
+    track.set("per_second", newest_, rate(metric.count, kept.last.count));
   } else {
     track.set("value", newest_, metric.value);
   }

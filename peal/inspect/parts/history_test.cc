@@ -247,11 +247,11 @@ TEST_F(HistoryTest, metrics_of_the_program_have_figures_of_their_kind) {
   MetricReading times{.name = "order_seconds", .unit = "seconds", .kind = MetricKind::kHistogram};
   times.histogram.emplace(HistogramOptions{.lowest = 1'000, .significant_digits = 2});
   times.histogram->record(900'000'000);
-  next.metrics.metrics = {{.name = "orders_total", .labels = {{"kind", "new"}}, .value = 10},
+  next.metrics.metrics = {{.name = "orders_total", .labels = {{"kind", "new"}}, .count = 10},
                           {.name = "waiting", .kind = MetricKind::kGauge, .value = 1},
                           times};
   add();
-  next.metrics.metrics[0].value = 16;
+  next.metrics.metrics[0].count = 16;
   next.metrics.metrics[1].value = 2.5;
   for (int i = 0; i < 4; ++i) next.metrics.metrics[2].histogram->record(2'000'000);
   add(seconds(2));
@@ -270,7 +270,7 @@ TEST_F(HistoryTest, metrics_of_the_program_have_figures_of_their_kind) {
   EXPECT_EQ(metrics[1]["per_second"], ordered_json::array({3, 0}));
   EXPECT_EQ(metrics[2]["value"], ordered_json::array({2.5, 2.5}));
   next.metrics.metrics.pop_back();
-  next.metrics.metrics[0] = {.name = "waiting", .kind = MetricKind::kCounter, .value = 5};
+  next.metrics.metrics[0] = {.name = "waiting", .kind = MetricKind::kCounter, .count = 5};
   next.metrics.metrics.pop_back();
   add();
   ASSERT_EQ(history.since(0)["metrics"].size(), 1U) << "metrics that are gone are forgotten";

@@ -102,8 +102,10 @@ void add_program_metrics(MetricsText& out, const MetricReadings& readings) {
     for (const auto& [label, value] : reading.labels) labels.push_back({.name = label, .value = value});
     if (reading.kind == MetricKind::kHistogram) {
       add_histogram(out, reading, std::move(labels));
+    } else if (reading.kind == MetricKind::kCounter) {
+      out.sample("_total", static_cast<double>(reading.count), std::span(std::as_const(labels)));
     } else {
-      out.sample(reading.kind == MetricKind::kCounter ? "_total" : "", reading.value, std::span(std::as_const(labels)));
+      out.sample("", reading.value, std::span(std::as_const(labels)));
     }
   }
 }
@@ -123,7 +125,7 @@ nlohmann::ordered_json program_metrics_json(const MetricReadings& readings) {
       metric["max"] = metric_at(reading, recorded, 100);
       metric["histogram"] = histogram_json(reading);
     } else if (reading.kind == MetricKind::kCounter) {
-      metric["value"] = static_cast<uint64_t>(reading.value);
+      metric["value"] = reading.count;
     } else {
       metric["value"] = finite(reading.value);
     }

@@ -27,8 +27,8 @@ std::string text_of(const MetricReadings& readings, MetricsFormat format) {
   return std::move(text).finish();
 }
 
-MetricReading counter(std::string name, double value, MetricLabels labels = {}) {
-  return {.name = std::move(name), .help = "Counted.", .labels = std::move(labels), .value = value};
+MetricReading counter(std::string name, uint64_t count, MetricLabels labels = {}) {
+  return {.name = std::move(name), .help = "Counted.", .labels = std::move(labels), .count = count};
 }
 
 MetricReading histogram(std::string name, std::string_view unit, std::initializer_list<int64_t> values) {
@@ -137,7 +137,7 @@ TEST(ProgramMetrics, a_program_without_metrics_has_no_table_on_the_overview) {
 
 TEST(ProgramMetrics, the_overview_has_fifty_and_says_how_many_more_there_are) {
   Snapshot snapshot;
-  for (int i = 0; i < 1'100; ++i) snapshot.metrics.metrics.push_back(counter("a" + std::to_string(i) + "_total", i));
+  for (int i = 0; i < 1'100; ++i) snapshot.metrics.metrics.push_back(counter("a" + std::to_string(i) + "_total", 1));
   const Json overview = overview_document(snapshot);
   EXPECT_EQ(overview["metrics"].size(), 50U);
   EXPECT_EQ(overview["more_metrics"], 1'050);

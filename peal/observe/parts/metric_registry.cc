@@ -307,7 +307,7 @@ MetricReadings MetricRegistry::read() {
       } else if (reading.kind == MetricKind::kGauge) {
         reading.value = series->gauge.load(std::memory_order_relaxed);
       } else {
-        reading.value = static_cast<double>(total_of(series->slot));
+        reading.count = total_of(series->slot);
       }
     }
   }

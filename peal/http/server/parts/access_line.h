@@ -18,9 +18,9 @@ struct AccessEntry {
   std::string_view date;                  // as access_date() returns it
   const HttpRequestHead* head = nullptr;  // null if the client sent no valid request
   int status = 0;
-  uint64_t body_bytes = 0;           // number of bytes sent of the answer's body
-  std::optional<Duration> duration;  // from the request's head to the end of the answer; nullopt if not known
-  std::optional<std::string_view> request_id;
+  uint64_t body_bytes = 0;                // number of bytes sent of the answer's body
+  std::optional<Duration> duration = {};  // from the request's head to the end of the answer; nullopt if not known
+  std::optional<std::string_view> request_id = {};
 };
 
 // Returns a time, in seconds since 1970, as the log writes it. Combined: "06/Nov/1994:08:49:37 +0000". JSON: the form
