@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/observe/metrics.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <deque>
@@ -16,6 +19,7 @@
 #include <gtest/gtest.h>
 
 #include <peal/base/log.h>
+#include <tests/support/sanitized.h>
 
 namespace peal {
 namespace {
@@ -358,6 +362,38 @@ TEST_F(TooManyMetrics, are_counted_but_not_shown_and_the_first_is_logged) {
   Counter next("next_total", "Next.");
   next.add(2);
   EXPECT_EQ(next.value(), 2U);
+}
+
+// A child got the registry's mutex from a thread that it does not have, and hung at its first metric.
+TEST(Metrics, a_child_of_fork_counts_on_whatever_other_threads_do) {
+  if (kThreadSanitized) GTEST_SKIP() << "the sanitizer refuses a fork of several threads";
+  Counter counter("forked_total", "Counted by a parent and its child.");
+  counter.add(5);
+  TimeHistogram times("forked_seconds", "Never recorded by the parent.");
+  std::atomic<bool> stop = false;
+  std::thread reader([&] {
+    while (!stop) static_cast<void>(read_metrics());
+  });
+  for (int i = 0; i < 20; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      counter.add(2);
+      times.record(milliseconds(1));
+      const Counter made("made_in_child_total", "Made after the fork.");
+      ::_exit(counter.value() == 7 && times.value().total_count() == 1 ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  stop = true;
+  reader.join();
+  EXPECT_EQ(counter.value(), 5U);
+}
+
+TEST(Metrics, a_name_that_clashes_with_a_time_of_creation_is_refused) {
+  const Counter counter("clash_total", "Counts.");
+  EXPECT_THAT(complaint_of([] { const Gauge gauge("clash_created", "A value."); }), HasSubstr("\"clash_created\""));
 }
 
 }  // namespace

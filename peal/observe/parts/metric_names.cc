@@ -96,10 +96,10 @@ std::string checked_metric_help(std::string_view metric, std::string_view help) 
 std::vector<std::string> sample_names(MetricForm form, std::string_view family) {
   const std::string name(family);
   switch (form) {
-    case MetricForm::kCounter: return {name, name + std::string(kTotal)};
+    case MetricForm::kCounter: return {name, name + std::string(kTotal), name + "_created"};
     case MetricForm::kGauge: return {name};
     case MetricForm::kTimes:
-    case MetricForm::kValues: return {name, name + "_bucket", name + "_sum", name + "_count"};
+    case MetricForm::kValues: return {name, name + "_bucket", name + "_sum", name + "_count", name + "_created"};
   }
   return {name};
 }

@@ -22,12 +22,12 @@ MetricLabels checked_metric_labels(std::string_view metric, MetricLabels labels)
 // Returns the help text as valid UTF-8. Throws std::invalid_argument if it is too long.
 std::string checked_metric_help(std::string_view metric, std::string_view help);
 
-// Returns the names that a family's lines in the text of metrics begin with: "x", "x_bucket", "x_sum" and "x_count" for
-// a histogram x.
+// Returns the names that a family's lines in the text of metrics may begin with: "x", "x_bucket", "x_sum", "x_count"
+// and "x_created" for a histogram x.
 std::vector<std::string> sample_names(MetricForm form, std::string_view family);
 
 // The ends of all names that sample_names() returns, "" among them.
-inline constexpr std::string_view kSampleSuffixes[] = {"", "_total", "_bucket", "_sum", "_count"};
+inline constexpr std::string_view kSampleSuffixes[] = {"", "_total", "_bucket", "_sum", "_count", "_created"};
 
 // Returns the unit that a family's name ends with: "seconds", "bytes", or "" for another end.
 std::string_view unit_of_metric(std::string_view family);

@@ -97,6 +97,9 @@ class MetricRegistry {
   class ThreadShard;
 
   MetricRegistry() = default;
+  void lock_for_fork() PEAL_NO_THREAD_SAFETY_ANALYSIS;
+  void unlock_after_fork() PEAL_NO_THREAD_SAFETY_ANALYSIS;
+  void renew_after_fork();
   // Returns the shard of the calling thread, or the shard of ended threads if the calling thread is ending.
   MetricShard& shard_here() PEAL_REQUIRES(mutex_);
   void end_thread(const MetricShard& shard) PEAL_EXCLUDES(mutex_);
