@@ -6,19 +6,25 @@
 
 #include <fmt/format.h>
 
+#include <peal/base/printable.h>
+
 namespace peal {
 namespace {
 
 // Appends `value` with a backslash before each backslash and quote, and with "\n" for each newline. Label values and
 // help texts are escaped in this way in both formats (OpenMetrics 1.0, "escaped-string").
 void append_escaped_metric(std::string& text, std::string_view value) {
-  for (const char c : value) {
-    if (c == '\n') {
+  while (!value.empty()) {
+    const TextCharacter first = first_character(value);
+    if (first.code == kNoCharacter) {
+      text += "\xEF\xBF\xBD";  // U+FFFD
+    } else if (first.code == '\n') {
       text += "\\n";
-      continue;
+    } else {
+      if (first.code == '\\' || first.code == '"') text += '\\';
+      text += value.substr(0, first.bytes);
     }
-    if (c == '\\' || c == '"') text += '\\';
-    text += c;
+    value.remove_prefix(first.bytes);
   }
 }
 

@@ -23,7 +23,8 @@ enum class MetricsFormat : uint8_t { kOpenMetrics, kPrometheus };
 // The type of a metric family. kInfo is written as a gauge in the Prometheus format, which has no such type.
 enum class MetricType : uint8_t { kCounter, kGauge, kHistogram, kSummary, kInfo };
 
-// A label of a sample. The value may have any bytes and is escaped; bytes that are not UTF-8 are written as they are.
+// A label of a sample. The value may have any bytes and is escaped. A byte that is not UTF-8 is written as U+FFFD,
+// because a scraper would refuse the whole text for it.
 struct MetricLabel {
   std::string_view name;
   std::string_view value;
