@@ -14,14 +14,20 @@ void RouteStats::add(const RouteStats& other) {
 }
 
 void add_routes(std::vector<RouteStats>& sum, const std::vector<RouteStats>& more) {
+  // All loops list their routes in the same order, so the next one is usually right behind the one before.
+  size_t next = 0;
   for (const RouteStats& route : more) {
-    const auto found = std::ranges::find_if(
-        sum, [&](const RouteStats& known) { return known.method == route.method && known.pattern == route.pattern; });
+    const auto is_it = [&](const RouteStats& known) {
+      return known.method == route.method && known.pattern == route.pattern;
+    };
+    auto found = std::find_if(sum.begin() + static_cast<std::ptrdiff_t>(next), sum.end(), is_it);
+    if (found == sum.end()) found = std::find_if(sum.begin(), sum.end(), is_it);
     if (found == sum.end()) {
       sum.push_back(route);
-    } else {
-      found->add(route);
+      continue;
     }
+    found->add(route);
+    next = static_cast<size_t>(found - sum.begin()) + 1;
   }
 }
 

@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <peal/base/printable.h>
+
 namespace peal::detail {
 
 std::string route_name(std::string_view method, std::string_view pattern) {
   if (pattern.empty()) return "no route";
-  return fmt::format("{} {}", method.empty() ? "any" : method, pattern);
+  return fmt::format("{} {}", method.empty() ? "(any)" : method, printable(pattern));
 }
 
 std::vector<CallStats> calls_of(const ServerSnapshot& server) {

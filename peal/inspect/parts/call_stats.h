@@ -31,7 +31,7 @@ struct CallsName {
   bool operator==(const CallsName&) const = default;
 };
 
-// Returns the name of a route, such as "GET /users/{id}". A route that takes any method is "any /users/{id}". The name
+// Returns the name of a route, such as "GET /users/{id}". A route that takes any method is "(any) /users/{id}". The name
 // is "no route" for requests that no route took, whose pattern is empty.
 std::string route_name(std::string_view method, std::string_view pattern);
 

@@ -270,7 +270,7 @@ TEST(SnapshotJson, routes_of_a_server_have_their_answers_and_latencies) {
   EXPECT_EQ(routes[0]["abandoned"], 1);
   EXPECT_EQ(routes[0]["response_body_bytes"], 90);
   EXPECT_NEAR(routes[0]["latency_p99_seconds"].get<double>(), 0.001, 0.00002);
-  EXPECT_EQ(routes[1]["route"], "any /any");
+  EXPECT_EQ(routes[1]["route"], "(any) /any");
   EXPECT_EQ(routes[2]["route"], "no route");
 }
 
