@@ -15,12 +15,24 @@
 
 namespace peal::detail {
 
-struct CallStats {
-  std::string name;  // a method: "package.Service.Method"; a route: route_name()
+struct CallCounts {
   uint64_t calls = 0;
   std::optional<uint64_t> client_errors;  // answers 4xx; empty if the protocol does not count them
   uint64_t server_errors = 0;             // answers 5xx, or calls that failed
-  Histogram latency{{.lowest = 1'000, .significant_digits = 2}};  // in nanoseconds
+};
+
+// A method or a route of a snapshot.
+struct CallView {
+  std::string name;  // a method: "package.Service.Method"; a route: route_name()
+  CallCounts counts;
+  const Histogram& latency;  // of the snapshot, in nanoseconds
+};
+
+// The same as values, for the time after the snapshot.
+struct CallStats {
+  std::string name;
+  CallCounts counts;
+  Histogram latency{{.lowest = 1'000, .significant_digits = 2}};
 };
 
 // Names a method or a route of a server.
@@ -31,15 +43,15 @@ struct CallsName {
   bool operator==(const CallsName&) const = default;
 };
 
-// Returns the name of a route, such as "GET /users/{id}". A route that takes any method is "(any) /users/{id}". The name
-// is "no route" for requests that no route took, whose pattern is empty.
+// Returns the name of a route, such as "GET /users/{id}". A route that takes any method is "(any) /users/{id}". The
+// name is "no route" for requests that no route took, whose pattern is empty.
 std::string route_name(std::string_view method, std::string_view pattern);
 
-// Returns the methods and the routes of a server.
-std::vector<CallStats> calls_of(const ServerSnapshot& server);
+// Returns the methods and the routes of a server, which must live as long as the result is used.
+std::vector<CallView> calls_of(const ServerSnapshot& server);
 
 // Returns the sum of all calls, without a name. Latencies whose options are not those of CallStats::latency are left
 // out.
-CallStats sum_of(const std::vector<CallStats>& calls);
+CallStats sum_of(const std::vector<CallView>& calls);
 
 }  // namespace peal::detail

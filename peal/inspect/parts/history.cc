@@ -151,7 +151,7 @@ void History::add_loop(const LoopSnapshot& loop, TimePoint now) {
 }
 
 void History::add_server(const ServerSnapshot& server, TimePoint now) {
-  const std::vector<CallStats> calls = calls_of(server);
+  const std::vector<CallView> calls = calls_of(server);
   SeenServer seen{
       .number = server.number, .name = server.name, .stats = server.stats, .http = server.http, .sum = sum_of(calls)};
   TrackedServer* const known = tracked(servers_, server.number);
@@ -159,8 +159,9 @@ void History::add_server(const ServerSnapshot& server, TimePoint now) {
     TrackedServer& added = servers_.emplace_back();
     added.last = std::move(seen);
     added.at = now;
-    for (const CallStats& each : calls) {
-      if (added.calls.size() < kMostCalls) added.calls.push_back({.last = each, .at = now, .track = {}});
+    for (const CallView& each : calls) {
+      if (added.calls.size() >= kMostCalls) break;
+      added.calls.push_back({.last = {each.name, each.counts, each.latency}, .at = now, .track = {}});
     }
     return;
   }
@@ -176,41 +177,47 @@ void History::add_server(const ServerSnapshot& server, TimePoint now) {
     track.set("requests_per_second", newest_, rate(server.http->requests, last.http->requests));
     track.set("client_errors_per_second", newest_, rate(server.http->answers.at(4), last.http->answers.at(4)));
     track.set("server_errors_per_second", newest_, rate(server.http->answers.at(5), last.http->answers.at(5)));
-    set_latency(track, seen.sum, last.sum);
+    set_latency(track, seen.sum.latency, last.sum.latency);
   } else if (!calls.empty()) {
-    set_calls(track, seen.sum, last.sum, passed);
+    set_calls(track, seen.sum.counts, last.sum.counts, passed);
+    set_latency(track, seen.sum.latency, last.sum.latency);
   }
   add_calls(*known, calls, known->at, now);
   known->last = std::move(seen);
   known->at = now;
 }
 
-void History::add_calls(TrackedServer& known, const std::vector<CallStats>& calls, TimePoint before, TimePoint now) {
-  for (const CallStats& each : calls) {
+void History::add_calls(TrackedServer& known, const std::vector<CallView>& calls, TimePoint before, TimePoint now) {
+  for (const CallView& each : calls) {
     auto found = std::ranges::find(known.calls, each.name, [](const auto& call) { return call.last.name; });
     if (found == known.calls.end()) {
       if (known.calls.size() >= kMostCalls) continue;
       // A route is listed from its first request on: there were none before.
       found = known.calls.insert(found, {.last = CallStats(), .at = before, .track = {}});
     }
-    set_calls(found->track, each, found->last, now - found->at);
-    found->last = each;
+    CallStats& last = found->last;
+    set_calls(found->track, each.counts, last.counts, now - found->at);
+    set_latency(found->track, each.latency, last.latency);
+    // The latency takes long to copy, and has not changed if there was no call.
+    if (each.latency.total_count() != last.latency.total_count()) last.latency = each.latency;
+    last.name = each.name;
+    last.counts = each.counts;
     found->at = now;
   }
 }
 
-void History::set_calls(Track& track, const CallStats& now, const CallStats& then, Duration passed) const {
+void History::set_calls(Track& track, const CallCounts& now, const CallCounts& then, Duration passed) const {
   const Rate rate(passed);
   track.set("requests_per_second", newest_, rate(now.calls, then.calls));
   if (now.client_errors) {
     track.set("client_errors_per_second", newest_, rate(*now.client_errors, then.client_errors.value_or(0)));
   }
   track.set("server_errors_per_second", newest_, rate(now.server_errors, then.server_errors));
-  set_latency(track, now, then);
 }
 
-void History::set_latency(Track& track, const CallStats& now, const CallStats& then) const {
-  const Histogram latency = recorded_since(now.latency, then.latency);
+void History::set_latency(Track& track, const Histogram& now, const Histogram& then) const {
+  if (now.total_count() == then.total_count()) return;
+  const Histogram latency = recorded_since(now, then);
   if (latency.empty()) return;
   track.set("latency_p50_seconds", newest_, seconds_at(latency, 50));
   track.set("latency_p99_seconds", newest_, seconds_at(latency, 99));

@@ -84,12 +84,12 @@ class History {
   void add_process(const Snapshot& snapshot);
   void add_loop(const LoopSnapshot& loop, TimePoint now);
   void add_server(const ServerSnapshot& server, TimePoint now);
-  void add_calls(TrackedServer& known, const std::vector<CallStats>& calls, TimePoint before, TimePoint now);
+  void add_calls(TrackedServer& known, const std::vector<CallView>& calls, TimePoint before, TimePoint now);
   void add_metrics(const Snapshot& snapshot);
   void add_metric(TrackedMetric& kept, const MetricReading& metric, TimePoint now) const;
   // Sets the figures of calls: what was added since `then` in the time `passed`.
-  void set_calls(Track& track, const CallStats& now, const CallStats& then, Duration passed) const;
-  void set_latency(Track& track, const CallStats& now, const CallStats& then) const;
+  void set_calls(Track& track, const CallCounts& now, const CallCounts& then, Duration passed) const;
+  void set_latency(Track& track, const Histogram& now, const Histogram& then) const;
   // Returns the samples of one method or route from `first` on, as an array of one row. Empty if there is none.
   nlohmann::ordered_json calls_since(const CallsName& wanted, uint64_t first) const;
 
