@@ -69,8 +69,8 @@ def rounds(connections: list[socket.socket], size: int, count: int) -> int:
     return count * len(connections)
 
 
-def _answer(connection: socket.socket) -> None:
-    """Receives one HTTP answer with a Content-Length."""
+def _answer(connection: socket.socket) -> int:
+    """Receives one HTTP answer with a Content-Length. Returns its number of bytes."""
     head = b""
     while b"\r\n\r\n" not in head:
         piece = connection.recv(65536)
@@ -83,6 +83,7 @@ def _answer(connection: socket.socket) -> None:
     if length is None or b" 200" not in lines[0]:
         raise EchoDiffers("the server's answer is not a 200 with a Content-Length")
     receive(connection, length - len(body))
+    return len(head) + 4 + length
 
 
 def requests(connections: list[socket.socket], count: int, request: bytes = REQUEST) -> int:
@@ -94,3 +95,18 @@ def requests(connections: list[socket.socket], count: int, request: bytes = REQU
         for connection in connections:
             _answer(connection)
     return count * len(connections)
+
+
+def bursts(connections: list[socket.socket], count: int, request: bytes, depth: int) -> int:
+    """Makes `count` rounds of `depth` requests on every connection, which are sent together and have answers of the
+    same length. Makes one request on each connection before that. Returns the number of requests of the rounds."""
+    sizes = []
+    for connection in connections:
+        connection.sendall(request)
+        sizes.append(_answer(connection))
+    for _ in range(count):
+        for connection in connections:
+            connection.sendall(request * depth)
+        for connection, size in zip(connections, sizes, strict=True):
+            receive(connection, depth * size)
+    return count * depth * len(connections)

@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include <cli/choice.h>
 #include <cli/number_option.h>
 #include <cli/one_of.h>
 #include <cli/time_option.h>
@@ -118,8 +119,11 @@ void add_http_options(CLI::App& command, HttpArguments& words) {
   command.add_flag("--request-ids", words.request_ids, "Send the field X-Request-Id in answers");
   add_number(command, "--middleware", words.middleware, 0U, kMostMiddleware,
              "Number of functions that do nothing, put before the handlers to measure what middleware costs");
-  command.add_flag("--measure-routes", words.measures_routes,
-                   "Measure how often each route is used and how long its requests take, and list the slowest ones");
+  add_choice<HttpMeasure>(
+      command, "--measure", words.measure,
+      {{"nothing", HttpMeasure::kNothing}, {"turns", HttpMeasure::kTurns}, {"routes", HttpMeasure::kRoutes}},
+      "Measure how often each route is used and how long its requests take (routes), or only the turns of the loops "
+      "(turns), to see what measuring costs; --inspect measures turns too");
   command.add_flag("--unpooled", words.unpooled,
                    "Allocate the memory of each connection and request instead of reusing it, to measure the benefit "
                    "of reuse");
@@ -152,7 +156,7 @@ std::expected<HttpService, CommandTrouble> read_http_service(const HttpArguments
   service.options.limits.body_bytes = words.body_limit_bytes;
   service.options.max_requests_per_connection = words.requests_per_connection;
   service.options.pooled = !words.unpooled;
-  service.measures_routes = words.measures_routes;
+  service.measure = words.measure;
   service.options.server_name = words.server_name;
   service.options.says_keep_alive = words.says_keep_alive;
   if (words.access_log_format == "json") {
@@ -182,6 +186,16 @@ std::expected<HttpService, CommandTrouble> read_http_service(const HttpArguments
   if (!files) return unusable("--root", words.root, files.error().message());
   service.router.get("/{path*}", *files);
   return service;
+}
+
+void begin_measuring(HttpServer& server, HttpMeasure measure) {
+  if (measure == HttpMeasure::kRoutes) server.measure_routes();
+  if (measure != HttpMeasure::kTurns) return;
+  for (const ConnectionsView& view : server.server().views()) {
+    view.mailbox()->insist([mailbox = view.mailbox()] {
+      if (Loop* const loop = mailbox->here()) loop->measure_turns();
+    });
+  }
 }
 
 }  // namespace peal::cli

@@ -14,6 +14,9 @@
 
 namespace peal::cli {
 
+// What the server measures: nothing, the turns of its loops, or its routes and the turns.
+enum class HttpMeasure : uint8_t { kNothing, kTurns, kRoutes };
+
 struct HttpArguments {
   std::string root;           // the folder whose files are served; if empty, no files are served
   std::string cache_control;  // value of the Cache-Control field for files; if empty, files have no such field
@@ -30,7 +33,7 @@ struct HttpArguments {
   std::string cors;
   bool request_ids = false;
   unsigned middleware = 0;
-  bool measures_routes = false;
+  HttpMeasure measure = HttpMeasure::kNothing;
 };
 
 void add_http_options(CLI::App& command, HttpArguments& words);
@@ -42,12 +45,15 @@ std::expected<std::shared_ptr<AccessLogFile>, CommandTrouble> open_access_log(co
 struct HttpService {
   Router router;
   HttpServerOptions options;
-  bool measures_routes = false;  // true if HttpServer::measure_routes() is to be called
+  HttpMeasure measure = HttpMeasure::kNothing;
 };
 // Makes the service from the options. Takes from `server` how connections are accepted, how many are allowed, and
 // whether they use TLS. Each request is logged to `log`, unless `log` is null. Fails if an option is wrong, or if the
 // folder of --root cannot be used.
 std::expected<HttpService, CommandTrouble> read_http_service(const HttpArguments& words, const ServerOptions& server,
                                                              std::shared_ptr<AccessLogFile> log);
+
+// Makes the server measure what `measure` says.
+void begin_measuring(HttpServer& server, HttpMeasure measure);
 
 }  // namespace peal::cli

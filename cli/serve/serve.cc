@@ -90,7 +90,7 @@ class AnyServer {
             std::optional<HttpService>& http) {
     if (http) {
       http_.emplace(loops, std::move(http->router), http->options);
-      if (http->measures_routes) http_->measure_routes();
+      begin_measuring(*http_, http->measure);
     } else if (style == "coroutines") {
       tasks_.emplace(loops, service.task, options);
     } else {

@@ -2,6 +2,9 @@
 // Tests how the turns of a loop are timed. The test moves the clock.
 #include <peal/observe/turn_times.h>
 
+#include <numeric>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include <peal/loop/loop.h>
@@ -13,6 +16,7 @@ namespace {
 
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
+using std::chrono::seconds;
 using test::FakeEngine;
 
 class TurnTimesTest : public testing::Test {
@@ -98,6 +102,91 @@ TEST_F(TurnTimesTest, asked_twice_it_goes_on) {
   const TurnTimes* first = loop->turn_times();
   loop->measure_turns();
   EXPECT_EQ(loop->turn_times(), first);
+}
+
+// Counts by the time of the turn. Its list has what turn_ended() got.
+class TestTally : public TurnTally {
+ public:
+  TestTally() { buckets_ = counts.data(); }
+  void count() {
+    ++count_;
+    due_ = {};
+  }
+  // Returns how many things were counted in turns that took `time`.
+  uint64_t counted(Duration time) const { return counts[layout.index_of(time.count())]; }
+
+  Histogram layout{TurnTimes::kOptions};
+  std::vector<uint64_t> counts = std::vector<uint64_t>(layout.counts().size());
+  std::vector<TimePoint> ended;
+
+ private:
+  void turn_ended(size_t, TimePoint now) noexcept override {
+    ended.push_back(now);
+    due_ = kNever;
+  }
+};
+
+TEST_F(TurnTimesTest, tallies_count_by_the_time_since_the_wait) {
+  make();
+  const auto one = std::make_shared<TestTally>();
+  const auto other = std::make_shared<TestTally>();
+  loop->add_turn_tally(one);
+  loop->add_turn_tally(other);
+  const auto count = [&](TestTally& tally, int times, Duration busy) {
+    return [&, times, busy] {
+      for (int i = 0; i < times; ++i) tally.count();
+      world->now += busy;
+    };
+  };
+  world->plan(milliseconds(10), count(*one, 2, milliseconds(3)));
+  world->plan(milliseconds(20), count(*other, 1, milliseconds(5)));
+  world->plan(milliseconds(30), [&] { loop->remove_turn_tally(*one); });
+  world->plan(milliseconds(40), count(*other, 1, milliseconds(70'000)));
+  stop_after(seconds(80));
+  ASSERT_TRUE(loop->run());
+  EXPECT_EQ(one->counted(milliseconds(3)), 2u);
+  EXPECT_EQ(other->counted(milliseconds(5)), 1u);
+  EXPECT_EQ(other->counted(seconds(70)), 1u);
+  EXPECT_EQ(one->ended.size(), 2u) << "at the end of the first turn, and of the turn that counted";
+}
+
+TEST_F(TurnTimesTest, tally_does_not_count_what_the_engine_did_before_its_wait) {
+  make();
+  const auto tally = std::make_shared<TestTally>();
+  loop->add_turn_tally(tally);
+  world->plan(milliseconds(10), [&] {
+    loop->engine().before_wait([this] {
+      world->now += milliseconds(50);
+      return false;
+    });
+  });
+  world->plan(milliseconds(100), [&] {
+    tally->count();
+    world->now += milliseconds(2);
+  });
+  stop_after(milliseconds(200));
+  ASSERT_TRUE(loop->run());
+  EXPECT_EQ(tally->counted(milliseconds(2)), 1u);
+}
+
+TEST_F(TurnTimesTest, last_turn_and_single_steps_are_counted_when_they_end) {
+  make();
+  const auto tally = std::make_shared<TestTally>();
+  loop->add_turn_tally(tally);
+  ASSERT_TRUE(loop->begin());
+  world->plan(milliseconds(10), [&] {
+    tally->count();
+    world->now += milliseconds(3);
+  });
+  loop->step();
+  EXPECT_EQ(tally->counted(milliseconds(3)), 1u);
+  world->now += milliseconds(500);  // between two steps
+  loop->post([&] {
+    tally->count();
+    world->now += milliseconds(6);
+  });
+  loop->end();
+  EXPECT_EQ(std::accumulate(tally->counts.begin(), tally->counts.end(), uint64_t{0}), 2u);
 }
 
 class TurnTimesEngineTest : public test::LoopEngineTest {};

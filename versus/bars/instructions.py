@@ -85,10 +85,15 @@ def _stepped(contender: Contender) -> float:
     return (counts[1] - counts[0]) / (STEPPED_MANY - STEPPED_FEW)
 
 
+def slope(contender: Contender, few: int, many: int, exchange: Exchange) -> float:
+    """Returns the instructions of one exchange, from servers that answer `few` and `many` of them."""
+    return (_count(contender, many, exchange) - _count(contender, few, exchange)) / (many - few)
+
+
 def per_message(contender: Contender, exchange: Exchange = _echoes) -> float:
     if "uring" in contender.name:
         return _stepped(contender)
-    return (_count(contender, MANY, exchange) - _count(contender, FEW, exchange)) / (MANY - FEW)
+    return slope(contender, FEW, MANY, exchange)
 
 
 def need_valgrind() -> None:

@@ -51,7 +51,7 @@ class HttpExchangeState {
     body_since_ = {};
     body_consumer_ = BodyConsumer::kNobody;
     carried_ = has_extras_ = head_read_ = request_read_ = continue_due_ = false;
-    body_paused_ = wants_close_ = body_refused_ = answered_instead_ = late_ = texts_grew_ = false;
+    body_paused_ = wants_close_ = body_refused_ = answered_instead_ = late_ = endless_ = texts_grew_ = false;
   }
 
   HttpShard* const shard_;
@@ -83,6 +83,7 @@ class HttpExchangeState {
   bool body_refused_ : 1 = false;      // true if the rest of the request's body will not be read
   bool answered_instead_ : 1 = false;  // true if the server answered in the handler's place
   bool late_ : 1 = false;              // true if the handler returned before the answer was complete
+  bool endless_ : 1 = false;           // true if the answer goes on until the client leaves or the server drains
   bool texts_grew_ : 1 = true;         // true if texts may have grown since HttpExchange::charge_ was set
 };
 

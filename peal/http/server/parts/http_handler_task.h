@@ -95,7 +95,6 @@ struct HttpExtras {
   HttpCallback on_writable;
   HttpCallback on_abandoned;
   HttpCallback on_drain;              // see HttpShard::when_drained()
-  bool is_endless = false;            // true if when_drained() was called
   std::optional<HttpGathered> whole;  // the body for read_body(); its memory is freed with it
   std::optional<HttpForm> query;      // the decoded query, if it was asked for and needed decoding
   Buffer unread;                      // pieces of the body that the coroutine has not read yet

@@ -182,7 +182,7 @@ void HttpShard::retire() {
 void HttpShard::when_drained(HttpExchange& exchange, HttpCallback on_drain) {
   if (exchange.connection().context<HttpServerSession>().drains()) return on_drain(exchange);
   exchange.extras().on_drain = std::move(on_drain);
-  exchange.extras_->is_endless = true;
+  exchange.endless_ = true;
 }
 
 void HttpShard::report_drain(HttpCarrier& carrier) {
@@ -222,18 +222,25 @@ RouteFigures HttpShard::route_figures() {
   return meter_->figures(*routes_);
 }
 
-// Streams that go on until the server drains or the client leaves have no duration that says something about the route.
 void HttpShard::note_answer(HttpExchange& exchange, int status) {
-  if (core_.options().access_log) log(exchange, status);
   const auto digit = static_cast<size_t>(status / 100);
+  if (exchange.late_ && !exchange.endless_ &&
+      meter_->note_late(exchange.route_, digit, exchange.body_bytes_, exchange.turn_began_)) {
+    return;
+  }
+  note_slowly(exchange, status, digit);
+}
+
+// The meter tells nothing if it is only there for the access log.
+void HttpShard::note_slowly(HttpExchange& exchange, int status, size_t digit) {
+  if (core_.options().access_log) log(exchange, status);
   if (!measures_) {
     ++stats_.answers[digit];
     stats_.response_body_bytes += exchange.body_bytes_;
     return;
   }
   meter_->count(exchange.route_, digit, exchange.body_bytes_);
-  const bool endless = exchange.has_extras_ && exchange.extras_->is_endless;
-  if (endless || retired_) return;
+  if (exchange.endless_ || retired_) return;
   if (exchange.late_) {
     meter_->measure_late(exchange.route_, exchange.turn_began_);
   } else {
@@ -245,8 +252,7 @@ void HttpShard::note_answer(HttpExchange& exchange, int status) {
 void HttpShard::note_abandoned(const HttpExchange& exchange, bool connected) {
   if (!measures_) return;
   meter_->count(exchange.route_, 0, 0);
-  const bool endless = exchange.has_extras_ && exchange.extras_->is_endless;
-  if (connected && !endless && !retired_) list_if_slow(exchange, 0);
+  if (connected && !exchange.endless_ && !retired_) list_if_slow(exchange, 0);
 }
 
 void HttpShard::list_if_slow(const HttpExchange& exchange, int status) {

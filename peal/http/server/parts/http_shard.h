@@ -67,7 +67,7 @@ class HttpShard {
   RouteMeter* meter() const { return meter_.get(); }
 
   // Notes a complete answer that RouteMeter::note() does not take, in the meter and in the access log.
-  [[gnu::cold]] void note_answer(HttpExchange& exchange, int status);
+  void note_answer(HttpExchange& exchange, int status);
 
   // Notes an exchange that ends before its answer is complete. `connected`: false if the server is being destroyed.
   void note_abandoned(const HttpExchange& exchange, bool connected);
@@ -166,6 +166,9 @@ class HttpShard {
   // Returns a function that calls `function` unless the server's HttpCore has been destroyed.
   template <class Function>
   auto while_alive(Function function);
+
+  // Counts, measures and logs an answer that may be slow, or that the meter cannot note for another reason.
+  [[gnu::cold]] void note_slowly(HttpExchange& exchange, int status, size_t digit);
 
   // If the exchange may be one of the slowest, the meter lists it when the turn ends.
   void list_if_slow(const HttpExchange& exchange, int status);

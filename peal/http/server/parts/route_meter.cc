@@ -15,16 +15,17 @@ constexpr TimePoint kNoTurn{};
 }  // namespace
 
 RouteMeter::RouteMeter()
-    : always_slowly_(true), loop_(nullptr), turn_began_(&kNoTurn), pending_(nullptr), slow_(TimePoint()) {}
+    : always_slowly_(true), loop_(nullptr), turn_began_(&kNoTurn), tallied_(nullptr), slow_(TimePoint()) {}
 
 RouteMeter::RouteMeter(Loop& loop, size_t route_count, bool always_slowly)
     : always_slowly_(always_slowly),
       loop_(&loop),
       turn_began_(&kNoTurn),
       counts_(route_count + 1),
-      pending_(counts_.data()),
+      tallied_(counts_.data()),
       calibrated_(CycleClock::now()),
-      slow_(loop.engine().now()) {
+      slow_(loop.engine().now()),
+      pending_(route_count + 1) {
   loop.measure_turns();
   turn_began_ = &loop.turn_times()->woke_at();
   make_buckets(counts_.front());
@@ -38,22 +39,13 @@ void RouteMeter::leave_loop() {
 }
 
 void RouteMeter::make_buckets(Counts& counts) const {
-  if (!counts.latency) counts.latency = std::make_unique<uint64_t[]>(loop_->turn_times()->turns().counts().size());
+  counts.latency = std::make_unique<uint64_t[]>(loop_->turn_times()->turns().counts().size());
 }
 
-void RouteMeter::change_pending(Counts& counts) {
-  if (count_ > 0) {
-    if (pending_->pending == 0) others_.push_back(pending_);
-    pending_->pending += std::exchange(count_, 0);
-    due_ = {};
-  }
-  make_buckets(counts);
-  pending_ = &counts;
-  buckets_ = counts.latency.get();
-}
-
-void RouteMeter::measure_late(uint32_t route, TimePoint began) {
-  late_.push_back({route, began});
+void RouteMeter::measure_beside(uint32_t route) {
+  if (pending_[route]++ > 0) return;
+  if (!counts_[route].latency) make_buckets(counts_[route]);
+  others_.push_back(route);
   due_ = {};
 }
 
@@ -71,27 +63,34 @@ void RouteMeter::list_at_end_of_turn(SlowRequest request, TimePoint began) {
 }
 
 void RouteMeter::turn_ended(size_t bucket, TimePoint now) noexcept {
-  for (Counts* counts : others_) counts->latency[bucket] += std::exchange(counts->pending, 0);
+  for (const uint32_t route : others_) counts_[route].latency[bucket] += std::exchange(pending_[route], 0);
   others_.clear();
   const Histogram& layout = loop_->turn_times()->turns();
   for (const Late& late : late_) {
-    Counts& counts = counts_[late.route];
-    make_buckets(counts);
-    ++counts.latency[layout.index_of(std::clamp((now - late.began).count(), int64_t{0}, layout.options().highest))];
+    ++late.latency[layout.index_of(std::clamp((now - late.began).count(), int64_t{0}, TurnTimes::kOptions.highest))];
   }
   late_.clear();
   if (late_.capacity() > kMostWarm) std::vector<Late>().swap(late_);
+  if (!listed_.empty()) add_listed(now);
+  if (now >= check_due_) {
+    slow_.age(now);
+    calibrate();
+    set_limit();
+    check_due_ = later(now, limit_ == kNoLimit && may_use_cycles() ? kFirstCalibration : kCalibration);
+  }
+  due_ = check_due_;
+}
+
+void RouteMeter::add_listed(TimePoint now) {
   slow_.age(now);
-  const auto wall = listed_.empty() ? std::chrono::system_clock::time_point() : std::chrono::system_clock::now();
+  const auto wall = std::chrono::system_clock::now();
   for (Listed& listed : listed_) {
     listed.request.took = now - listed.began;
     listed.request.began = wall - listed.request.took;
     slow_.add(std::move(listed.request));
   }
   listed_.clear();
-  calibrate();
   set_limit();
-  due_ = later(now, limit_ == kNoLimit && may_use_cycles() ? kFirstCalibration : kCalibration);
 }
 
 bool RouteMeter::may_use_cycles() const {
@@ -104,7 +103,7 @@ void RouteMeter::calibrate() {
   if (!may_use_cycles()) return;
   const CycleClock::Moment now = CycleClock::now();
   const Duration passed = now.time - calibrated_.time;
-  if (passed < (ns_per_cycle_ == 0 ? kFirstCalibration : kCalibration)) return;
+  if (passed < (ns_per_cycle_ == 0 ? kFirstCalibration : kCalibration) || now.stamp <= calibrated_.stamp) return;
   const Wide ratio = (Wide{static_cast<uint64_t>(passed.count())} << 64) / (now.stamp - calibrated_.stamp);
   calibrated_ = now;
   if (ratio > UINT64_MAX) return;  // a counter of less than 1 GHz

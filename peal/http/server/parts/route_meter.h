@@ -3,8 +3,7 @@
 //
 // Most answers are complete in the turn that read their head. All of these have the same latency, which is known when
 // the turn ends. note() therefore only counts them, and the loop adds the number to the histogram of their route
-// (TurnTally). The tally has one route at a time. If a turn answers requests of several routes, turn_ended() adds the
-// others.
+// (TurnTally). The tally has the first route that is answered in the turn; turn_ended() adds the others.
 //
 // To find slow requests, note() compares the time since the begin of the turn with a limit. It takes that time from the
 // processor's cycle counter, without reading the clock. Whatever is not usual takes the slow path: note() returns
@@ -38,14 +37,21 @@ class RouteMeter final : public TurnTally {
   // Makes a meter that measures nothing: note() always returns false.
   RouteMeter();
 
-  // Counts an answer that is complete in the turn that read the head. `route` is RouteTree::Route::number, or 0.
-  // `digit` is the first digit of the status. Returns false, and counts nothing, if the answer may be slow or the cycle
-  // counter cannot tell.
+  // Both count an answer: note() one that is complete in the turn that read the head, note_late() one whose head was
+  // read in a turn that began at `began`. `route` is RouteTree::Route::number, or 0. `digit` is the first digit of the
+  // status. They return false, and count nothing, if the answer may be slow or the cycle counter cannot tell.
   bool note(uint32_t route, size_t digit, uint64_t body_bytes) {
-    if (is_beyond_limit()) [[unlikely]]
+    if (is_beyond_limit(*turn_began_)) [[unlikely]]
       return false;
     count(route, digit, body_bytes);
-    wait_for_turn(counts_[route]);
+    measure_at_once(route);
+    return true;
+  }
+  bool note_late(uint32_t route, size_t digit, uint64_t body_bytes, TimePoint began) {
+    if (is_beyond_limit(began)) [[unlikely]]
+      return false;
+    count(route, digit, body_bytes);
+    measure_late(route, began);
     return true;
   }
 
@@ -58,10 +64,23 @@ class RouteMeter final : public TurnTally {
     counts.body_bytes += body_bytes;
   }
 
-  // Both add the latency of an answer to its route's histogram when the turn ends. measure_late() is for requests that
-  // were read in an earlier turn, which began at `began`.
-  void measure_at_once(uint32_t route) { wait_for_turn(counts_[route]); }
-  void measure_late(uint32_t route, TimePoint began);
+  // Both add the latency of an answer to its route's histogram when the turn ends, for note() and note_late().
+  void measure_at_once(uint32_t route) {
+    Counts& counts = counts_[route];
+    if (&counts != tallied_) {
+      if (count_ > 0 || !counts.latency) return measure_beside(route);
+      tallied_ = &counts;
+      buckets_ = counts.latency.get();
+    }
+    ++count_;
+  }
+  void measure_late(uint32_t route, TimePoint began) {
+    Counts& counts = counts_[route];
+    if (!counts.latency) [[unlikely]]
+      make_buckets(counts);
+    late_.push_back({counts.latency.get(), began});
+    due_ = {};
+  }
 
   // True if a request may be one of the slowest that was read in a turn that began at `began`. `at_once`: this is the
   // current turn.
@@ -91,10 +110,10 @@ class RouteMeter final : public TurnTally {
     std::unique_ptr<uint64_t[]> latency;  // one count for each bucket; null before the first request
     uint64_t answers[6] = {};             // by the first digit of the status; [0]: abandoned requests
     uint64_t body_bytes = 0;
-    uint64_t pending = 0;  // answers of this turn that are not in count_
   };
+  static_assert(sizeof(Counts) == 64, "its index is a shift");
   struct Late {
-    uint32_t route;
+    uint64_t* latency;  // buckets of the route
     TimePoint began;
   };
   struct Listed {
@@ -107,18 +126,19 @@ class RouteMeter final : public TurnTally {
     __extension__ using Wide = unsigned __int128;
     return static_cast<int64_t>((Wide{CycleClock::stamp()} * ns_per_cycle_) >> 64);
   }
-  bool is_beyond_limit() const { return cycle_time() - turn_began_->time_since_epoch().count() > limit_; }
-
-  void wait_for_turn(Counts& counts) {
-    if (&counts != pending_) [[unlikely]]
-      change_pending(counts);
-    ++count_;
+  // The sum wraps around if `began` is kNever. The answer then takes the slow path.
+  bool is_beyond_limit(TimePoint began) const {
+    return cycle_time() > static_cast<int64_t>(static_cast<uint64_t>(began.time_since_epoch().count()) +
+                                               static_cast<uint64_t>(limit_));
   }
-  void change_pending(Counts& counts);
+
+  // Does what measure_at_once() does, for another route than the tally's.
+  void measure_beside(uint32_t route);
 
   // Adds latencies that the loop has not added, and lists slow requests. Sets due_.
   void turn_ended(size_t bucket, TimePoint now) noexcept override;
 
+  void add_listed(TimePoint now);
   void make_buckets(Counts& counts) const;
   bool may_use_cycles() const;
   void calibrate();
@@ -128,18 +148,20 @@ class RouteMeter final : public TurnTally {
   Loop* loop_;                   // null after leave_loop()
   const TimePoint* turn_began_;  // when the turn's wait ended: TurnTimes::woke_at()
   uint64_t ns_per_cycle_ = 0;    // as a fraction of 2^64; 0 while it is not known
-  // note() returns false if cycle_time() is later by more than this than the begin of the turn. It is lower by the
-  // difference between the loop's clock and cycle_time() than the least duration of a slow request.
+  // An answer may be slow if cycle_time() is later by more than this than the begin of the request's turn. It is lower
+  // by the difference between the loop's clock and cycle_time() than the least duration of a slow request.
   int64_t limit_ = kNoLimit;
   std::vector<Counts> counts_;  // by the number of the route; [0]: requests that no route took
-  Counts* pending_;             // route of the latest answer: buckets_ and count_ are its
+  Counts* tallied_;             // the route whose answers count_ counts: the first one of the turn
+  TimePoint check_due_{};       // when turn_ended() calibrates again
   CycleClock::Moment calibrated_{};
   int64_t offset_ = 0;  // the loop's clock minus cycle_time(), when it was calibrated
   SlowRequests slow_;
-  TimePoint slow_mark_{};        // time of the latest slow answer that was complete in its turn
-  std::vector<Counts*> others_;  // routes with Counts::pending
-  std::vector<Late> late_;       // answers to requests of earlier turns
-  std::vector<Listed> listed_;   // slow requests of this turn
+  TimePoint slow_mark_{};          // time of the latest slow answer that was complete in its turn
+  std::vector<uint64_t> pending_;  // answers of this turn, by the number of the route, without those in count_
+  std::vector<uint32_t> others_;   // the routes with pending_
+  std::vector<Late> late_;         // answers to requests of earlier turns
+  std::vector<Listed> listed_;     // slow requests of this turn
 };
 
 }  // namespace peal::detail
