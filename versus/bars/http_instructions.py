@@ -3,7 +3,7 @@
 1000 and 3000 requests.
 
 What it costs to measure routes is the difference from a server that only measures its turns, as it does for an
-inspector too. That slope is between 20,000 and 60,000 requests: of the first ones, many are listed as slow."""
+inspector too. That slope is between 20,000 and 220,000 requests: of the first ones, many are listed as slow."""
 
 from dataclasses import replace
 from functools import partial
@@ -19,7 +19,7 @@ REQUEST = (b"GET / HTTP/1.1\r\nHost: localhost:8080\r\nUser-Agent: curl/7.88.1\r
            b"Accept-Encoding: gzip, deflate\r\n\r\n")
 OTHER = REQUEST.replace(b"GET / ", b"GET /collect ")  # of another route
 PIPELINED = 16
-FEW, MANY = 20_000, 60_000
+FEW, MANY = 20_000, 220_000
 ROUTES_MORE = 40
 PUBLISHED = "a bare memmem loop in C 951, uWebSockets 4464, nginx 8762, muduo 9478"
 

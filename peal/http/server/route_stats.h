@@ -17,6 +17,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <peal/base/clock.h>
@@ -24,10 +25,15 @@
 
 namespace peal {
 
+// The RouteStats::pattern of the routes that are not measured one by one.
+inline constexpr std::string_view kMoreRoutes = "(more routes)";
+
 // The requests that one route of a Router took, on one loop.
 struct RouteStats {
-  std::string method;   // as it was added to the router; empty: the route takes any method
-  std::string pattern;  // such as "/users/{id:uint}"; empty: requests that no route took (404, 405, refused heads)
+  std::string method;  // as it was added to the router; empty: the route takes any method
+  // Such as "/users/{id:uint}". Empty: requests that no route took (404, 405, refused heads). kMoreRoutes: all routes
+  // but the first 500 of the router, together.
+  std::string pattern;
 
   uint64_t requests = 0;              // those that were answered or abandoned
   std::array<uint64_t, 6> answers{};  // final answers, by the first digit of their status; 101 is in answers[1]
@@ -64,7 +70,7 @@ struct RouteFigures {
 
   // The slowest requests, the slowest first. They are at most 16, and ended in the last 5 to 10 minutes: they are
   // collected for 5 minutes, and kept for 5 more. If one turn reads and answers several requests, those that only
-  // waited behind a slow one are left out. EventStream answers are not listed.
+  // waited behind a slow one are left out. Requests that took less than 1 ms and EventStream answers are not listed.
   std::vector<SlowRequest> slowest;
 };
 

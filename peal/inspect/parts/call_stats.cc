@@ -9,6 +9,7 @@ namespace peal::detail {
 
 std::string route_name(std::string_view method, std::string_view pattern) {
   if (pattern.empty()) return "no route";
+  if (pattern == kMoreRoutes) return std::string(pattern);
   return fmt::format("{} {}", method.empty() ? "(any)" : method, printable(pattern));
 }
 

@@ -257,7 +257,8 @@ void HttpShard::note_abandoned(const HttpExchange& exchange, bool connected) {
 
 void HttpShard::list_if_slow(const HttpExchange& exchange, int status) {
   const TimePoint began = exchange.late_ ? exchange.turn_began_ : loop_->turn_began();
-  if (!meter_->may_be_slow(began, !exchange.late_)) return;
+  const auto span = meter_->slow_span(began, !exchange.late_);
+  if (!span) return;
   constexpr size_t kMostTargetBytes = 256;
   SlowRequest request{.method = std::string(exchange.head_.method_text()),
                       .target = std::string(exchange.head_.target().substr(0, kMostTargetBytes)),
@@ -270,7 +271,7 @@ void HttpShard::list_if_slow(const HttpExchange& exchange, int status) {
   if (const auto peer = HttpCarrier::of(exchange).known_peer()) {
     request.client = peer->is_ip() ? peer->to_string() : "unix:";
   }
-  meter_->list_at_end_of_turn(std::move(request), began);
+  meter_->list_at_end_of_turn(std::move(request), *span);
 }
 
 void HttpShard::log(HttpExchange& exchange, int status) {

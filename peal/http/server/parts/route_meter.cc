@@ -49,16 +49,18 @@ void RouteMeter::measure_beside(uint32_t route) {
   due_ = {};
 }
 
-// In a turn that took long, the answers after the slow one are late too, but they are not the reason.
-bool RouteMeter::may_be_slow(TimePoint began, bool at_once) {
+// In a turn that took long, the answers after the slow one are late too, but they are not the reason. So a request that
+// is answered at once begins when the one before it was answered. Only once in a turn, that answer was not noticed: it
+// was not beyond the limit. Then the request begins with the turn.
+std::optional<RouteMeter::Span> RouteMeter::slow_span(TimePoint began, bool at_once) {
   const TimePoint now = loop_->engine().now();
-  const bool slow = now - (at_once ? std::max(began, slow_mark_) : began) >= slow_.least();
-  if (slow && at_once) slow_mark_ = now;
-  return slow;
+  Span span{.began = began, .ended = kNever};
+  if (at_once) span = {.began = std::max(began, std::exchange(slow_mark_, now)), .ended = now};
+  return now - span.began >= slow_.least() ? std::optional(span) : std::nullopt;
 }
 
-void RouteMeter::list_at_end_of_turn(SlowRequest request, TimePoint began) {
-  listed_.push_back({std::move(request), began});
+void RouteMeter::list_at_end_of_turn(SlowRequest request, Span span) {
+  listed_.push_back({std::move(request), span});
   due_ = {};
 }
 
@@ -85,8 +87,9 @@ void RouteMeter::add_listed(TimePoint now) {
   slow_.age(now);
   const auto wall = std::chrono::system_clock::now();
   for (Listed& listed : listed_) {
-    listed.request.took = now - listed.began;
-    listed.request.began = wall - listed.request.took;
+    const Span& span = listed.span;
+    listed.request.took = (span.ended == kNever ? now : span.ended) - span.began;
+    listed.request.began = wall - std::chrono::duration_cast<std::chrono::system_clock::duration>(now - span.began);
     slow_.add(std::move(listed.request));
   }
   listed_.clear();
@@ -134,8 +137,9 @@ RouteFigures RouteMeter::figures(const RouteTree& routes) const {
     std::copy(std::begin(counts.answers) + 1, std::end(counts.answers), stats.answers.begin() + 1);
     stats.abandoned = counts.answers[0];
     stats.response_body_bytes = counts.body_bytes;
-    for (size_t i = 0; counts.latency && i < stats.latency.counts().size(); ++i)
-      stats.latency.add_at(i, counts.latency[i]);
+    for (size_t i = 0; counts.latency && i < stats.latency.counts().size(); ++i) {
+      if (counts.latency[i] > 0) stats.latency.add_at(i, counts.latency[i]);
+    }
     figures.routes.push_back(std::move(stats));
   };
   for (size_t i = 1; i < counts_.size(); ++i) add(counts_[i], routes.names()[i - 1]);

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <peal/base/clock.h>
@@ -82,12 +83,17 @@ class RouteMeter final : public TurnTally {
     due_ = {};
   }
 
-  // True if a request may be one of the slowest that was read in a turn that began at `began`. `at_once`: this is the
-  // current turn.
-  bool may_be_slow(TimePoint began, bool at_once);
+  // When a request began and ended. `ended` is kNever if it is the end of the turn.
+  struct Span {
+    TimePoint began;
+    TimePoint ended;
+  };
+  // Returns when a request began and ended that may be one of the slowest. Returns nullopt if it is not. Its head was
+  // read in a turn that began at `began`; `at_once`: this is the current turn.
+  std::optional<Span> slow_span(TimePoint began, bool at_once);
 
   // Lists the request when the turn ends, and sets its members `began` and `took`.
-  void list_at_end_of_turn(SlowRequest request, TimePoint began);
+  void list_at_end_of_turn(SlowRequest request, Span span);
 
   // Adds the counters of answers of all routes to `stats`.
   void add_to(HttpStats& stats) const;
@@ -118,7 +124,7 @@ class RouteMeter final : public TurnTally {
   };
   struct Listed {
     SlowRequest request;
-    TimePoint began;
+    Span span;
   };
 
   // Returns the time of the cycle counter, in nanoseconds since an unknown moment.
@@ -157,7 +163,7 @@ class RouteMeter final : public TurnTally {
   CycleClock::Moment calibrated_{};
   int64_t offset_ = 0;  // the loop's clock minus cycle_time(), when it was calibrated
   SlowRequests slow_;
-  TimePoint slow_mark_{};          // time of the latest slow answer that was complete in its turn
+  TimePoint slow_mark_{};          // time of the latest answer that slow_span() was asked of
   std::vector<uint64_t> pending_;  // answers of this turn, by the number of the route, without those in count_
   std::vector<uint32_t> others_;   // the routes with pending_
   std::vector<Late> late_;         // answers to requests of earlier turns

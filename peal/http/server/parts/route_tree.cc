@@ -36,7 +36,11 @@ void RouteTree::add(const RouteGroupParts& group, std::string_view method, std::
     node.pattern = pattern;
     literals_.emplace(node.pattern, &node);
   }
-  names_.push_back({std::string(method), pattern});
+  if (names_.size() < kMostNumbers) {
+    names_.push_back({std::string(method), pattern});
+  } else if (names_.size() == kMostNumbers) {
+    names_.push_back({.method = {}, .pattern = std::string(kMoreRoutes)});
+  }
   node.routes.push_back({std::string(method), http_method(method), std::move(handler), options, std::move(names),
                          &group, static_cast<uint32_t>(names_.size())});
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <peal/base/callback.h>
+#include <peal/http/server/route_stats.h>
 #include <peal/http/server/router.h>
 
 namespace peal::detail {
@@ -69,6 +70,9 @@ class RouteTree {
 
   bool sealed() const { return sealed_; }
 
+  // The first routes have a number each. All further ones share the next number, with the pattern kMoreRoutes: so that
+  // the figures of a router with very many routes do not take too much memory, and time to be read.
+  static constexpr size_t kMostNumbers = 500;
   // Returns the methods and patterns of all routes. The route with the number n is at n - 1.
   const std::vector<Name>& names() const { return names_; }
 

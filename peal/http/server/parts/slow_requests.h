@@ -17,11 +17,13 @@ class SlowRequests {
  public:
   static constexpr size_t kMost = 16;
   static constexpr Duration kHalf = std::chrono::minutes(5);
+  static constexpr Duration kLeast = std::chrono::milliseconds(1);
 
   explicit SlowRequests(TimePoint now) : half_ends_(now + kHalf) {}
 
-  // A request that took less than this is not listed. 0 while the list that collects is not full.
-  Duration least() const { return collected_.size() < kMost ? Duration::zero() : collected_.back().took; }
+  // A request that took less than this is not listed: kLeast while the list that collects is not full. So a server that
+  // answers fast looks for no slow requests, also when it has just begun.
+  Duration least() const { return collected_.size() < kMost ? kLeast : collected_.back().took; }
 
   // Lists the request, unless kMost slower ones are listed.
   void add(SlowRequest request);
