@@ -28,7 +28,7 @@ struct CallView {
   const Histogram& latency;  // of the snapshot, in nanoseconds
 };
 
-// The same as values, for the time after the snapshot.
+// CallStats has the same values as a CallView, and outlives the snapshot.
 struct CallStats {
   std::string name;
   CallCounts counts;

@@ -70,8 +70,8 @@ class RouteTree {
 
   bool sealed() const { return sealed_; }
 
-  // The first routes have a number each. All further ones share the next number, with the pattern kMoreRoutes: so that
-  // the figures of a router with very many routes do not take too much memory, and time to be read.
+  // The first kMostNumbers routes have a number each. All further ones share the next number, and the pattern
+  // kMoreRoutes. So the figures of a router with very many routes take neither much memory nor much time to read.
   static constexpr size_t kMostNumbers = 500;
   // Returns the methods and patterns of all routes. The route with the number n is at n - 1.
   const std::vector<Name>& names() const { return names_; }
