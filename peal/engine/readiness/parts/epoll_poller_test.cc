@@ -5,6 +5,7 @@
 
 #include <array>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>

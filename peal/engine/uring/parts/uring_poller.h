@@ -57,6 +57,11 @@ class UringPoller final : public Poller {
   // Returns how many alarms the kernel holds that have not rung yet: at most one.
   size_t alarms() const { return alarms_; }
 
+  // Lets the kernel take the requests of a ring in their order: the submission array maps each index to itself, and
+  // never changes. `array` is null if the ring has none. Newer versions of liburing, such as 2.9, make such rings if
+  // the kernel can (IORING_SETUP_NO_SQARRAY, Linux 6.6).
+  static void keep_order(unsigned* array, unsigned entries);
+
  private:
   // The kernel's answer to a request, laid out as struct io_uring_cqe.
   struct Completion {

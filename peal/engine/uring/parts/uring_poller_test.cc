@@ -41,6 +41,13 @@ TEST_F(UringPollerTest, ring_refuses_another_thread) {
                "only the thread that made a ring may use it");
 }
 
+TEST(UringSetup, requests_keep_their_order_with_and_without_a_submission_array) {
+  std::array<unsigned, 4> array{7, 7, 7, 7};
+  UringPoller::keep_order(array.data(), 3);
+  EXPECT_EQ(array, (std::array<unsigned, 4>{0, 1, 2, 7}));
+  UringPoller::keep_order(nullptr, 512);
+}
+
 TEST_F(UringPollerTest, big_messages_come_whole) {
   constexpr size_t kMessages = 50;
   auto [client, server] = rig().pair();

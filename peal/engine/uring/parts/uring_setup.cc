@@ -49,9 +49,7 @@ int UringPoller::set_up() {
   if (int result = io_uring_queue_init_params(kRequests, ring_.get(), &parameters); result < 0) return -result;
   has_ring_ = true;
   if ((parameters.features & kNeededFeatures) != kNeededFeatures) return EINVAL;
-  // Requests are filled in the order of the ring. The submission array therefore maps each index to itself and never
-  // changes.
-  for (unsigned i = 0; i < ring_->sq.ring_entries; ++i) ring_->sq.array[i] = i;
+  keep_order(ring_->sq.array, ring_->sq.ring_entries);
   // If the ring is registered, io_uring_enter need not look up its fd in each call. If the kernel refuses to register
   // it, the plain fd is used.
   if (io_uring_register_ring_fd(ring_.get()) == 1) enter_flags_ |= IORING_ENTER_REGISTERED_RING;
@@ -61,6 +59,11 @@ int UringPoller::set_up() {
   takes_absolute_time_ = submit_and_wait_until(0, TimePoint()) != -EINVAL;
   probing_ = false;
   return 0;
+}
+
+void UringPoller::keep_order(unsigned* array, unsigned entries) {
+  if (array == nullptr) return;
+  for (unsigned i = 0; i < entries; ++i) array[i] = i;
 }
 
 std::string UringPoller::why_unsupported() {
