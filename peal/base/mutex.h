@@ -51,6 +51,13 @@ class PEAL_CAPABILITY("mutex") Mutex {
     mutex_.unlock();
   }
 
+  // Releases the mutex in the child of fork(2), if the thread that forked holds it. The child's thread has another id
+  // than the one that has locked the mutex, so unlock() would assert. Meant for handlers of pthread_atfork(3).
+  void unlock_in_child() PEAL_RELEASE() {
+    holder_.store(0, std::memory_order_relaxed);
+    mutex_.unlock();
+  }
+
   // Asserts that the calling thread holds the mutex, and declares to clang's analysis that the mutex is held from here
   // on. Meant for functions that cannot be declared with PEAL_REQUIRES, such as callbacks and virtual functions.
   void assert_held() const PEAL_ASSERTS_HELD(this) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <memory>
 #include <utility>
 
 #include <peal/base/bad_value.h>
@@ -142,14 +141,13 @@ MetricRegistry& MetricRegistry::get() {
   static auto& registry = *new MetricRegistry;
   // The mutex is held during a fork(2), so that the child does not get it from a thread that the child does not have.
   [[maybe_unused]] static const int registered = ::pthread_atfork(
-      [] { get().lock_for_fork(); }, [] { get().unlock_after_fork(); }, [] { get().renew_after_fork(); });
+      [] { get().lock_for_fork(); }, [] { get().unlock_in_parent(); }, [] { get().unlock_in_child(); });
   return registry;
 }
 
 void MetricRegistry::lock_for_fork() { mutex_.lock(); }
-void MetricRegistry::unlock_after_fork() { mutex_.unlock(); }
-// The child cannot unlock the mutex: its thread has another id than the one that has locked it.
-void MetricRegistry::renew_after_fork() { std::construct_at(&mutex_); }
+void MetricRegistry::unlock_in_parent() { mutex_.unlock(); }
+void MetricRegistry::unlock_in_child() { mutex_.unlock_in_child(); }
 
 MetricShard& MetricRegistry::shard_here() {
   if (thread_is_ending) return ended_;

@@ -98,8 +98,8 @@ class MetricRegistry {
 
   MetricRegistry() = default;
   void lock_for_fork() PEAL_NO_THREAD_SAFETY_ANALYSIS;
-  void unlock_after_fork() PEAL_NO_THREAD_SAFETY_ANALYSIS;
-  void renew_after_fork();
+  void unlock_in_parent() PEAL_NO_THREAD_SAFETY_ANALYSIS;
+  void unlock_in_child() PEAL_NO_THREAD_SAFETY_ANALYSIS;
   // Returns the shard of the calling thread, or the shard of ended threads if the calling thread is ending.
   MetricShard& shard_here() PEAL_REQUIRES(mutex_);
   void end_thread(const MetricShard& shard) PEAL_EXCLUDES(mutex_);
