@@ -12,8 +12,8 @@
 // of them.
 #pragma once
 
-#include <memory>
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <string_view>
 #include <vector>
