@@ -32,6 +32,13 @@ TEST_P(ResolverTest, tries_that_last_for_ever_or_no_time) {
   }
 }
 
+TEST_P(ResolverTest, every_lookup_asks_the_name_server) {
+  dns->entries["four.test"] = {.addresses = {"192.0.2.7"}};
+  EXPECT_EQ(look_up("four.test"), "192.0.2.7:80");
+  dns->entries["four.test"] = {.addresses = {"192.0.2.8"}};
+  EXPECT_EQ(look_up("four.test"), "192.0.2.8:80") << "an answer was kept";
+}
+
 TEST_P(ResolverTest, name_with_an_ipv4_address) {
   dns->entries["four.test"] = {.addresses = {"192.0.2.7"}};
   EXPECT_EQ(look_up("four.test"), "192.0.2.7:80");

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Long or strange answers of name servers: their addresses are returned as they are, and connecting decides.
+#include <ares.h>
+
 #include <gmock/gmock.h>
 
 #include <tests/support/dns/resolver_rig.h>
@@ -32,7 +34,9 @@ TEST_P(OddAnswersTest, answer_that_is_too_long_for_a_datagram_but_does_not_say_s
   dns->entries["long.test"] = entry;
   const std::string answer = look_up("long.test");
   for (const std::string& address : entry.addresses) EXPECT_THAT(answer, HasSubstr(address + ":80"));
-  EXPECT_EQ(ask([&] { return dns->questions_over_tcp(); }), 1u);
+  // c-ares 1.34 takes the long datagram. Earlier versions ask again over TCP.
+  constexpr bool kTakesLongDatagrams = ARES_VERSION >= 0x012200;
+  EXPECT_EQ(ask([&] { return dns->questions_over_tcp(); }), kTakesLongDatagrams ? 0u : 1u);
 }
 
 // RFC 1035 4.2.1: a datagram may have 512 bytes: here 12 of the header, 20 for the question, and 30 records of 16.

@@ -113,6 +113,11 @@ Result<void> AresWire::open(ares_options wanted, int mask) {
   if (!library_ready()) return fail(ENOMEM);
   wanted.sock_state_cb = &Calls::state;
   wanted.sock_state_cb_data = this;
+#ifdef ARES_OPT_QUERY_CACHE
+  // Newer versions of c-ares, such as 1.34, keep answers unless they are told not to.
+  wanted.qcache_max_ttl = 0;
+  mask |= ARES_OPT_QUERY_CACHE;
+#endif
   if (const int status = ares_init_options(&channel_, &wanted, mask | ARES_OPT_SOCK_STATE_CB); status != ARES_SUCCESS) {
     return std::unexpected(ares_error(status));
   }
